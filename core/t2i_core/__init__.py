@@ -1,0 +1,1 @@
+"""Contracts, statistics and the evaluation of t2i."""

@@ -1,0 +1,1 @@
+"""Evaluate images that exist already."""

@@ -1,0 +1,1 @@
+"""Finds, resolves and configures t2i plugins."""
