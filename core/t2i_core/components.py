@@ -1,0 +1,269 @@
+"""Descriptors: what a plugin says of a component before any of it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from .judging import Capability
+from .options import Options, result_options
+from .prompts import ObjectClass, Prompt, digest_of
+from .sources import files_digest, sources_digest
+
+if TYPE_CHECKING:
+    from .generation import Generator
+    from .judging import Judge
+    from .metrics import Measure, Metric
+
+API_VERSION = 1
+"""Version of these contracts. A plugin written for another one is refused by name, not by accident."""
+
+Kind = Literal["generator", "judge", "metric", "prompt_source"]
+KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
+OptionsT = TypeVar("OptionsT", bound=Options)
+
+
+@dataclass(frozen=True)
+class Setup(Generic[OptionsT]):
+    """All that a factory is given.
+
+    argument:    what stands after the colon in `name:argument`
+    options:     the component's own options, checked
+    device:      `cpu`, `cuda`, `cuda:1`, `mps`; None: the best there is
+    batch_size:  how many at a time; None: as many as fit
+    offline:     nothing may be fetched
+    labels:      for prompt sources that read them: the classes that the judge knows
+    """
+
+    argument: str | None
+    options: OptionsT
+    device: str | None = None
+    batch_size: int | None = None
+    offline: bool = False
+    labels: tuple[ObjectClass, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What a metric is run with where the user says nothing.
+
+    prompts:  a prompt source, as the user would name it
+    seeds:    how many seeds, counted from 0
+    judges:   by capability, the judge to take
+    options:  options of the metric itself
+    """
+
+    prompts: str | None = None
+    seeds: int | None = None
+    judges: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A world that images come from: which judges know it, and what each metric takes there by default."""
+
+    name: str
+    summary: str
+    judges: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, Defaults] = field(default_factory=dict)
+
+
+PHOTOGRAPHS = Domain("photographs", "Natural images; every metric's own defaults are made for them.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Info:
+    """What every component says of itself.
+
+    name:         the entry point's name
+    summary:      one line
+    options:      its options, a subclass of `Options`
+    argument:     what `name:argument` means, where it takes one
+    needs_argument: whether it cannot do without
+    citation:     paper or source to cite
+    api_version:  the contracts it was written for
+    code:         files of its package whose content its results depend on, as glob patterns
+    weights:      files of weights that its results depend on, given argument and options
+    """
+
+    name: str
+    summary: str
+    options: type[Options] = Options
+    argument: str | None = None
+    needs_argument: bool = False
+    citation: str = ""
+    api_version: int = API_VERSION
+    code: tuple[str, ...] = ("**/*.py",)
+    weights: Callable[[str | None, Any], Iterable[Path]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneratorInfo(_Info):
+    """A model that makes images.
+
+    create:        makes the model; weights are loaded here and torch is imported here
+    domain:        the world its images belong to
+    reads_scene:   it draws the prompt's scene, not only its text
+    existing:      its images exist already as files; they are not copied
+    capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
+    prompts:       its own prompts, where it comes with some (a folder of images)
+    licence:       of the weights
+    """
+
+    create: Callable[[Setup[Any]], Generator]
+    domain: Domain = PHOTOGRAPHS
+    reads_scene: bool = False
+    existing: bool = False
+    capabilities: frozenset[Capability] = frozenset()
+    prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
+    licence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeInfo(_Info):
+    """A judge.
+
+    capabilities:  what it offers, and for each what it gives beyond the required (`class_probs`, `colour`)
+    create:        makes the judge; weights are loaded here and torch is imported here
+    domain:        the world whose images it can judge
+    labels:        the classes it knows, read without loading weights; None: it takes any text
+    reads_truth:   it reads what is really drawn; such a judge is never chosen by itself
+    licence:       of the weights
+    """
+
+    capabilities: Mapping[Capability, frozenset[str]]
+    create: Callable[[Setup[Any]], Judge]
+    domain: Domain = PHOTOGRAPHS
+    labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
+    reads_truth: bool = False
+    licence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricInfo(_Info):
+    """A metric.
+
+    create:    makes it from a Setup (the Metric class itself, mostly)
+    measures:  what it measures; the first is the headline
+    defaults:  prompts, seeds and judges for photographs
+    """
+
+    create: Callable[[Setup[Any]], Metric]
+    measures: tuple[Measure, ...]
+    defaults: Defaults = Defaults()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSourceInfo(_Info):
+    """A list of prompts.
+
+    prompts:       yields them; ids must be unique
+    reads_labels:  the list depends on the classes that the judge knows (`Setup.labels`)
+    """
+
+    prompts: Callable[[Setup[Any]], Iterable[Prompt]]
+    reads_labels: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A name for another component of the same kind with argument and options set.
+
+    of:      the other component's name, `name` or `dist/name`
+    domain:  the world of these images, where it is not the other component's
+    """
+
+    name: str
+    summary: str
+    of: str
+    argument: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    domain: Domain | None = None
+    citation: str = ""
+    licence: str = ""
+    api_version: int = API_VERSION
+
+
+Info = GeneratorInfo | JudgeInfo | MetricInfo | PromptSourceInfo
+INFO_TYPES: dict[Kind, type[Any]] = {
+    "generator": GeneratorInfo,
+    "judge": JudgeInfo,
+    "metric": MetricInfo,
+    "prompt_source": PromptSourceInfo,
+}
+InfoT = TypeVar("InfoT", bound=Info)
+
+
+@dataclass(frozen=True)
+class Component(Generic[InfoT]):
+    """A descriptor with argument and options settled: ready to be made.
+
+    spec: as the user named it (`simulator`, `folder:images`)
+    """
+
+    kind: Kind
+    spec: str
+    info: InfoT
+    options: Options
+    argument: str | None = None
+    dist: str = ""
+    version: str = ""
+    module: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name without argument."""
+        return self.spec.partition(":")[0].rpartition("/")[2]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that its results depend on: code, weights, argument and options."""
+        weights = self.info.weights(self.argument, self.options) if self.info.weights else ()
+        return digest_of(
+            {
+                "kind": self.kind,
+                "name": self.info.name,
+                "argument": self.argument,
+                "options": result_options(self.options),
+                "code": self.code_digest,
+                "weights": files_digest(weights),
+            }
+        )
+
+    @property
+    def code_digest(self) -> str:
+        """SHA-256 of the plugin's source files that its results depend on."""
+        made_by = self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
+        return sources_digest(made_by.__module__, self.info.code)
+
+    def setup(
+        self,
+        device: str | None = None,
+        batch_size: int | None = None,
+        offline: bool = False,
+        labels: tuple[ObjectClass, ...] | None = None,
+    ) -> Setup[Any]:
+        """Return what its factory is given."""
+        return Setup(self.argument, self.options, device, batch_size, offline, labels)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what a run's manifest says of it."""
+        return {
+            "name": self.spec,
+            "dist": self.dist,
+            "version": self.version,
+            "module": self.module,
+            "argument": self.argument,
+            "options": self.options.model_dump(mode="json"),
+            "fingerprint": self.fingerprint,
+        }
+
+
+def component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:
+    """Settle a descriptor that does not come from a plugin: for tests and for use from Python."""
+    kind = next(k for k, t in INFO_TYPES.items() if isinstance(info, t))
+    return Component(kind, info.name, info, options if options is not None else info.options(), argument)

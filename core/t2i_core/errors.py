@@ -1,0 +1,95 @@
+"""What can go wrong for a user, each with its own exit code and one clear line.
+
+Exit code 2 is Typer's own for usage; 130 is an interrupted run. No traceback is shown for a `T2IError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class T2IError(Exception):
+    """A user's error: what is wrong, where, and what to do, in one line."""
+
+    exit_code = 1
+
+
+class UnknownName(T2IError):
+    """No installed plugin has a component of this name."""
+
+    exit_code = 3
+
+    @classmethod
+    def among(cls, what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownName:
+        """Say that `name` is no known `what`, with the nearest known names."""
+        return cls(f"unknown {what} {name!r}{did_you_mean(name, known)}{f'; {hint}' if hint else ''}")
+
+
+class BrokenPlugin(T2IError):
+    """A plugin was found, but does not load or does not keep its contract."""
+
+    exit_code = 4
+
+
+class AmbiguousName(T2IError):
+    """Two distributions claim the same name."""
+
+    exit_code = 5
+
+
+class BadOption(T2IError):
+    """An option that does not exist, or a value of the wrong type or range."""
+
+    exit_code = 6
+
+
+class MissingDependency(T2IError):
+    """A distribution or system part that must be installed first."""
+
+    exit_code = 7
+
+
+class FailedRun(T2IError):
+    """More samples failed than the run allows; everything made is kept."""
+
+    exit_code = 8
+
+
+class NoJudge(T2IError):
+    """No judge offers what the metric needs, or the one asked for cannot."""
+
+    exit_code = 9
+
+
+class BadPrompts(T2IError):
+    """Prompts that are missing or malformed."""
+
+    exit_code = 10
+
+
+class BadFolder(T2IError):
+    """A folder that cannot be written, is in use, or holds another run."""
+
+    exit_code = 11
+
+
+class BadModel(T2IError):
+    """A model path or argument at which there is no model."""
+
+    exit_code = 12
+
+
+class BadRecipe(T2IError):
+    """A recipe file that is missing or malformed."""
+
+    exit_code = 13
+
+
+INTERRUPTED = 130
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `: did you mean 'x'?` for the names nearest to `name`, or an empty string."""
+    near = get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f": did you mean {' or '.join(repr(n) for n in near)}?" if near else ""

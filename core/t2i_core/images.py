@@ -1,0 +1,126 @@
+"""Kept images, and the truth about rendered ones."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PILImage
+
+from .masks import PackedMask
+from .prompts import ObjectClass
+
+
+class DamagedImage(Exception):
+    """A kept image whose file is gone, altered, or no image."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kept image: the SHA-256 of its file, where the file is, and its pixels when asked for.
+
+    truth: what is really drawn; only judges that declare `reads_truth` are given it.
+    """
+
+    digest: str
+    path: Path
+    truth: Truth | None = field(default=None, compare=False)
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """The sRGB pixels, uint8 of shape (height, width, 3); transparency is laid on white.
+
+        Raises DamagedImage where the file is gone, is not what was kept, or is no image.
+        """
+        try:
+            data = self.path.read_bytes()
+        except OSError as error:
+            raise DamagedImage(f"{self.path}: cannot be read ({error.strerror})") from error
+        if hashlib.sha256(data).hexdigest() != self.digest:
+            raise DamagedImage(f"{self.path}: the file is not the one that was kept")
+        return decode(data, str(self.path))
+
+    def pil(self) -> PILImage.Image:
+        """The image as PIL image, mode RGB."""
+        return PILImage.fromarray(self.pixels)
+
+
+def decode(data: bytes, where: str) -> NDArray[np.uint8]:
+    """Decode an image file's bytes to uint8 (height, width, 3). Raises DamagedImage where it is no image."""
+    try:
+        with PILImage.open(io.BytesIO(data)) as image:
+            image.load()
+            if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+                rgba = image.convert("RGBA")
+                white = PILImage.new("RGBA", rgba.size, "white")
+                return np.asarray(PILImage.alpha_composite(white, rgba).convert("RGB"))
+            return np.asarray(image.convert("RGB"))
+    # Pillow raises SyntaxError, ValueError, struct.error and more for files that are cut or hostile
+    except Exception as error:
+        raise DamagedImage(f"{where}: not an image that can be read ({error})") from error
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One object that is really drawn.
+
+    box:         x0, y0, x1, y1 in pixels, x1 and y1 exclusive, of the visible part
+    mask:        the visible pixels
+    attributes:  what else is true of it (sub-kind, hat, ...)
+    """
+
+    cls: ObjectClass
+    colour: str | None
+    box: tuple[int, int, int, int]
+    mask: PackedMask
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a rendered image really shows: its size (width, height) and each visible object."""
+
+    size: tuple[int, int]
+    instances: tuple[Instance, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form: one line of JSON, then the masks' bytes."""
+        head: list[dict[str, Any]] = [
+            {
+                "name": i.cls.name,
+                "synset": i.cls.synset,
+                "colour": i.colour,
+                "box": i.box,
+                "attributes": dict(i.attributes),
+                "mask_box": i.mask.box,
+                "bytes": len(i.mask.data),
+            }
+            for i in self.instances
+        ]
+        line = json.dumps({"size": self.size, "instances": head}).encode()
+        return line + b"\n" + b"".join(i.mask.data for i in self.instances)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Truth:
+        """Read what `to_bytes` wrote."""
+        line, _, masks = data.partition(b"\n")
+        head = json.loads(line)
+        size = (head["size"][0], head["size"][1])
+        instances, start = [], 0
+        for i in head["instances"]:
+            mask = PackedMask(size, tuple(i["mask_box"]), masks[start : start + i["bytes"]])
+            start += i["bytes"]
+            instances.append(
+                Instance(
+                    ObjectClass(i["name"], i["synset"]), i["colour"], tuple(i["box"]), mask, i["attributes"]
+                )
+            )
+        return cls(size, tuple(instances))

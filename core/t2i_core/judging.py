@@ -1,0 +1,58 @@
+"""The judge's contract: queries in, observations or failures out, one for one and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from .generation import Failure
+from .images import Image
+
+if TYPE_CHECKING:
+    from .observations import Observation
+
+Capability = Literal[
+    "detect", "segment", "classify", "embed", "features", "caption", "prefer", "reward", "likelihood"
+]
+CAPABILITIES: tuple[Capability, ...] = (
+    "detect",
+    "segment",
+    "classify",
+    "embed",
+    "features",
+    "caption",
+    "prefer",
+    "reward",
+    "likelihood",
+)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What one observation is about.
+
+    | capability                               | images        | texts                 |
+    |------------------------------------------|---------------|-----------------------|
+    | detect, segment, classify, features, caption | 1         | none                  |
+    | embed                                    | 1, or none    | none, or 1            |
+    | reward                                   | 1             | the prompt            |
+    | prefer                                   | 2, in the order shown | the prompt    |
+    | likelihood                               | 1             | the candidate captions |
+    """
+
+    images: tuple[Image, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+class Judge(Protocol):
+    """A model that looks at images. It may also have `close()`."""
+
+    def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[Observation | Failure]:
+        """Give one observation of this capability, or say why not, for each query, in the order of the queries.
+
+        The queries are taken lazily: take as many at a time as are worked on together. Keep what a scoring rule
+        may still need (detections down to a low confidence): thresholds belong to metrics. What is raised counts
+        as the failure of the queries taken and not yet answered, after each was tried again alone.
+        """
+        ...

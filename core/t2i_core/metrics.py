@@ -1,0 +1,242 @@
+"""The metric's contract: what it needs to be observed, and the rows it measures.
+
+A metric never asks for a model. It says which capabilities it needs (`Need`), over which units it measures
+(`group_by`), and turns each unit's observations into rows of one table. Means, intervals, facets and comparisons
+are core's; a metric whose score is no mean of rows overrides `aggregate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from .components import Setup
+from .images import Image
+from .judging import Capability, Query
+from .observations import Arrays
+from .prompts import Prompt
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+GroupBy = Literal["sample", "prompt", "model", "pair"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One model's answer to one prompt under one seed.
+
+    model:  the model's label
+    image:  None where the metric needs no generated images
+    """
+
+    model: str
+    prompt: Prompt
+    seed: int
+    image: Image | None = None
+
+    def query(self) -> Query:
+        """Ask about the image alone."""
+        return Query(images=(self._image(),))
+
+    def query_with_text(self) -> Query:
+        """Ask about the image and the prompt's text."""
+        return Query(images=(self._image(),), texts=(self.prompt.text,))
+
+    def _image(self) -> Image:
+        if self.image is None:
+            raise ValueError("this sample has no generated image: its metric declared that it needs none")
+        return self.image
+
+
+def image_alone(samples: Sequence[Sample]) -> Sequence[Query]:
+    """One query for the first sample's image: what most metrics ask."""
+    return [samples[0].query()]
+
+
+@dataclass(frozen=True)
+class Derive:
+    """Numbers to take from an image together with its observation, while the image is open.
+
+    They are kept beside the observation, so that another threshold opens no image.
+
+    function:  takes pixels (uint8, height x width x 3) and the observation, gives named arrays; its module's
+               source is part of the key under which they are kept
+    options:   plain data that it depends on beyond its arguments
+    """
+
+    name: str
+    function: Callable[[NDArray[np.uint8], Any], Arrays]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Need:
+    """One kind of observation that a metric needs.
+
+    name:        how the metric finds the answers
+    capability:  what is asked
+    source:      `judge`, or `model` where the model itself must answer (its own likelihood)
+    images:      `generated`, or `prompt` where the queries are about the prompt's own images or texts alone
+    queries:     the queries for one sample (or, grouped by pair, for two samples of one prompt and seed)
+    requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
+    knows:       the judge must know every class of the prompts' scenes
+    derive:      numbers to take from image and observation
+    """
+
+    name: str
+    capability: Capability
+    source: Literal["judge", "model"] = "judge"
+    images: Literal["generated", "prompt"] = "generated"
+    queries: Callable[[Sequence[Sample]], Sequence[Query]] = image_alone
+    requires: frozenset[str] = frozenset()
+    knows: bool = False
+    derive: Derive | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One observation with what was derived from it."""
+
+    observation: Any
+    derived: Arrays
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A sample, or a pair of samples, with the answers to its queries."""
+
+    samples: tuple[Sample, ...]
+    answers: Mapping[str, Sequence[Answer]]
+
+    @property
+    def sample(self) -> Sample:
+        """The sample (of a pair, the first)."""
+        return self.samples[0]
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt that was drawn."""
+        return self.samples[0].prompt
+
+    def one(self, need: str) -> Any:
+        """The observation of a need with one query."""
+        return self.answers[need][0].observation
+
+    def all(self, need: str) -> list[Any]:
+        """The observations of a need, in the order of its queries."""
+        return [a.observation for a in self.answers[need]]
+
+    def derived(self, need: str) -> Arrays:
+        """What was derived from the observation of a need with one query."""
+        return self.answers[need][0].derived
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What rows are measured from: a sample, a prompt's samples, a model's set, or two models on one prompt.
+
+    models:    the model's label; for a pair, two
+    prompt:    None for a model's set
+    seed:      None for a prompt's samples and for a model's set
+    observed:  read from the store while it is iterated; iterating again reads again. Samples that failed are
+               left out (and counted by core); a sample or pair that failed makes no unit at all
+    """
+
+    models: tuple[str, ...]
+    prompt: Prompt | None
+    seed: int | None
+    observed: Iterable[Observed]
+
+    def one(self) -> Observed:
+        """The only sample or pair of the unit."""
+        return next(iter(self.observed))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured value.
+
+    measure:  the name of one of the metric's measures
+    value:    the number; NaN is an error, not a value
+    facets:   what it can be broken down by beyond prompt and seed
+    """
+
+    measure: str
+    value: float
+    facets: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What one kind of row means.
+
+    low, high:  bounds of the value; None where there is none
+    higher_is_better: None where neither
+    facets:     columns that its mean is reported by: facets of its rows, `prompt`, `seed`, or facets of prompts
+    """
+
+    name: str
+    summary: str
+    low: float | None = None
+    high: float | None = None
+    higher_is_better: bool | None = True
+    facets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A table, with an optional figure, made from the measured table.
+
+    figure: draws on a matplotlib Axes
+    """
+
+    name: str
+    summary: str
+    table: pd.DataFrame
+    figure: Callable[[Any], None] | None = None
+
+
+class Metric:
+    """Base of metrics. A subclass sets `needs` and implements `measure`.
+
+    needs:        the observations it needs (an instance may compute them from its options)
+    group_by:     over what `measure` is called
+    crossed:      whether the same seeds serve all prompts and are resampled too
+    strata:       a facet of prompts within which prompts are resampled
+    """
+
+    needs: Sequence[Need] = ()
+    group_by: ClassVar[GroupBy] = "sample"
+    crossed: ClassVar[bool] = True
+    strata: ClassVar[str | None] = None
+
+    def __init__(self, setup: Setup[Any]) -> None:
+        self.options = setup.options
+        self.setup = setup
+
+    def measure(self, unit: Unit) -> Iterable[Row]:
+        """Turn one unit's observations into rows.
+
+        Grouped by model, it is called once for the whole set and once more for each of 20 leave-one-block-out
+        subsets, and gives one row per measure.
+        """
+        raise NotImplementedError
+
+    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+        """Return the score of each measure: the weighted mean of its rows, unless a metric says otherwise.
+
+        The table has the columns measure, value, model (or model_a, model_b), prompt, seed, and the facets;
+        weights has shape (len(table),). A subclass may name further scores; grouped by pair, it gives one score
+        per model label. Core resamples whatever it returns by calling it with other weights.
+        """
+        total = (table["value"] * weights).groupby(table["measure"], observed=True).sum()
+        weight = (table["value"] * 0 + weights).groupby(table["measure"], observed=True).sum()
+        return {str(name): float(value) for name, value in (total / weight).items()}
+
+    def analyses(self, table: pd.DataFrame) -> Iterator[Analysis]:
+        """Yield tables and figures from the measured table of all models."""
+        yield from ()

@@ -1,0 +1,32 @@
+"""Options of components: pydantic models that refuse what they do not know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Options(BaseModel):
+    """Base of every component's options: frozen, and unknown names are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class ExecutionOption:
+    """Marks an option that changes how work is done, never its result.
+
+    It stays out of fingerprints, so that another number of workers makes nothing anew:
+
+        workers: Annotated[int, ExecutionOption()] = 2
+    """
+
+
+def result_options(options: Options) -> dict[str, Any]:
+    """Return the options that results depend on, as plain JSON data."""
+    silent = {
+        name
+        for name, field in type(options).model_fields.items()
+        if any(isinstance(m, ExecutionOption) for m in field.metadata)
+    }
+    return options.model_dump(mode="json", exclude=silent)

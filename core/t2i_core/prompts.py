@@ -1,0 +1,124 @@
+"""Prompts, and what a prompt expects: no metric ever parses English."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ObjectClass:
+    """A class of objects: the name a prompt uses, and the WordNet 3.0 noun synset that settles it.
+
+    Names differ between worlds (bike, bicycle; human, person); two classes are the same when their synsets are.
+    A class that has no synset (a judge with free labels) is compared by name.
+    """
+
+    name: str
+    synset: str | None = None
+
+    def same_as(self, other: ObjectClass) -> bool:
+        """Whether both name the same thing: by synset where both have one, else by name."""
+        if self.synset and other.synset:
+            return self.synset == other.synset
+        return self.name == other.name
+
+
+@dataclass(frozen=True)
+class SceneObject:
+    """One expected object: its class, and its colour, number and attributes where the prompt says them."""
+
+    cls: ObjectClass
+    colour: str | None = None
+    count: int = 1
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """`objects[subject]` is `predicate` (left, right, above, below) of `objects[object]`."""
+
+    subject: int
+    predicate: str
+    object: int
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an image of a prompt must show, objects in the order in which the prompt names them."""
+
+    objects: tuple[SceneObject, ...]
+    relations: tuple[Relation, ...] = ()
+
+    @property
+    def classes(self) -> tuple[ObjectClass, ...]:
+        """The expected classes, in the prompt's order."""
+        return tuple(o.cls for o in self.objects)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data from which `from_json` makes an equal scene."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Scene:
+        """Read what `to_json` wrote. Raises KeyError or TypeError where a field is missing or wrong."""
+        objects = tuple(
+            SceneObject(
+                cls=ObjectClass(**o["cls"]),
+                colour=o.get("colour"),
+                count=int(o.get("count", 1)),
+                attributes=dict(o.get("attributes") or {}),
+            )
+            for o in data["objects"]
+        )
+        relations = tuple(Relation(**r) for r in data.get("relations") or ())
+        return cls(objects, relations)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text to be drawn, with what is known about it.
+
+    id:       unique in its list; shown in tables and used to pair models
+    text:     sent to the generator as it is
+    scene:    what the image must show, where known
+    facets:   what scores can be broken down by
+    images:   paths of images that belong to the prompt itself (a likelihood is asked of these)
+    texts:    candidate captions of those images
+    answer:   index of the right one among `texts`
+    cluster:  what is resampled as one when prompts are resampled; the prompt itself unless it says otherwise
+    """
+
+    id: str
+    text: str
+    scene: Scene | None = None
+    facets: Mapping[str, str | int | float] = field(default_factory=dict)
+    images: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    answer: int | None = None
+    cluster: str | None = None
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster's name, the prompt's own id by default."""
+        return self.cluster if self.cluster is not None else self.id
+
+    @cached_property
+    def text_digest(self) -> str:
+        """SHA-256 of the text: what a generator that reads only texts depends on."""
+        return digest_of(["text", self.text])
+
+    @cached_property
+    def scene_digest(self) -> str:
+        """SHA-256 of text and scene: what a generator that draws the expectation depends on."""
+        return digest_of(["scene", self.text, self.scene.to_json() if self.scene else None])
+
+
+def digest_of(data: Any) -> str:
+    """SHA-256 (hex) of plain data, the same in every process: keys sorted, no spaces, UTF-8."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

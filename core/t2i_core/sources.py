@@ -1,0 +1,51 @@
+"""Digests of code and weights, so that what they made is never taken for the work of others."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 (hex) of a file's content, remembered while its size and times stay the same."""
+    stat = path.stat()
+    return _file_digest(str(path), stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _file_digest(path: str, size: int, mtime_ns: int) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """SHA-256 over the contents of files, in the given order; their names and places do not count."""
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(bytes.fromhex(file_digest(path)))
+    return total.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def sources_digest(module: str, patterns: tuple[str, ...]) -> str:
+    """SHA-256 over those source files of a module's package that match any of the glob patterns.
+
+    A module outside a package counts alone. One without a file (typed at a prompt) has the digest of nothing:
+    what it makes is told apart by name and options only.
+    """
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return ""
+    package = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None)
+    if package is None or Path(package).name != "__init__.py":
+        return files_digest([Path(file)])
+    folder = Path(package).parent
+    files = sorted({p for pattern in patterns for p in folder.glob(pattern) if p.is_file()})
+    total = hashlib.sha256()
+    for path in files:
+        total.update(path.relative_to(folder).as_posix().encode())
+        total.update(bytes.fromhex(file_digest(path)))
+    return total.hexdigest()
