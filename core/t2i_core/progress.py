@@ -1,0 +1,40 @@
+"""How long work reports itself, without knowing who shows it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+
+class Task(Protocol):
+    """One stage of work."""
+
+    def advance(self, count: int = 1) -> None:
+        """Say that so many more items are done."""
+        ...
+
+
+class Progress(Protocol):
+    """Shows stages of work with rate and time left."""
+
+    def task(self, title: str, total: int, unit: str) -> AbstractContextManager[Task]:
+        """Open a stage of `total` items; `unit` names them in the plural (`images`)."""
+        ...
+
+    def note(self, message: str) -> None:
+        """Say something once (what was kept, what failed)."""
+        ...
+
+
+class Silent:
+    """Shows nothing: for use from Python and in tests."""
+
+    def task(self, title: str, total: int, unit: str) -> AbstractContextManager[Task]:
+        """Open a stage that shows nothing."""
+        return nullcontext(self)
+
+    def advance(self, count: int = 1) -> None:
+        """Do nothing."""
+
+    def note(self, message: str) -> None:
+        """Say nothing."""
