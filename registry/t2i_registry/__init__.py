@@ -1,1 +1,23 @@
-"""Finds, resolves and configures t2i plugins."""
+"""Finds, resolves and configures t2i plugins.
+
+Listing reads metadata only; a plugin's module is imported when one of its components is asked for by name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .discovery import Catalogue, Entry, scan
+
+if TYPE_CHECKING:
+    from .registry import Registry
+
+__all__ = ["Catalogue", "Entry", "Registry", "scan"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Registry":
+        from .registry import Registry
+
+        return Registry
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

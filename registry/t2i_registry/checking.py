@@ -1,0 +1,129 @@
+"""Whether installed plugins load: each module in a process of its own, so that none can harm another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from t2i_core.errors import BrokenPlugin, T2IError
+
+from .discovery import Entry
+
+if TYPE_CHECKING:
+    from .registry import Registry
+
+TIMEOUT = 60.0
+SLOW = 1.0
+"""Seconds that a plugin's light module may take to import before it is called slow."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of one entry.
+
+    error:    why it does not load; empty where it does
+    seconds:  how long its module took to import and to offer its descriptors
+    """
+
+    entry: Entry
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        """`ok` or `broken`."""
+        return "broken" if self.error else "ok"
+
+    @property
+    def slow(self) -> bool:
+        """Whether the module takes long to import."""
+        return self.seconds > SLOW
+
+
+def check(entries: Iterable[Entry], timeout: float = TIMEOUT) -> list[Checked]:
+    """Load every entry, one process per module, and say what became of each."""
+    ordered = sorted(entries, key=_module)
+    modules = [list(group) for _, group in groupby(ordered, key=_module)]
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        checked = [c for group in pool.map(lambda group: _check_module(group, timeout), modules) for c in group]
+    return sorted(checked, key=lambda c: c.entry)
+
+
+def _module(entry: Entry) -> tuple[str, str]:
+    return entry.module, entry.dist
+
+
+def _check_module(entries: list[Entry], timeout: float) -> list[Checked]:
+    """Load the entries of one module in a child process."""
+    wanted = [[e.kind, e.name, e.dist, e.module] for e in entries]
+    command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
+    try:
+        child = subprocess.run(
+            command,
+            input=json.dumps([sys.path, wanted]),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return [Checked(e, f"plugin {e.origin}: still loading after {timeout:g} s") for e in entries]
+    try:
+        answers = json.loads(child.stdout)
+    except ValueError:
+        said = (child.stderr.strip().splitlines() or [""])[-1]
+        cause = f"plugin {{}}: ended its process with status {child.returncode}{f': {said}' if said else ''}"
+        return [Checked(e, cause.format(e.origin)) for e in entries]
+    return [Checked(e, error, seconds) for e, (error, seconds) in zip(entries, answers, strict=True)]
+
+
+def answer() -> None:
+    """Be the child process: load what standard input asks for and write what became of it.
+
+    Standard output is kept for the answer: whatever plugins print there goes to standard error.
+    """
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.path[:], wanted = json.load(sys.stdin)
+
+    from .registry import Registry
+
+    import_module("t2i_core.components")  # what every plugin imports is not the plugin's time
+    registry, answers = Registry(), []
+    for kind, name, dist, module in wanted:
+        entry = next(e for e in registry.catalogue.named(kind, name, dist) if e.module == module)
+        start = time.perf_counter()
+        error = ""
+        try:
+            _load(registry, entry)
+        except T2IError as problem:
+            error = str(problem)
+        answers.append((error, time.perf_counter() - start))
+    with out:
+        json.dump(answers, out)
+
+
+def _load(registry: Registry, entry: Entry) -> None:
+    """Load an entry and hold it against what its metadata says."""
+    if entry.kind == "command":
+        registry.command(entry.name)
+        return
+    info = registry.describe(entry).info
+    if entry.kind == "judge":
+        offered = set(getattr(info, "capabilities", ()))
+        for capability in offered.symmetric_difference(entry.capabilities):
+            entered = "offers" if capability in offered else "does not offer"
+            but = "is not" if capability in offered else "is"
+            raise BrokenPlugin(
+                f"plugin {entry.origin}: {entry.name!r} {entered} {capability}, but {but} entered under "
+                f"t2i.judges.{capability} (after a change of its entry points a plugin must be installed again)"
+            )

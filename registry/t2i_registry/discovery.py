@@ -1,0 +1,203 @@
+"""Which components are installed, read from metadata in one scan; no plugin is imported.
+
+Only the standard library is imported here, so that listing stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, distributions
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from t2i_core.components import Kind
+
+EntryKind = Literal["generator", "judge", "metric", "prompt_source", "command"]
+KIND_OF_GROUP: dict[str, EntryKind] = {
+    "t2i.generators": "generator",
+    "t2i.judges": "judge",
+    "t2i.metrics": "metric",
+    "t2i.prompt_sources": "prompt_source",
+    "t2i.commands": "command",
+}
+CAPABILITY_PREFIX = "t2i.judges."
+KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
+DISABLE_VARIABLE = "T2I_DISABLE_PLUGINS"
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """One component that an installed distribution offers.
+
+    module:        the entry point's target, the plugin's light module
+    summary:       the distribution's summary
+    capabilities:  of a judge: the groups `t2i.judges.CAPABILITY` under which it is entered too
+    """
+
+    kind: EntryKind
+    name: str
+    dist: str
+    version: str
+    module: str
+    summary: str = ""
+    capabilities: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        """Distribution, version and module: what every message about a plugin names."""
+        return f"{self.dist} {self.version} ({self.module})"
+
+    @property
+    def full_name(self) -> str:
+        """The name that settles a clash."""
+        return f"{self.dist}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What one scan found.
+
+    entries:   components, by kind, name and distribution
+    commands:  names of plugins' commands
+    disabled:  what `T2I_DISABLE_PLUGINS` left out
+    problems:  distributions whose metadata cannot be read, and why
+    """
+
+    entries: tuple[Entry, ...]
+    commands: tuple[Entry, ...] = ()
+    disabled: tuple[Entry, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def of_kind(self, kind: EntryKind) -> tuple[Entry, ...]:
+        """The components (or commands) of one kind."""
+        return tuple(e for e in (self.commands if kind == "command" else self.entries) if e.kind == kind)
+
+    def named(self, kind: EntryKind, name: str, dist: str | None = None) -> tuple[Entry, ...]:
+        """Everything that claims a name, of one distribution or of any."""
+        return tuple(
+            e
+            for e in self.of_kind(kind)
+            if e.name == name and (dist is None or canonical(e.dist) == canonical(dist))
+        )
+
+
+@dataclass
+class _Found:
+    """What one distribution enters."""
+
+    targets: dict[tuple[EntryKind, str], list[str]] = field(default_factory=dict)
+    capabilities: dict[str, set[str]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def canonical(dist: str) -> str:
+    """A distribution's name as installers compare it."""
+    return re.sub(r"[-_.]+", "-", dist).lower()
+
+
+def scan() -> Catalogue:
+    """Read the metadata of every installed distribution once.
+
+    Unreadable metadata harms only its own distribution and ends up in `problems`.
+    """
+    found: list[Entry] = []
+    problems: list[str] = []
+    seen: set[str] = set()
+    for dist in distributions():
+        try:
+            text = dist.read_text("entry_points.txt") or ""
+        except (OSError, UnicodeError) as error:
+            problems.append(f"{_place(dist)}: entry_points.txt cannot be read: {error}")
+            continue
+        if "t2i." not in text:
+            continue
+        try:
+            name, version, summary = _identity(dist)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            problems.append(f"{_place(dist)}: its metadata cannot be read: {error}")
+            continue
+        if canonical(name) in seen or _is_shadowed(dist, name):
+            continue
+        seen.add(canonical(name))
+        of_dist = _read(text)
+        problems += [f"{name} {version}: {problem}" for problem in of_dist.problems]
+        found += _entries(of_dist, name, version, summary)
+    disabled = _disabled(found)
+    kept = sorted(set(found) - disabled)
+    return Catalogue(
+        entries=tuple(e for e in kept if e.kind != "command"),
+        commands=tuple(e for e in kept if e.kind == "command"),
+        disabled=tuple(sorted(disabled)),
+        problems=tuple(problems),
+    )
+
+
+def _identity(dist: Distribution) -> tuple[str, str, str]:
+    metadata = dist.metadata
+    name = metadata["Name"]
+    if not name:
+        raise LookupError("it has no name")
+    return str(name), str(metadata["Version"] or "?"), str(metadata["Summary"] or "")
+
+
+def _place(dist: Distribution) -> str:
+    """Where a distribution without a readable name lies."""
+    return str(getattr(dist, "_path", None) or dist.locate_file(""))
+
+
+def _is_shadowed(dist: Distribution, name: str) -> bool:
+    """Whether another distribution of this name comes first on the path, and is the one that is imported."""
+    try:
+        first = distribution(name)
+    except PackageNotFoundError:
+        return False
+    return _place(first) != _place(dist)
+
+
+def _read(text: str) -> _Found:
+    """Read an entry_points.txt line by line, so that one bad line costs no other."""
+    found, group = _Found(), ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line.startswith(("#", ";")):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            group = line[1:-1].strip()
+            continue
+        if not group.startswith("t2i."):
+            continue
+        name, equals, target = (part.strip() for part in line.partition("="))
+        kind = KIND_OF_GROUP.get(group)
+        if not name or not equals or not EntryPoint.pattern.match(target):
+            found.problems.append(f"[{group}] {line!r} is no entry point (want NAME = MODULE)")
+        elif kind is not None:
+            found.targets.setdefault((kind, name), []).append(target)
+        elif group.startswith(CAPABILITY_PREFIX):
+            found.capabilities.setdefault(name, set()).add(group.removeprefix(CAPABILITY_PREFIX))
+    found.problems += [
+        f"{name!r} is entered under {CAPABILITY_PREFIX}{min(capabilities)}, but not under t2i.judges"
+        for name, capabilities in found.capabilities.items()
+        if ("judge", name) not in found.targets
+    ]
+    return found
+
+
+def _entries(found: _Found, dist: str, version: str, summary: str) -> Iterator[Entry]:
+    for (kind, name), targets in found.targets.items():
+        capabilities = tuple(sorted(found.capabilities.get(name, ()))) if kind == "judge" else ()
+        for target in dict.fromkeys(targets):
+            yield Entry(kind, name, dist, version, target, summary, capabilities)
+
+
+def _disabled(entries: Iterable[Entry]) -> set[Entry]:
+    """What the environment variable leaves out: distributions or components by name, or `all`."""
+    words = {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
+    dists = {canonical(word) for word in words}
+    return {
+        e
+        for e in entries
+        if "all" in words or canonical(e.dist) in dists or words & {e.name, e.full_name, f"{e.kind}:{e.name}"}
+    }

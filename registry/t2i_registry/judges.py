@@ -1,0 +1,158 @@
+"""Which judge serves a need, and why: by the user's word, by preference, or because it is the only one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from t2i_core.capabilities import Adapter, path, sources
+from t2i_core.components import Component, Domain, JudgeInfo
+from t2i_core.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
+from t2i_core.judging import CAPABILITIES, Capability
+from t2i_core.resolving import JudgeChoice, OptionTable
+
+if TYPE_CHECKING:
+    from .discovery import Entry
+    from .registry import Registry
+
+
+class JudgeSearch:
+    """One search for one need; it remembers why each judge it looked at cannot serve."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        capability: Capability,
+        requires: frozenset[str],
+        domain: Domain,
+        options: OptionTable,
+    ) -> None:
+        self.registry = registry
+        self.capability = capability
+        self.requires = requires
+        self.domain = domain
+        self.options = options
+        self.rejected: list[str] = []
+
+    def choose(self, asked: Sequence[str], preferred: Sequence[tuple[str, str]]) -> JudgeChoice:
+        """Return the choice. Raises NoJudge with all that was looked at."""
+        choice = self._asked(asked) or self._preferred(preferred) or self._only()
+        if choice is None:
+            looked = (
+                "; ".join(self.rejected) or f"no installed judge offers {' or '.join(sources(self.capability))}"
+            )
+            raise NoJudge(f"no judge for {self._need()}: {looked}")
+        return choice
+
+    def _asked(self, asked: Sequence[str]) -> JudgeChoice | None:
+        """The user's word. A judge named for this very capability must be able to serve; so must one named
+        without a capability that offers it, but one that offers only others is meant for another need.
+        """
+        for word in sorted(asked, key=lambda word: "=" not in word):
+            capability, equals, name = word.rpartition("=")
+            if equals and capability not in CAPABILITIES:
+                raise BadOption(
+                    f"--judge {word!r}: {capability!r} is no capability; want one of {', '.join(CAPABILITIES)}"
+                )
+            if equals and capability != self.capability:
+                continue
+            judge = self.registry.component("judge", name, self.options)
+            if choice := self._choice(judge, f"asked for with --judge {word}"):
+                return choice
+            if equals or not judge.info.capabilities.keys().isdisjoint(sources(self.capability)):
+                raise NoJudge(f"the judge asked for cannot serve {self._need()}: {self.rejected[-1]}")
+        return None
+
+    def _preferred(self, preferred: Sequence[tuple[str, str]]) -> JudgeChoice | None:
+        """The first preferred judge that is installed and can serve; a broken one is an error, not a reason."""
+        for name, reason in preferred:
+            if not self.registry.catalogue.named("judge", *_name_and_dist(name)):
+                self._reject(f"no installed plugin offers {name!r}, {reason}")
+                continue
+            judge = self.registry.component("judge", name, self.options)
+            if judge.info.reads_truth:
+                self._reject(_truth(name))
+            elif choice := self._choice(judge, reason):
+                return choice
+        return None
+
+    def _only(self) -> JudgeChoice | None:
+        """The only installed judge of the domain that can serve; only those entered for it are imported."""
+        offered = set(sources(self.capability))
+        choices: list[JudgeChoice] = []
+        for entry in self.registry.catalogue.of_kind("judge"):
+            if not offered.isdisjoint(entry.capabilities) and (choice := self._candidate(entry)):
+                choices.append(choice)
+        if len(choices) > 1:
+            names = ", ".join(choice.judge.spec for choice in choices)
+            raise NoJudge(
+                f"several judges can serve {self._need()}: {names}; say which with --judge {self.capability}=NAME"
+            )
+        return choices[0] if choices else None
+
+    def _candidate(self, entry: Entry) -> JudgeChoice | None:
+        """What one installed judge can do, or a note why it cannot; another's faults must not stop the search."""
+        clash = len(self.registry.catalogue.named("judge", entry.name)) > 1
+        spec = entry.full_name if clash else entry.name
+        try:
+            info = self.registry.describe(entry).info
+            assert isinstance(info, JudgeInfo)
+            if info.reads_truth:
+                self._reject(_truth(spec))
+                return None
+            if info.domain.name != self.domain.name:
+                self._reject(f"{spec!r} ({entry.dist}) judges {info.domain.name}")
+                return None
+            judge = self.registry.settle(entry, spec, self.options)
+        except (BrokenPlugin, MissingDependency, BadOption) as error:
+            self._reject(f"{spec!r} ({entry.dist}) cannot be used: {error}")
+            return None
+        return self._choice(judge, f"the only installed judge of {self.domain.name} that can serve {self._need()}")
+
+    def _choice(self, judge: Component[JudgeInfo], reason: str) -> JudgeChoice | None:
+        """The choice of a judge, or a note why it cannot serve."""
+        offers = judge.info.capabilities
+        lacking: list[str] = []
+        for source in sources(self.capability):
+            if source not in offers:
+                continue
+            if missing := self.requires - offers[source]:
+                lacking.append(
+                    f"{judge.spec!r} ({judge.dist}) gives {source} without {', '.join(sorted(missing))}"
+                )
+                continue
+            chain = path(self.capability, (source,))
+            assert chain is not None
+            return JudgeChoice(judge, chain, self._why(judge, chain, reason))
+        for note in lacking or [f"{judge.spec!r} ({judge.dist}) offers {', '.join(sorted(offers)) or 'nothing'}"]:
+            self._reject(note)
+        return None
+
+    def _why(self, judge: Component[JudgeInfo], chain: tuple[Adapter, ...], reason: str) -> str:
+        """One sentence for the reader of the score."""
+        parts = [reason]
+        if judge.info.domain.name != self.domain.name:
+            parts.append(f"made for {judge.info.domain.name}, not for {self.domain.name}")
+        if chain:
+            through = " from ".join([*(adapter.wanted for adapter in chain), chain[-1].offered])
+            notes = "; ".join(adapter.note for adapter in chain if adapter.note)
+            parts.append(f"{through}{f' ({notes})' if notes else ''}")
+        parts += [note for note in self.rejected if note.startswith("no installed plugin offers")]
+        return "; ".join(parts)
+
+    def _need(self) -> str:
+        extra = f" with {', '.join(sorted(self.requires))}" if self.requires else ""
+        return f"{self.capability}{extra} of {self.domain.name}"
+
+    def _reject(self, note: str) -> None:
+        if note not in self.rejected:
+            self.rejected.append(note)
+
+
+def _name_and_dist(spec: str) -> tuple[str, str | None]:
+    dist, slash, name = spec.partition(":")[0].rpartition("/")
+    return name, dist if slash else None
+
+
+def _truth(name: str) -> str:
+    return f"{name!r} reads the truth and is taken only when asked for (--judge {name})"

@@ -1,0 +1,184 @@
+"""Imports one plugin's module in isolation and asks its hook for descriptors.
+
+Each module has a plugin manager of its own: `load_setuptools_entrypoints` would key on an entry point's name
+whatever its group, stop at the first failure and let the first of two same-named plugins win silently, and
+`check_pending` would make everybody answer for one misspelt hook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
+from typing import TYPE_CHECKING, Any
+
+from t2i_core.errors import BrokenPlugin, MissingDependency, did_you_mean
+
+from .discovery import Entry
+
+if TYPE_CHECKING:
+    from t2i_core.components import Info, Preset
+
+HOOKS = {
+    "generator": "t2i_generators",
+    "judge": "t2i_judges",
+    "metric": "t2i_metrics",
+    "prompt_source": "t2i_prompt_sources",
+}
+
+
+def load(entry: Entry) -> Info | Preset:
+    """Import the entry's module and return the descriptor of the entry's name.
+
+    Raises BrokenPlugin, or MissingDependency where the module needs one that is not installed. What the plugin
+    prints goes to standard error.
+    """
+    plugin = load_target(entry)
+    offered = _ask(entry, plugin)
+    named = [d for d in offered if d.name == entry.name]
+    if not named:
+        names = ", ".join(repr(d.name) for d in offered) or "nothing"
+        raise _broken(entry, f"its hook {HOOKS[entry.kind]} offers {names}, not {entry.name!r}")
+    if len(named) > 1:
+        raise _broken(entry, f"its hook {HOOKS[entry.kind]} offers {entry.name!r} {len(named)} times")
+    _check(entry, named[0])
+    return named[0]
+
+
+def load_target(entry: Entry) -> Any:
+    """Import what an entry points at. Raises BrokenPlugin or MissingDependency."""
+    with _guard(entry, "does not import"):
+        return EntryPoint(entry.name, entry.module, "").load()
+
+
+def _ask(entry: Entry, plugin: Any) -> list[Info | Preset]:
+    """Call the hook of the entry's kind; everything it returns must be a descriptor of that kind."""
+    import pluggy
+    from t2i_core import hookspecs
+    from t2i_core.components import INFO_TYPES, Preset
+
+    hook = HOOKS[entry.kind]
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    with _guard(entry, "cannot be registered"):
+        manager.register(plugin)
+    for caller in manager.get_hookcallers(plugin) or ():
+        if not caller.has_spec() and not all(impl.optionalhook for impl in caller.get_hookimpls()):
+            raise _broken(entry, f"unknown hook {caller.name!r}{did_you_mean(caller.name, HOOKS.values())}")
+    if not getattr(manager.hook, hook).get_hookimpls():
+        raise _broken(entry, f"it implements no hook {hook} (is it decorated with @hookimpl?)")
+    with _guard(entry, f"fails in its hook {hook}"):
+        answers = [list(answer) if _is_collection(answer) else answer for answer in getattr(manager.hook, hook)()]
+    info_type = INFO_TYPES[entry.kind]  # type: ignore[index]  # commands have no hook
+    offered: list[Info | Preset] = []
+    for answer in answers or [None]:
+        for item in answer if isinstance(answer, list) else [answer]:
+            if not isinstance(item, info_type | Preset):
+                what = "returned" if item is answer else "returned a collection with"
+                raise _broken(entry, f"its hook {hook} {what} {_shown(item)}, want {info_type.__name__} or Preset")
+            offered.append(item)
+    return offered
+
+
+def _is_collection(answer: object) -> bool:
+    return isinstance(answer, Iterable) and not isinstance(answer, str | bytes)
+
+
+def _check(entry: Entry, descriptor: Info | Preset) -> None:
+    """Refuse what would fail later with a message that names nobody."""
+    from t2i_core.components import API_VERSION, GeneratorInfo, JudgeInfo, Preset, PromptSourceInfo
+    from t2i_core.judging import CAPABILITIES
+    from t2i_core.options import Options
+
+    if descriptor.api_version != API_VERSION:
+        raise _broken(
+            entry,
+            f"{entry.name!r} is written for version {descriptor.api_version} of the contracts, "
+            f"this t2i-core has {API_VERSION}: install versions that match",
+        )
+    if isinstance(descriptor, Preset):
+        return
+    if not (isinstance(descriptor.options, type) and issubclass(descriptor.options, Options)):
+        raise _broken(
+            entry, f"options of {entry.name!r} are {_shown(descriptor.options)}, want a subclass of Options"
+        )
+    factory = descriptor.prompts if isinstance(descriptor, PromptSourceInfo) else descriptor.create
+    if not callable(factory):
+        raise _broken(entry, f"the factory of {entry.name!r} is {_shown(factory)}, want something to call")
+    if isinstance(descriptor, GeneratorInfo | JudgeInfo):
+        for capability in descriptor.capabilities:
+            if capability not in CAPABILITIES:
+                near = did_you_mean(str(capability), CAPABILITIES)
+                raise _broken(entry, f"{entry.name!r} offers the unknown capability {_shown(capability)}{near}")
+
+
+@contextlib.contextmanager
+def _guard(entry: Entry, what: str) -> Iterator[None]:
+    """Turn whatever a plugin's code raises, `sys.exit` too, into one error that names the plugin."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except (KeyboardInterrupt, MissingDependency):
+        raise
+    except ModuleNotFoundError as error:
+        if missing := _missing_dependency(entry, error):
+            raise MissingDependency(f"{entry.origin} needs {missing}") from error
+        raise _broken(entry, f"{what}: {cause_of(error)}") from error
+    except BaseException as error:
+        raise _broken(entry, f"{what}: {cause_of(error)}") from error
+
+
+def _missing_dependency(entry: Entry, error: ModuleNotFoundError) -> str:
+    """Say which module is missing and how to get it; empty where the plugin's own module is what is missing."""
+    own = entry.module.partition(":")[0].partition(".")[0]
+    module = error.name or ""
+    if not module or module.partition(".")[0] == own:
+        return ""
+    return f"the module {module!r}: {_how_to_install(entry.dist, module.partition('.')[0])}"
+
+
+def _how_to_install(dist: str, module: str) -> str:
+    """Name the requirement that brings a module, where the distribution declares one that is not installed."""
+    try:
+        requirements = distribution(dist).requires or []
+    except PackageNotFoundError:
+        requirements = []
+    for requirement in requirements:
+        name = re.match(r"[\w.-]+", requirement)
+        if name is None or re.sub(r"[-_.]+", "_", name[0]).lower() != module.lower():
+            continue
+        extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", requirement)
+        return f"pip install '{dist}[{extra[1]}]'" if extra else f"pip install {name[0]}"
+    return f"install what brings it, or install {dist} again with its dependencies"
+
+
+def cause_of(error: BaseException) -> str:
+    """Return an exception in one line: type, message and the last line of code it came from."""
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_machinery(f.filename)]
+    if frames and not isinstance(error, SyntaxError):  # a SyntaxError says itself where
+        text += f" [{frames[-1].filename}:{frames[-1].lineno}]"
+    return text
+
+
+def _is_machinery(file: str) -> bool:
+    return file == __file__ or file.startswith("<frozen") or file.startswith(_IMPORT_FOLDERS)
+
+
+_IMPORT_FOLDERS = tuple(
+    str(module.__file__).rpartition("__init__")[0] for module in (importlib, importlib.metadata)
+)
+
+
+def _broken(entry: Entry, what: str) -> BrokenPlugin:
+    return BrokenPlugin(f"plugin {entry.origin}: {what}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

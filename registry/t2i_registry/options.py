@@ -1,0 +1,231 @@
+"""Options of components: addressed by name, merged, read from text and checked by pydantic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from t2i_core.errors import BadOption, did_you_mean
+
+from .discovery import KINDS, canonical
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+    from t2i_core.components import Kind
+    from t2i_core.options import Options
+    from t2i_core.resolving import OptionTable
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Whose options a key of the option table means: `[kind:][dist/]name`."""
+
+    name: str
+    dist: str | None = None
+    kind: Kind | None = None
+
+    @classmethod
+    def parse(cls, key: str) -> Address:
+        """Read a key. A word before the colon that is no kind is a BadOption."""
+        head, colon, rest = key.rpartition(":")
+        kind = kind_named(head) if colon else None
+        if colon and kind is None:
+            raise BadOption(f"options of {key!r}: {head!r} is no kind; want one of {', '.join(KINDS)}")
+        dist, slash, name = rest.rpartition("/")
+        return cls(name, dist if slash else None, kind)
+
+    def means(self, kind: Kind, name: str, dist: str) -> bool:
+        """Whether a component is meant."""
+        return (
+            self.name == name
+            and self.kind in (None, kind)
+            and (self.dist is None or canonical(self.dist) == canonical(dist))
+        )
+
+    @property
+    def precision(self) -> tuple[bool, bool]:
+        """Which of two addresses counts more: one with a kind, then one with a distribution."""
+        return self.kind is not None, self.dist is not None
+
+
+@dataclass(frozen=True)
+class OptionHelp:
+    """What a user must know of one option.
+
+    name:        dotted for an option of a nested model
+    type:        as it is written in Python
+    default:     as text; None where the option is required
+    constraint:  bounds and patterns, in words
+    """
+
+    name: str
+    type: str
+    default: str | None
+    constraint: str
+    description: str
+
+
+def kind_named(word: str) -> Kind | None:
+    """The kind that a user writes as `judge`, `judges`, `prompt-source` or `prompt_sources`."""
+    singular = word.strip().lower().replace("-", "_").removesuffix("s")
+    return next((kind for kind in KINDS if kind == singular), None)
+
+
+def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, str]:
+    """Read `NAME.KEY=VALUE` into the table's key, the option's path and the value as text.
+
+    NAME may be `kind:name` and `dist/name`, and may itself hold dots: the longest of the known names counts.
+    """
+    left, equals, value = text.partition("=")
+    head, prefix, rest = re.match(r"((?:[^:=]*:)?(?:[^/=]*/)?)?", left), "", left.strip()
+    if head:
+        prefix, rest = head[0], left[head.end() :].strip()
+    known = sorted((n for n in names if rest.startswith(f"{n}.")), key=len, reverse=True)
+    name = known[0] if known else rest.partition(".")[0]
+    path = tuple(rest[len(name) + 1 :].split("."))
+    if not equals or not name or not all(path):
+        raise BadOption(f"option {text!r}: want NAME.KEY=VALUE, for instance tiam.confidence=0.4")
+    return f"{prefix.strip()}{name}", path, value
+
+
+def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge options, later ones over earlier ones; nested tables and dotted keys are merged key by key."""
+    result: dict[str, Any] = {}
+    for table in tables:
+        for key, value in table.items():
+            first, _, rest = str(key).partition(".")
+            if rest:
+                value = {rest: value}
+            if isinstance(value, Mapping):
+                below = result.get(first)
+                result[first] = merged(below if isinstance(below, Mapping) else {}, value)
+            else:
+                result[first] = value
+    return result
+
+
+def addressed(table: OptionTable, kind: Kind, name: str, dist: str) -> dict[str, Any]:
+    """Collect what a table says of one component, the more exactly addressed over the less."""
+    meant = [(Address.parse(key), values) for key, values in table.items()]
+    meant = [(address, values) for address, values in meant if address.means(kind, name, dist)]
+    return merged(*(values for _, values in sorted(meant, key=lambda pair: pair[0].precision)))
+
+
+def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Options:
+    """Make the options. Raises BadOption, all that is wrong in one line.
+
+    A text that does not fit as it is is read again as YAML (`[1, 2]`, `{a: 1}`, `null`) and as a list separated
+    by commas, so that every type can be written on a command line.
+    """
+    from pydantic import ValidationError
+
+    first: ValidationError | None = None
+    for read in (None, _as_yaml, _as_list):
+        if first is not None and read is not None:
+            values = _read_again(values, first, read)
+        try:
+            return model.model_validate(dict(values))
+        except ValidationError as error:
+            first = first or error
+    assert first is not None
+    raise BadOption("; ".join(dict.fromkeys(_problems(model, first, whose)))) from first
+
+
+def option_help(model: type[BaseModel], prefix: str = "") -> Iterator[OptionHelp]:
+    """Describe every option of a model, those of nested models under dotted names."""
+    from pydantic import BaseModel
+
+    for name, field in model.model_fields.items():
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from option_help(annotation, f"{prefix}{name}.")
+            continue
+        yield OptionHelp(
+            name=prefix + name,
+            type=_type_text(annotation),
+            default=None if field.is_required() else repr(field.get_default(call_default_factory=True)),
+            constraint=", ".join(_constraints(field)),
+            description=" ".join((field.description or "").split()),
+        )
+
+
+def _as_yaml(text: str) -> Any:
+    import yaml
+
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    return None if text.strip().lower() == "none" else value
+
+
+def _as_list(text: str) -> Any:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _read_again(values: Any, error: Any, read: Callable[[str], Any]) -> Any:
+    """Apply a reading to the texts that pydantic complains about."""
+    places = [tuple(str(part) for part in problem["loc"]) for problem in error.errors(include_url=False)]
+
+    def walk(value: Any, path: Path) -> Any:
+        if isinstance(value, Mapping):
+            return {key: walk(below, (*path, str(key))) for key, below in value.items()}
+        if isinstance(value, str) and any(_leads_to(path, place) for place in places):
+            return read(value)
+        return value
+
+    return walk(values, ())
+
+
+def _leads_to(path: Path, place: Path) -> bool:
+    """Whether a place that pydantic names lies at or below a path; it adds a union's members in between."""
+    steps = iter(place)
+    return all(part in steps for part in path)
+
+
+def _problems(model: type[BaseModel], error: Any, whose: str) -> Iterator[str]:
+    known = [option.name for option in option_help(model)]
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            hint = did_you_mean(name, known) or (f"; it has {', '.join(known)}" if known else "; it has none")
+            yield f"unknown option {name!r} of {whose}{hint}"
+        elif problem["type"] == "missing":
+            yield f"option {name!r} of {whose} is required"
+        else:
+            message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+            message = message[:1].lower() + message[1:]
+            where = f"option {name!r} of {whose}" if name else f"options of {whose}"
+            yield f"{where}: {problem['input']!r} is not valid: {' '.join(message.split())}"
+
+
+def _type_text(annotation: Any) -> str:
+    text = annotation.__name__ if isinstance(annotation, type) and not _is_generic(annotation) else str(annotation)
+    return re.sub(r"\b(?:typing|collections\.abc|pathlib|datetime)\.", "", text)
+
+
+def _is_generic(annotation: Any) -> bool:
+    return bool(getattr(annotation, "__args__", ()))
+
+
+def _constraints(field: FieldInfo) -> Iterator[str]:
+    words = {
+        "gt": ">",
+        "ge": ">=",
+        "lt": "<",
+        "le": "<=",
+        "multiple_of": "a multiple of",
+        "min_length": "at least this long:",
+        "max_length": "at most this long:",
+        "pattern": "matches",
+    }
+    for item in field.metadata:
+        for attribute, word in words.items():
+            bound = getattr(item, attribute, None)
+            if bound is not None:
+                yield f"{word} {bound}"

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import Field, field_validator
+from t2i_core.errors import AmbiguousName, BadOption, UnknownName
+from t2i_core.options import Options
+from t2i_registry import Registry
+from t2i_registry.options import checked, merged, option_help, split_assignment
+
+
+class Fault(Options):
+    rate: float = Field(0.0, ge=0, le=1, description="How often.")
+    of: tuple[str, ...] = ()
+
+
+class Everything(Options):
+    steps: int = Field(50, ge=1, description="Denoising\n   steps.")
+    name: str = "x"
+    mode: Literal["fast", "exact"] = "fast"
+    size: int | Literal["auto"] = "auto"
+    limit: float | None = 1.0
+    flag: bool = False
+    sizes: list[int] = Field([1])
+    table: dict[str, float] = Field({})
+    place: Path | None = None
+    fault: Fault = Fault()
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        ({"steps": "20"}, {"steps": 20}),
+        ({"name": "1e5"}, {"name": "1e5"}),
+        ({"name": "null"}, {"name": "null"}),
+        ({"mode": "exact"}, {"mode": "exact"}),
+        ({"size": "64"}, {"size": 64}),
+        ({"limit": "0.25"}, {"limit": 0.25}),
+        ({"limit": "null"}, {"limit": None}),
+        ({"limit": "None"}, {"limit": None}),
+        ({"flag": "yes"}, {"flag": True}),
+        ({"sizes": "[1, 2]"}, {"sizes": [1, 2]}),
+        ({"sizes": "1,2"}, {"sizes": [1, 2]}),
+        ({"sizes": [3]}, {"sizes": [3]}),
+        ({"table": "{a: 1.5}"}, {"table": {"a": 1.5}}),
+        ({"table": {"a": "1.5"}}, {"table": {"a": 1.5}}),
+        ({"fault": {"rate": "0.5", "of": "cat,dog"}}, {"fault": Fault(rate=0.5, of=("cat", "dog"))}),
+        ({"fault": "{rate: 0.5}"}, {"fault": Fault(rate=0.5)}),
+    ],
+)
+def test_every_type_can_be_given_as_text(given, want):
+    assert checked(Everything, given, "metric 'm'") == Everything(**want)
+
+
+@pytest.mark.parametrize(
+    ("given", "parts"),
+    [
+        ({"stepps": 1}, ["unknown option 'stepps' of metric 'm': did you mean 'steps'?"]),
+        ({"zzz": 1}, ["unknown option 'zzz' of metric 'm'; it has steps, name"]),
+        ({"fault": {"rat": 1}}, ["unknown option 'fault.rat'", "did you mean 'fault.rate'"]),
+        ({"steps": "many"}, ["option 'steps' of metric 'm': 'many' is not valid", "valid integer"]),
+        ({"steps": "0"}, ["'0' is not valid", "greater than or equal to 1"]),
+        ({"mode": "slow"}, ["'fast' or 'exact'"]),
+        ({"fault": {"rate": "2"}}, ["option 'fault.rate'", "less than or equal to 1"]),
+        ({"steps": "x", "mode": "y", "nam": 1}, ["'steps'", "'mode'", "'nam'"]),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(given, parts):
+    with pytest.raises(BadOption) as caught:
+        checked(Everything, given, "metric 'm'")
+    assert "\n" not in str(caught.value)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_required_options_and_own_validators():
+    class Own(Options):
+        path: str
+
+        @field_validator("path")
+        @classmethod
+        def _absolute(cls, value: str) -> str:
+            if not value.startswith("/"):
+                raise ValueError("Want an absolute path")
+            return value
+
+    with pytest.raises(BadOption, match="option 'path' of judge 'j' is required"):
+        checked(Own, {}, "judge 'j'")
+    with pytest.raises(BadOption, match="option 'path' of judge 'j': 'a' is not valid: want an absolute path"):
+        checked(Own, {"path": "a"}, "judge 'j'")
+
+
+def test_help_describes_nested_options_too():
+    found = {option.name: option for option in option_help(Everything)}
+    assert found["steps"].type == "int"
+    assert (found["steps"].default, found["steps"].constraint) == ("50", ">= 1")
+    assert found["steps"].description == "Denoising steps."
+    assert found["mode"].type == "Literal['fast', 'exact']"
+    assert found["place"].type == "Path | None"
+    assert found["sizes"].type == "list[int]"
+    assert found["fault.rate"].constraint == ">= 0, <= 1"
+    assert "fault" not in found
+
+    class Required(Options):
+        path: Annotated[str, Field(min_length=2, pattern="a+")]
+
+    (option,) = option_help(Required)
+    assert option.default is None
+    assert option.constraint == "at least this long: 2, matches a+"
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("tiam.confidence=0.4", ("tiam", ("confidence",), "0.4")),
+        ("sd1.5.steps=20", ("sd1.5", ("steps",), "20")),
+        ("new.a.b=x=y", ("new", ("a", "b"), "x=y")),
+        ("judge:openai.url=http://a/b:1", ("judge:openai", ("url",), "http://a/b:1")),
+        ("t2i-x/sd1.5.a=", ("t2i-x/sd1.5", ("a",), "")),
+        ("judge:t2i-x/tiam.a=1", ("judge:t2i-x/tiam", ("a",), "1")),
+    ],
+)
+def test_assignments(text, want):
+    assert split_assignment(text, ["tiam", "sd1.5", "sd1"]) == want
+
+
+@pytest.mark.parametrize("text", ["tiam", "tiam=1", "tiam.=1", ".a=1", "tiam.a..b=1", "tiam.a"])
+def test_malformed_assignments(text):
+    with pytest.raises(BadOption, match=r"want NAME\.KEY=VALUE"):
+        split_assignment(text, ["tiam"])
+
+
+def test_merging_goes_into_nested_tables():
+    assert merged({"a": {"b": 1, "c": 2}, "d": 1}, {"a.b": 3}, {"a": {"e.f": 4}, "d": 2}) == {
+        "a": {"b": 3, "c": 2, "e": {"f": 4}},
+        "d": 2,
+    }
+
+
+SAME = """
+    from t2i_core import GeneratorInfo, JudgeInfo, Options, hookimpl
+
+    class O(Options):
+        a: int = 0
+        b: int = 0
+
+    @hookimpl
+    def t2i_generators():
+        return [GeneratorInfo(name=n, summary="", options=O, create=print) for n in ("x-same", "x-only")]
+
+    @hookimpl
+    def t2i_judges():
+        return [JudgeInfo(name="x-same", summary="", options=O, capabilities={}, create=print)]
+"""
+
+
+def test_options_find_their_component(install):
+    install(
+        "x-one",
+        {"t2i.generators": {"x-same": "x_one", "x-only": "x_one"}, "t2i.judges": {"x-same": "x_one"}},
+        {"x_one": SAME},
+    )
+    registry = Registry()
+    table = registry.read_options(
+        ["generator:x-same.a=1", "judge:x-same.a=2", "x-only.a=3", "generator:x-only.a=4"]
+    )
+    assert registry.component("generator", "x-same", table).options.a == 1
+    assert registry.component("judge", "x-same", table).options.a == 2
+    assert registry.component("generator", "x-only", table).options.a == 4
+    assert registry.component("generator", "x-only", {"x-one/x-only": {"b": 5}, "x-only": {"b": 1}}).options.b == 5
+    with pytest.raises(AmbiguousName, match="say generator:x-same or judge:x-same"):
+        registry.component("generator", "x-only", {"x-same": {"a": "1"}})
+    with pytest.raises(BadOption, match="'metrik' is no kind"):
+        registry.component("generator", "x-only", {"metrik:x-same": {"a": "1"}})
+
+
+def test_options_of_nobody_are_refused(install):
+    install("x-one", {"t2i.generators": {"x-only": "x_one"}})
+    registry = Registry()
+    registry.check_names({"x-only": {}, "generator:x-only": {}, "x-one/x-only": {}})
+    for key in ("x-onyl", "generator:x-onyl"):
+        with pytest.raises(UnknownName, match="did you mean 'x-only'"):
+            registry.check_names({key: {}})

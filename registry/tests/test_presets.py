@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+from t2i_core.errors import BadOption, BrokenPlugin, MissingDependency
+from t2i_registry import Registry
+
+BASE = """
+    from pydantic import BaseModel
+    from t2i_core import GeneratorInfo, Options, hookimpl
+
+    class Guidance(BaseModel):
+        scale: float = 7.5
+        end: float = 1.0
+
+    class O(Options):
+        steps: int = 50
+        guidance: Guidance = Guidance()
+
+    @hookimpl
+    def t2i_generators():
+        return [
+            GeneratorInfo(
+                name="base", summary="Base.", options=O, argument="a folder", needs_argument=True,
+                create=print, citation="Base et al.", licence="base-licence",
+            ),
+            GeneratorInfo(name="plain", summary="Plain.", options=O, create=print),
+        ]
+"""
+PRESETS = """
+    from t2i_core import Domain, Preset, hookimpl
+
+    WORLD = Domain("world", "A world.")
+
+    @hookimpl
+    def t2i_generators():
+        return [
+            Preset(name="small", summary="Small.", of="base", argument="here", domain=WORLD,
+                   options={"steps": 20, "guidance": {"scale": 3}}, licence="MIT"),
+            Preset(name="smaller", summary="Smaller.", of="x-presets/small", options={"guidance.end": 0.5}),
+            Preset(name="open", summary="Open.", of="x-base/base"),
+            Preset(name="double", summary="", of="small", argument="there"),
+            Preset(name="lost", summary="", of="x-far/far"),
+            Preset(name="wrong", summary="", of="plain", options={"stepps": 1}),
+            Preset(name="ring", summary="", of="rang"),
+            Preset(name="rang", summary="", of="ring"),
+        ]
+"""
+NAMES = ("small", "smaller", "open", "double", "lost", "wrong", "ring", "rang")
+
+
+@pytest.fixture
+def registry(install) -> Registry:
+    install("x-base", {"t2i.generators": {"base": "x_base", "plain": "x_base"}}, {"x_base": BASE}, version="2.0")
+    install("x-presets", {"t2i.generators": dict.fromkeys(NAMES, "x_presets")}, {"x_presets": PRESETS})
+    return Registry()
+
+
+def test_a_preset_is_another_component_with_argument_and_options_set(registry):
+    made = registry.component("generator", "small", {})
+    assert (made.spec, made.name, made.argument) == ("small", "small", "here")
+    assert (made.options.steps, made.options.guidance.scale) == (20, 3)
+    assert (made.info.domain.name, made.info.licence, made.info.citation) == ("world", "MIT", "Base et al.")
+    assert (made.dist, made.version) == ("x-base", "2.0")
+
+
+def test_its_results_are_those_of_the_component_it_names(registry):
+    same = registry.component("generator", "base:here", {"base": {"steps": 20, "guidance": {"scale": 3}}})
+    assert registry.component("generator", "small", {}).fingerprint == same.fingerprint
+
+
+def test_presets_of_presets_and_the_users_word_last(registry):
+    made = registry.component("generator", "smaller", {"smaller": {"guidance": {"scale": "9"}}})
+    assert (made.options.steps, made.options.guidance.scale, made.options.guidance.end) == (20, 9, 0.5)
+    assert made.argument == "here"
+    assert registry.describe(registry.find("generator", "smaller")).summary == "Smaller."
+
+
+def test_arguments(registry):
+    assert registry.component("generator", "open:some:where/x", {}).argument == "some:where/x"
+    for spec, part in [
+        ("open", "generator 'open' needs an argument: open:ARGUMENT (a folder)"),
+        ("base:", "needs an argument: base:ARGUMENT"),
+        ("plain:x", "generator 'plain' takes no argument, got 'x'"),
+        ("small:x", "takes no argument: it is a preset that sets 'here'"),
+    ]:
+        with pytest.raises(BadOption) as caught:
+            registry.component("generator", spec, {})
+        assert part in str(caught.value)
+
+
+def test_faults_name_the_preset(registry):
+    for name, error, part in [
+        ("ring", BrokenPlugin, "plugin x-presets 1.0 (x_presets): presets lead in a circle: ring -> rang -> ring"),
+        ("double", BrokenPlugin, "sets the argument that 'small' has set"),
+        (
+            "lost",
+            MissingDependency,
+            "is a preset of generator 'x-far/far', which no installed plugin offers: install x-far",
+        ),
+        ("wrong", BadOption, "unknown option 'stepps' of generator 'wrong': did you mean 'steps'?"),
+    ]:
+        with pytest.raises(error) as caught:
+            registry.component("generator", name, {})
+        assert part in str(caught.value)
