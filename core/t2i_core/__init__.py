@@ -60,7 +60,8 @@ _HOME = {
     "Unit": "metrics",
     "T2IError": "errors",
     "evaluate": "evaluation",
-    "Run": "evaluation",
+    "Run": "runs",
+    "load_run": "runs",
 }
 
 __all__ = sorted(_HOME)

@@ -68,9 +68,7 @@ ADAPTERS: tuple[Adapter, ...] = (
 )
 
 
-def path(
-    wanted: Capability, offered: Sequence[Capability] | frozenset[Capability]
-) -> tuple[Adapter, ...] | None:
+def path(wanted: Capability, offered: Sequence[Capability] | frozenset[Capability]) -> tuple[Adapter, ...] | None:
     """Return the shortest chain of adapters from what is offered up to what is wanted, the last step first.
 
     An empty chain where it is offered itself; None where nothing leads there.

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image as PILImage
 
 from .masks import PackedMask
-from .prompts import ObjectClass
+from .prompts import ObjectClass, Scene
+from .sources import file_digest
 
 
 class DamagedImage(Exception):
@@ -53,6 +54,14 @@ class Image:
         return PILImage.fromarray(self.pixels)
 
 
+def image_file(path: Path) -> Image:
+    """An image file outside the store. Raises DamagedImage where it cannot be read."""
+    try:
+        return Image(file_digest(path), path)
+    except OSError as error:
+        raise DamagedImage(f"{path}: cannot be read ({error.strerror})") from error
+
+
 def decode(data: bytes, where: str) -> NDArray[np.uint8]:
     """Decode an image file's bytes to uint8 (height, width, 3). Raises DamagedImage where it is no image."""
     try:
@@ -86,10 +95,14 @@ class Instance:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a rendered image really shows: its size (width, height) and each visible object."""
+    """What a rendered image really shows: its size (width, height) and each visible object.
+
+    asked: the scene that the prompt asked for
+    """
 
     size: tuple[int, int]
     instances: tuple[Instance, ...]
+    asked: Scene | None = None
 
     def to_bytes(self) -> bytes:
         """Return the stored form: one line of JSON, then the masks' bytes."""
@@ -105,7 +118,9 @@ class Truth:
             }
             for i in self.instances
         ]
-        line = json.dumps({"size": self.size, "instances": head}).encode()
+        line = json.dumps(
+            {"size": self.size, "asked": self.asked.to_json() if self.asked else None, "instances": head}
+        ).encode()
         return line + b"\n" + b"".join(i.mask.data for i in self.instances)
 
     @classmethod
@@ -119,8 +134,6 @@ class Truth:
             mask = PackedMask(size, tuple(i["mask_box"]), masks[start : start + i["bytes"]])
             start += i["bytes"]
             instances.append(
-                Instance(
-                    ObjectClass(i["name"], i["synset"]), i["colour"], tuple(i["box"]), mask, i["attributes"]
-                )
+                Instance(ObjectClass(i["name"], i["synset"]), i["colour"], tuple(i["box"]), mask, i["attributes"])
             )
-        return cls(size, tuple(instances))
+        return cls(size, tuple(instances), Scene.from_json(head["asked"]) if head["asked"] else None)

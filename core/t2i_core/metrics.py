@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .components import Setup
-from .images import Image
+from .images import Image, image_file
 from .judging import Capability, Query
 from .observations import Arrays
 from .prompts import Prompt
@@ -46,6 +47,11 @@ class Sample:
         """Ask about the image and the prompt's text."""
         return Query(images=(self._image(),), texts=(self.prompt.text,))
 
+    @property
+    def own_images(self) -> tuple[Image, ...]:
+        """The images that belong to the prompt itself. Raises DamagedImage where one cannot be read."""
+        return tuple(image_file(Path(path)) for path in self.prompt.images)
+
     def _image(self) -> Image:
         if self.image is None:
             raise ValueError("this sample has no generated image: its metric declared that it needs none")
@@ -63,8 +69,8 @@ class Derive:
 
     They are kept beside the observation, so that another threshold opens no image.
 
-    function:  takes pixels (uint8, height x width x 3) and the observation, gives named arrays; its module's
-               source is part of the key under which they are kept
+    function:  takes pixels (uint8, height x width x 3) and the observation, gives named arrays; the metric's code
+               (`MetricInfo.code`) is part of the key under which they are kept
     options:   plain data that it depends on beyond its arguments
     """
 

@@ -1,0 +1,141 @@
+"""A run's folder: manifest, samples, measurements, failures and images, readable without t2i.
+
+run.json           the manifest (what was asked, of whom, with which versions) and the results
+samples.csv        one line per image: model, prompt, seed, status, reason, path, digest, size, record
+measurements.csv   one line per measured value
+failures.csv       one line per sample that has no value, with the reason
+images/MODEL/...   links to the kept images (copies where links cannot be), which outlive the cache
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from filelock import FileLock, Timeout
+
+from ..errors import BadFolder
+from ..images import Image
+from ..runs import MANIFEST, read_manifest
+from ..store import write_whole
+
+
+class RunFolder:
+    """The folder of one run, held by one process (or one per shard) at a time."""
+
+    def __init__(self, path: Path, plan_digest: str, shard: tuple[int, int] | None) -> None:
+        self.path = path.absolute()
+        self._digest = plan_digest
+        part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(self.path / f".lock{part}", timeout=0)
+            self._lock.acquire()
+        except Timeout as error:
+            held = f"shard {shard[0]}/{shard[1]} of this run" if shard else "this run"
+            raise BadFolder(
+                f"{self.path}: another process works on {held}; wait for it or name another --out"
+            ) from error
+        except OSError as error:
+            raise BadFolder(
+                f"{self.path}: cannot be written ({error.strerror}); name another folder with --out"
+            ) from error
+        try:
+            self._refuse_others()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let other processes have the folder."""
+        self._lock.release()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _refuse_others(self) -> None:
+        known = read_manifest(self.path)
+        if known is not None and known.get("plan") != self._digest:
+            raise BadFolder(f"{self.path}: holds another run; name another folder with --out")
+        if known is None and any(not p.name.startswith(".") for p in self.path.iterdir()):
+            raise BadFolder(f"{self.path}: is not empty and holds no run; name another folder with --out")
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Write run.json, whole or not at all."""
+        data = json.dumps({"plan": self._digest, **manifest}, indent=1, ensure_ascii=False, allow_nan=False)
+        self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
+
+    def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Write a CSV file row by row, whole or not at all."""
+        part = self.path / f".{name}.{os.getpid()}.part"
+        try:
+            with part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+                writer = csv.writer(file)
+                writer.writerow(header)
+                writer.writerows(rows)
+            part.replace(self.path / name)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
+        """Write the tables of several metrics as one CSV file with a first column `metric`."""
+        columns = list(dict.fromkeys(c for table in tables.values() for c in table.columns))
+        first = [c for c in ("model", "model_a", "model_b", "prompt", "cluster", "seed") if c in columns]
+        last = [c for c in ("measure", "value") if c in columns]
+        order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
+        part = self.path / f".{name}.{os.getpid()}.part"
+        try:
+            with part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+                pd.DataFrame(columns=order).to_csv(file, index=False)
+                for metric, table in tables.items():
+                    named = table.assign(metric=metric).reindex(columns=order)
+                    named.to_csv(file, index=False, header=False, chunksize=20_000)
+            part.replace(self.path / name)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def link_image(self, model: str, prompt_number: int, seed: int, image: Image) -> str:
+        """Put a kept image into the folder; returns its path within it. Outside files stay where they are."""
+        name = f"images/{slug(model)}/{prompt_number:05d}-{seed}{image.path.suffix}"
+        target = self.path / name
+        try:
+            if target.exists():
+                if target.samefile(image.path):
+                    return name
+                target.unlink()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                target.hardlink_to(image.path)
+            except OSError:
+                shutil.copyfile(image.path, target)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return name
+
+    def _write(self, name: str, data: bytes) -> None:
+        try:
+            write_whole(self.path / name, data)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> BadFolder:
+        return BadFolder(f"{self.path}: {error.strerror or error}; what was made is kept in the cache")
+
+
+def slug(text: str) -> str:
+    """Turn any text into a short name that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:60] or "model"

@@ -1,0 +1,93 @@
+"""What a plan will cost: how much is kept already, and how long the rest took when it was last done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..generation import Failure
+from ..store import Store
+from .generating import by_model, missing
+from .jobs import Failures, Job
+from .observing import asked, desks, gather
+from .plan import Plan
+
+
+@dataclass
+class Work:
+    """Items of one kind: to make, kept already, and the seconds that making takes, where that is known."""
+
+    to_make: int = 0
+    kept: int = 0
+    seconds: float | None = 0.0
+
+    def add(self, count: int, rate: float | None) -> None:
+        """Add items to make at a rate (seconds each, None: not known)."""
+        self.to_make += count
+        if count:
+            known = self.seconds is not None and rate is not None
+            self.seconds = (self.seconds or 0.0) + count * (rate or 0.0) if known else None
+
+
+def forecast(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes."""
+    with Store(fresh=plan.request.fresh) as store:
+        images, observations = _images(plan, store), _observations(plan, store)
+    return {
+        "folder": str(plan.folder),
+        "jobs": [_job(job) for job in plan.jobs],
+        "images": asdict(images),
+        "observations": asdict(observations),
+        "notes": list(plan.notes),
+    }
+
+
+def _job(job: Job) -> Mapping[str, Any]:
+    (first, *others) = job.models
+    return {
+        "metric": job.metric.spec,
+        "model": " | ".join(m.component.spec for m in job.models),
+        "as": " | ".join(m.label for m in job.models),
+        "settings": [m.settings for m in job.models] if others else first.settings,
+        "prompts": job.prompts_name,
+        "n_prompts": len(job.own_prompts),
+        "seeds": list(job.seeds),
+        "judges": [
+            {
+                "need": s.need.name,
+                "capability": s.need.capability,
+                "name": s.choice.judge.spec if s.choice else "the model itself",
+                "why": s.choice.why if s.choice else f"{s.need.capability} is asked of the model itself",
+            }
+            for s in job.needs
+        ],
+    }
+
+
+def _images(plan: Plan, store: Store) -> Work:
+    work = Work()
+    for model, jobs in by_model(plan.jobs):
+        if model.component.info.existing:
+            work.kept += len({job.image_key(*cell) for job in jobs for cell in job.cells()})
+            continue
+        to_make = sum(1 for _ in missing(jobs, store, Failures()))
+        work.add(to_make, store.rate(model.fingerprint))
+        work.kept += len({job.image_key(*cell) for job in jobs for cell in job.cells()}) - to_make
+    return work
+
+
+def _observations(plan: Plan, store: Store) -> Work:
+    """Count queries; those about images that are not made yet are counted by sample, one each."""
+    work, failures = Work(), Failures()
+    for desk in desks(plan.jobs):
+        keys, unmade = set(), 0
+        for item in asked(desk, store, failures):
+            keys.add(item.key)
+        for job, served in desk.asking:
+            for models, prompt, seed in job.items():
+                unmade += isinstance(gather(job, models, prompt, seed, served.need, store, failures), Failure)
+        kept = sum(store.has(key) for key in keys)
+        work.add(len(keys) - kept + unmade, store.rate(desk.component.fingerprint))
+        work.kept += kept
+    return work

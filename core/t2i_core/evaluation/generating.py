@@ -1,0 +1,129 @@
+"""The first stage: every image that is not kept is made, and kept as soon as it is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL.Image import Image as PILImage
+
+from ..generation import Failure, Generated, ImageRequest
+from ..images import DamagedImage
+from ..progress import Progress
+from ..store import Store
+from .jobs import Failures, Job, Model
+from .making import Execution, described, made
+from .streaming import one_for_one
+
+
+@dataclass(frozen=True)
+class _ToMake:
+    key: str
+    request: ImageRequest
+
+
+def generate(
+    jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress
+) -> dict[str, dict[str, Any]]:
+    """Make what is missing, model by model. Returns what loaded models say of their settings, by fingerprint."""
+    settings = {}
+    for model, own in by_model(jobs):
+        total = sum(1 for _ in missing(own, store, failures))
+        if total == 0:
+            continue
+        with (
+            made(model.component, how) as generator,
+            progress.task(f"images of {model.label}", total, "images") as task,
+        ):
+            settings[model.fingerprint] = dict(getattr(generator, "settings", None) or {})
+
+            def work(items: Iterable[_ToMake], generator: Any = generator) -> Iterator[Any]:
+                return iter(generator.generate(item.request for item in items))
+
+            started, done = time.monotonic(), 0
+            in_flight: set[str] = set()
+            todo = missing(own, store, failures, in_flight)
+            for item, answer in one_for_one(work, todo, described(model.component)):
+                if (failure := _keep(store, item.key, answer)) is not None:
+                    failures.images[item.key] = failure
+                in_flight.discard(item.key)
+                done += 1
+                task.advance()
+            if done:
+                store.put_rate(model.fingerprint, (time.monotonic() - started) / done)
+    return settings
+
+
+def by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[Job]]]:
+    """Yield each model that must be able to make images, with the jobs that look at them, cut down to it."""
+    jobs = [job for job in jobs if job.generates]
+    models = {model.fingerprint: model for job in jobs for model in job.models}
+    for fingerprint, model in models.items():
+        yield (
+            model,
+            [
+                replace(job, models=own)
+                for job in jobs
+                if (own := tuple(m for m in job.models if m.fingerprint == fingerprint))
+            ],
+        )
+
+
+def missing(
+    jobs: Iterable[Job], store: Store, failures: Failures, in_flight: set[str] | None = None
+) -> Iterator[_ToMake]:
+    """Yield what must be asked of one model: images that are not kept and did not fail just now.
+
+    Images that exist already are looked up every time, for their files may have changed. An image that several
+    samples share (a prompt given twice) is asked for once: `in_flight` holds what was asked and is not yet kept.
+    """
+    in_flight = set() if in_flight is None else in_flight
+    looked_up: set[str] = set()
+    for job in jobs:
+        for model, prompt, seed in job.cells():
+            key = job.image_key(model, prompt, seed)
+            if key in in_flight or key in failures.images:
+                continue
+            if model.component.info.existing:
+                if key in looked_up:
+                    continue
+                looked_up.add(key)
+            elif store.image(key) is not None:
+                continue
+            in_flight.add(key)
+            yield _ToMake(key, job.request(prompt, seed))
+
+
+def _keep(store: Store, key: str, answer: Any) -> Failure | None:
+    """Keep a generated image. Returns why it cannot be, if so."""
+    if isinstance(answer, Failure):
+        return answer
+    if not isinstance(answer, Generated):
+        return Failure(f"the generator gave {type(answer).__name__} where an image was asked for")
+    image = answer.image
+    if isinstance(image, PILImage):
+        image = np.asarray(image.convert("RGB"))
+    if not isinstance(image, Path) and (fault := _fault(image)):
+        return Failure(fault)
+    try:
+        store.put_image(key, image, answer.record, answer.truth)
+    except DamagedImage as error:
+        return Failure(str(error))
+    return None
+
+
+def _fault(pixels: Any) -> str | None:
+    """Say what is wrong with an array of pixels, if anything."""
+    if not isinstance(pixels, np.ndarray):
+        return f"the generator gave {type(pixels).__name__} where pixels were asked for"
+    if np.issubdtype(pixels.dtype, np.floating) and not np.isfinite(pixels).all():
+        return "the generator gave pixels that are not numbers"
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
+        return f"the generator gave {pixels.dtype} of shape {pixels.shape}, want uint8 of (height, width, 3)"
+    if not pixels.any():
+        return "blank image: every pixel is black"
+    return None

@@ -1,0 +1,155 @@
+"""The units of an evaluation: which samples there are, and under which keys their results are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from ..capabilities import expand
+from ..components import Component, GeneratorInfo, MetricInfo
+from ..generation import Failure, ImageRequest
+from ..judging import Capability, Query
+from ..metrics import Derive, Metric, Need, Sample
+from ..prompts import Prompt, digest_of
+from ..resolving import JudgeChoice
+from .request import NoisePolicy
+
+IMAGES = MetricInfo(name="images", summary="Only makes the images.", create=Metric, measures=())
+"""Stands in for a metric where images are all that is wanted."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A generator with its label and the settings that the user gave it."""
+
+    component: Component[GeneratorInfo]
+    label: str
+    settings: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """What the generator's images depend on."""
+        return self.component.fingerprint
+
+
+@dataclass(frozen=True)
+class Served:
+    """A need with the judge that serves it; for a model's own observations, no choice but the model."""
+
+    need: Need
+    choice: JudgeChoice | None
+
+    @property
+    def asked(self) -> Capability:
+        """The capability that the judge itself is asked for."""
+        return self.choice.asked_for(self.need.capability) if self.choice else self.need.capability
+
+    def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
+        """The queries that the judge itself is asked for one sample or pair, adapters applied."""
+        chain = self.choice.chain if self.choice else ()
+        return [inner for query in self.need.queries(samples) for inner in expand(chain, query)]
+
+    def judge_fingerprint(self, model: Model) -> str:
+        """What the observations depend on beside the query."""
+        return self.choice.judge.fingerprint if self.choice else model.fingerprint
+
+
+@dataclass(frozen=True)
+class Job:
+    """One metric on one model, or, where it compares pairs, on all models together."""
+
+    metric: Component[MetricInfo]
+    instance: Metric
+    models: tuple[Model, ...]
+    prompts: tuple[Prompt, ...]
+    prompts_name: str
+    seeds: tuple[int, ...]
+    needs: tuple[Served, ...]
+    noise: NoisePolicy
+    shard: tuple[int, int] | None = None
+
+    @property
+    def generates(self) -> bool:
+        """Whether generated images are looked at, or are all that is wanted."""
+        return self.metric.info is IMAGES or any(s.need.images == "generated" for s in self.needs)
+
+    @property
+    def pairs(self) -> bool:
+        """Whether the metric compares models two by two."""
+        return self.instance.group_by == "pair"
+
+    @cached_property
+    def own_prompts(self) -> tuple[Prompt, ...]:
+        """The prompts of this process's shard."""
+        if self.shard is None:
+            return self.prompts
+        part, parts = self.shard
+        return self.prompts[part - 1 :: parts]
+
+    def cells(self) -> Iterator[tuple[Model, Prompt, int]]:
+        """Each sample of this shard: model, prompt, seed."""
+        for model in self.models:
+            for prompt in self.own_prompts:
+                for seed in self.seeds:
+                    yield model, prompt, seed
+
+    def items(self) -> Iterator[tuple[tuple[Model, ...], Prompt, int]]:
+        """Each thing observed, as models, prompt and seed: one sample, or two models on one prompt and seed."""
+        groups = combinations(self.models, 2) if self.pairs else ((m,) for m in self.models)
+        for models in groups:
+            for prompt in self.own_prompts:
+                for seed in self.seeds:
+                    yield models, prompt, seed
+
+    def size(self) -> int:
+        """How many things are observed."""
+        n = len(self.models)
+        return (n * (n - 1) // 2 if self.pairs else n) * len(self.own_prompts) * len(self.seeds)
+
+    def request(self, prompt: Prompt, seed: int) -> ImageRequest:
+        """What the generator is asked for one sample."""
+        return ImageRequest(prompt, seed, noise_seed(self.noise, prompt, seed))
+
+    def image_key(self, model: Model, prompt: Prompt, seed: int) -> str:
+        """The key under which a sample's image is kept."""
+        info = model.component.info
+        drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
+        # images that exist already are found by the prompt's id too
+        identity = prompt.id if info.existing else ""
+        noise = noise_seed(self.noise, prompt, seed)
+        return digest_of(["image", model.fingerprint, drawn, identity, seed, noise])
+
+
+def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
+    """The seed of the starting noise: the sample's own, or (below 2**63) one of prompt and seed."""
+    if policy == "shared":
+        return seed
+    return int(digest_of(["noise", prompt.text, seed])[:16], 16) >> 1
+
+
+def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
+    """The key under which an observation is kept."""
+    return digest_of(
+        ["observation", judge_fingerprint, capability, [i.digest for i in query.images], list(query.texts)]
+    )
+
+
+def derived_key(observation: str, derive: Derive, code: str) -> str:
+    """The key under which what a metric with this code derived from an observation is kept."""
+    return digest_of(["derived", observation, derive.name, dict(derive.options), code])
+
+
+@dataclass
+class Failures:
+    """Why samples have no image and queries no answer, in this process.
+
+    They are not kept: the next run tries again.
+    healed: digests of images that were damaged and are made again, once
+    """
+
+    images: dict[str, Failure] = field(default_factory=dict)
+    observations: dict[str, Failure] = field(default_factory=dict)
+    healed: set[str] = field(default_factory=set)

@@ -1,0 +1,70 @@
+"""What a run records of itself, complete enough to be repeated."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import distributions
+from typing import Any
+
+from .. import __version__
+from ..components import Component
+from .plan import Plan
+
+
+def manifest(plan: Plan, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the manifest of a run. `settings`: what loaded models say of themselves, by fingerprint."""
+    request = plan.request
+    used: dict[str, Component[Any]] = {}
+    for job in plan.jobs:
+        parts: list[Component[Any]] = [job.metric, *(m.component for m in job.models)]
+        parts += [s.choice.judge for s in job.needs if s.choice]
+        used |= {part.fingerprint: part for part in parts}
+    models = {m.label: m for job in plan.jobs for m in job.models}
+    return {
+        "t2i": __version__,
+        "command": sys.argv,
+        "request": {
+            "metrics": sorted({job.metric.spec for job in plan.jobs}),
+            "prompts": sorted({job.prompts_name for job in plan.jobs}),
+            "seeds": sorted({seed for job in plan.jobs for seed in job.seeds}),
+            "limit": request.limit,
+            "interval": request.interval,
+            "noise": request.noise,
+            "max_failed": request.max_failed,
+            "fresh": request.fresh,
+            "offline": request.offline,
+            "options": {name: dict(options) for name, options in request.options.items()},
+        },
+        "models": {
+            label: {
+                **model.component.manifest(),
+                "settings": model.settings,
+                "reported": dict(settings.get(model.fingerprint, {})),
+            }
+            for label, model in models.items()
+        },
+        "components": [{"kind": c.kind, **c.manifest()} for c in used.values()],
+        "installed": [dict(entry) for entry in plan.installed],
+        "device": {"asked": request.device or "best", "batch_size": request.batch_size or "auto"},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": dict(sorted({(d.name or "?"): d.version for d in distributions()}.items())),
+        "judges": [
+            {
+                "metric": job.metric.spec,
+                "need": s.need.name,
+                "judge": s.choice.judge.spec if s.choice else "the model itself",
+                "why": s.choice.why if s.choice else "",
+            }
+            for job in plan.jobs
+            for s in job.needs
+        ],
+    }
+
+
+def now() -> str:
+    """The time, to the second, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,238 @@
+"""The second stage: judges answer every query that has no answer kept yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ..capabilities import combine
+from ..components import Component
+from ..generation import Failure
+from ..images import DamagedImage, Image
+from ..judging import Capability, Query
+from ..metrics import Need, Sample
+from ..observations import TYPES, Labels, arrays_to_bytes
+from ..progress import Progress, Task
+from ..prompts import Prompt
+from ..store import Store
+from .jobs import Failures, Job, Model, Served, derived_key, observation_key
+from .making import Execution, described, made
+from .streaming import one_for_one
+
+
+@dataclass(frozen=True)
+class _ToAsk:
+    key: str
+    query: Query
+    job: Job
+    served: Served
+
+
+@dataclass(frozen=True)
+class Desk:
+    """All that one judge, or a model about itself, is asked in one capability: by which jobs for which needs."""
+
+    component: Component[Any]
+    capability: Capability
+    asking: tuple[tuple[Job, Served], ...]
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes that the judge knows."""
+        return judge_labels(self.component)
+
+
+def judge_labels(judge: Component[Any]) -> Labels | None:
+    """The classes that a judge knows; None where it takes any text or is the model itself."""
+    labels = getattr(judge.info, "labels", None)
+    return tuple(labels(judge.argument, judge.options)) if labels else None
+
+
+def desks(jobs: Iterable[Job]) -> list[Desk]:
+    """Gather needs by judge and capability, so that each judge is made once."""
+    gathered: dict[tuple[str, Capability], Desk] = {}
+    for job in jobs:
+        for served in job.needs:
+            if served.choice:
+                askers: list[tuple[Component[Any], Job]] = [(served.choice.judge, job)]
+            else:
+                askers = [(model.component, replace(job, models=(model,))) for model in job.models]
+            for component, own in askers:
+                key = (component.fingerprint, served.asked)
+                desk = gathered.get(key) or Desk(component, served.asked, ())
+                gathered[key] = replace(desk, asking=(*desk.asking, (own, served)))
+    return list(gathered.values())
+
+
+def observe(jobs: Sequence[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> None:
+    """Ask what is missing, judge by judge, and derive what metrics take from image and observation."""
+    for desk in desks(jobs):
+        total = sum(1 for _ in missing(desk, store, failures))
+        if total:
+            with (
+                made(desk.component, how) as judge,
+                progress.task(f"{desk.capability} by {desk.component.spec}", total, "queries") as task,
+            ):
+                _ask(desk, judge, store, failures, task)
+    derive_missing(jobs, store, failures, progress)
+
+
+def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -> None:
+    in_flight: set[str] = set()
+    labels = desk.labels
+
+    def readable() -> Iterator[_ToAsk]:
+        """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
+        for item in missing(desk, store, failures, in_flight):
+            try:
+                yield replace(item, query=_opened(item.query, desk, store))
+            except DamagedImage as error:
+                _blame(error, item, store, failures)
+                in_flight.discard(item.key)
+                task.advance()
+
+    def work(items: Iterable[_ToAsk]) -> Iterator[Any]:
+        return iter(judge.observe(desk.capability, (item.query for item in items)))
+
+    started, done = time.monotonic(), 0
+    for item, answer in one_for_one(work, readable(), described(desk.component)):
+        if isinstance(answer, Failure):
+            failures.observations[item.key] = answer
+        elif fault := _fault(answer, desk.capability):
+            failures.observations[item.key] = Failure(f"{described(desk.component)} {fault}")
+        else:
+            value = answer.to_bytes()
+            store.put(item.key, value)
+            if item.served.need.derive:
+                _derive(item, TYPES[desk.capability].from_bytes(value, labels), store)
+        in_flight.discard(item.key)
+        done += 1
+        task.advance()
+    if done:
+        store.put_rate(desk.component.fingerprint, (time.monotonic() - started) / done)
+
+
+def _opened(query: Query, desk: Desk, store: Store) -> Query:
+    truth = getattr(desk.component.info, "reads_truth", False)
+    images = tuple(Image(i.digest, i.path, store.truth(i.digest) if truth else None) for i in query.images)
+    for image in images:
+        _ = image.pixels
+    return replace(query, images=images)
+
+
+def _blame(error: DamagedImage, item: _ToAsk, store: Store, failures: Failures) -> None:
+    """Have damaged images of the store made again, once; what cannot be read then has failed."""
+    damaged = {i.digest for i in item.query.images if store.holds(i)} - failures.healed
+    for digest in damaged:
+        store.forget_image(digest)
+    failures.healed |= damaged
+    if not damaged:
+        failures.observations[item.key] = Failure(str(error))
+
+
+def missing(desk: Desk, store: Store, failures: Failures, in_flight: set[str] | None = None) -> Iterator[_ToAsk]:
+    """Yield the queries that have no answer kept and did not fail just now, each once."""
+    in_flight = set() if in_flight is None else in_flight
+    for item in asked(desk, store, failures):
+        if item.key not in in_flight and item.key not in failures.observations and not store.has(item.key):
+            in_flight.add(item.key)
+            yield item
+
+
+def asked(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]:
+    """Yield every query of a desk with its key; samples without an image ask nothing."""
+    for job, served in desk.asking:
+        for models, prompt, seed in job.items():
+            samples = gather(job, models, prompt, seed, served.need, store, failures)
+            if isinstance(samples, Failure):
+                continue
+            try:
+                for key, query in keyed(served, models[0], samples):
+                    yield _ToAsk(key, query, job, served)
+            except DamagedImage:
+                continue  # measuring meets it again and counts it as this sample's failure
+
+
+def keyed(served: Served, model: Model, samples: tuple[Sample, ...]) -> Iterator[tuple[str, Query]]:
+    """Yield the queries that the judge itself is asked for one item, with their keys."""
+    fingerprint = served.judge_fingerprint(model)
+    for query in served.queries(samples):
+        yield observation_key(fingerprint, served.asked, query), query
+
+
+def gather(
+    job: Job,
+    models: Iterable[Model],
+    prompt: Prompt,
+    seed: int,
+    need: Need | None,
+    store: Store,
+    failures: Failures,
+) -> tuple[Sample, ...] | Failure:
+    """Return the samples of one item, with their images where the need looks at them, or why there is none."""
+    samples = []
+    for model in models:
+        image = None
+        if need is None or need.images == "generated":
+            key = job.image_key(model, prompt, seed)
+            if key in failures.images:
+                return failures.images[key]
+            image = store.image(key)
+            if image is None:
+                return Failure("not made yet", missing=True)
+        samples.append(Sample(model.label, prompt, seed, image))
+    return tuple(samples)
+
+
+def derive_missing(jobs: Iterable[Job], store: Store, failures: Failures, progress: Progress) -> None:
+    """Run metrics' functions of image and observation where the observation is kept and their result is not."""
+    for desk in desks(jobs):
+        if not any(served.need.derive for _, served in desk.asking):
+            continue
+        total = sum(1 for _ in _underived(desk, store, failures))
+        if total == 0:
+            continue
+        labels = desk.labels
+        with progress.task(f"numbers from {desk.capability}", total, "images") as task:
+            for item in _underived(desk, store, failures):
+                value = store.get(item.key)
+                try:
+                    if value is not None:
+                        _derive(item, TYPES[desk.capability].from_bytes(value, labels), store)
+                except DamagedImage as error:
+                    _blame(error, item, store, failures)
+                task.advance()
+
+
+def _underived(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]:
+    for item in asked(desk, store, failures):
+        derive = item.served.need.derive
+        if derive is None or item.key in failures.observations or not store.has(item.key):
+            continue
+        if not store.has(derived_key(item.key, derive, item.job.metric.code_digest)):
+            yield item
+
+
+def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
+    derive = item.served.need.derive
+    assert derive is not None
+    chain = item.served.choice.chain if item.served.choice else ()
+    arrays = derive.function(item.query.images[0].pixels, combine(chain, item.query, [observation]))
+    store.put(derived_key(item.key, derive, item.job.metric.code_digest), arrays_to_bytes(arrays))
+
+
+def _fault(answer: Any, capability: Capability) -> str | None:
+    """Say what is wrong with an answer, if anything: another type, or values that are not numbers."""
+    if not isinstance(answer, TYPES[capability]):
+        return f"gave {type(answer).__name__} where {TYPES[capability].__name__} was asked for"
+    for field in fields(answer):
+        value = getattr(answer, field.name)
+        arrays = value.values() if isinstance(value, dict) else (value,)
+        for array in arrays:
+            if isinstance(array, float | np.ndarray) and not np.isfinite(array).all():
+                return f"gave {field.name} that are not numbers"
+    return None

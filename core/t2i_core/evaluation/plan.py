@@ -1,0 +1,312 @@
+"""The plan: every name resolved, every option checked, judges chosen, prompts read; nothing loaded yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..components import (
+    Component,
+    Defaults,
+    Domain,
+    GeneratorInfo,
+    MetricInfo,
+    component,
+)
+from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, T2IError, UnknownName
+from ..metrics import Metric, Need
+from ..observations import Labels
+from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
+from ..prompts import Prompt, digest_of
+from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
+from .folder import slug
+from .jobs import IMAGES, Job, Model, Served
+from .making import described
+from .observing import judge_labels
+from .request import ModelRequest, Request
+from .selection import checked, collect, limited, load
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, in order, and where it goes.
+
+    notes: what the user should know before (duplicates merged, prompts limited)
+    """
+
+    request: Request
+    jobs: tuple[Job, ...]
+    folder: Path
+    digest: str
+    installed: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+
+
+def make_plan(request: Request, resolver: Resolver | None = None) -> Plan:
+    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights."""
+    _check(request)
+    return _Planner(request, resolver).plan()
+
+
+def _check(request: Request) -> None:
+    if not request.models:
+        raise BadOption("no model: name one with --model")
+    if request.limit is not None and request.limit < 1:
+        raise BadOption(f"--limit {request.limit}: want at least 1 prompt")
+    if request.batch_size is not None and request.batch_size < 1:
+        raise BadOption(f"--batch-size {request.batch_size}: want at least 1")
+    if not 0 <= request.max_failed <= 1:
+        raise BadOption(f"--max-failed {request.max_failed}: want a share between 0 and 1")
+    if request.seeds is not None and (not request.seeds or min(request.seeds) < 0):
+        raise BadOption("seeds: want at least one, none negative")
+
+
+class _Planner:
+    """Settles one request, and remembers what it used, so that an option for nobody is found."""
+
+    def __init__(self, request: Request, resolver: Resolver | None) -> None:
+        self.request = request
+        self._resolver = resolver
+        self.used: set[tuple[str, str]] = set()
+        self.notes: list[str] = []
+        self.lists: dict[Any, tuple[Prompt, ...]] = {}
+
+    @property
+    def resolver(self) -> Resolver:
+        if self._resolver is None:
+            self._resolver = installed_resolver()
+        return self._resolver
+
+    def plan(self) -> Plan:
+        models = self.models()
+        jobs = [job for metric in self.request.metrics or (IMAGES,) for job in self.jobs_of(metric, models)]
+        self.refuse_unused_options()
+        digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
+        folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
+        installed = tuple(self._resolver.manifest()) if self._resolver else ()
+        return Plan(self.request, tuple(jobs), folder, digest, installed, tuple(dict.fromkeys(self.notes)))
+
+    def models(self) -> list[Model]:
+        models = [self.model(m) for m in self.request.models]
+        labels = [m.label for m in models]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise BadOption(f"two models are called {label!r}: give each a label of its own")
+        return models
+
+    def model(self, asked: ModelRequest) -> Model:
+        found = self.find("generator", asked.spec, asked.settings)
+        said = " ".join(f"{k}={v}" for k, v in asked.settings.items())
+        label = asked.label or f"{found.spec} {said}".strip()
+        given = self.options_for("generator", found.name)
+        return Model(found, label, {**given, **asked.settings})
+
+    def find(self, kind: Any, spec: Any, extra: Mapping[str, Any] | None = None) -> Component[Any]:
+        """Resolve a name, or settle a descriptor; `extra` options count before the user's own for the name."""
+        if not isinstance(spec, str):
+            self.used.add((kind, spec.name))
+            options = {**self.options_for(kind, spec.name), **(extra or {})}
+            try:
+                return component(spec, spec.options(**options))
+            except ValueError as error:
+                raise BadOption(f"{kind} {spec.name!r}: {error}") from error
+        name = spec.partition(":")[0].rpartition("/")[2]
+        self.used.add((kind, name))
+        table: OptionTable = self.request.options
+        if extra:
+            table = {**table, f"{kind}:{name}": {**self.options_for(kind, name), **extra}}
+        found: Component[Any] = self.resolver.component(kind, spec, table)
+        return found
+
+    def options_for(self, kind: str, name: str) -> dict[str, Any]:
+        """The user's options for one component, under its name or under `kind:name`."""
+        return {**self.request.options.get(name, {}), **self.request.options.get(f"{kind}:{name}", {})}
+
+    def refuse_unused_options(self) -> None:
+        known = {name for _, name in self.used}
+        for name in self.request.options:
+            kind, colon, bare = name.rpartition(":")
+            if not ((kind, bare) in self.used if colon else name in known):
+                raise UnknownName.among(
+                    "component in options", name, known, f"taking part: {', '.join(sorted(known))}"
+                )
+
+    def jobs_of(self, asked: str | MetricInfo, models: Sequence[Model]) -> list[Job]:
+        domains = {m.component.info.domain.name: m.component.info.domain for m in models}
+        settled = {name: self.metric(asked, domain) for name, domain in domains.items()}
+        metric, instance, defaults = settled[models[0].component.info.domain.name]
+        if instance.group_by == "pair":
+            if len(models) < 2:
+                raise BadOption(f"metric {metric.spec!r} compares models: name at least two with --model")
+            return [self.job(metric, instance, defaults, tuple(models))]
+        return [self.job(*settled[m.component.info.domain.name], (m,)) for m in models]
+
+    def metric(self, asked: str | MetricInfo, domain: Domain) -> tuple[Component[MetricInfo], Metric, Defaults]:
+        """Settle a metric for one domain, whose defaults come before the metric's own."""
+        if asked is IMAGES:
+            found: Component[MetricInfo] = component(IMAGES)
+        else:
+            found = self.find("metric", asked)
+        there = domain.metrics.get(found.info.name, Defaults())
+        own = found.info.defaults
+        if there.options:
+            # the domain's options first, so that the user's replace them
+            found = self.find("metric", asked, {**there.options, **self.options_for("metric", found.name)})
+        defaults = Defaults(
+            prompts=there.prompts or own.prompts,
+            seeds=there.seeds or own.seeds,
+            judges={**own.judges, **domain.judges, **there.judges},
+        )
+        try:
+            instance = found.info.create(found.setup())
+        except T2IError:
+            raise
+        except Exception as error:
+            raise BrokenPlugin(f"{described(found)} cannot be made: {type(error).__name__}: {error}") from error
+        return found, instance, defaults
+
+    def job(
+        self, metric: Component[MetricInfo], instance: Metric, defaults: Defaults, models: tuple[Model, ...]
+    ) -> Job:
+        generator = models[0].component
+        needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
+        labels = next((judge_labels(s.choice.judge) for s in needs if s.choice), None)
+        name, prompts = self.prompts(generator, metric, defaults, labels)
+        for served in needs:
+            self.refuse_ignorant(served, prompts, metric)
+        return Job(
+            metric=metric,
+            instance=instance,
+            models=models,
+            prompts=prompts,
+            prompts_name=name,
+            seeds=self.seeds(generator, defaults),
+            needs=needs,
+            noise=self.request.noise,
+            shard=self.request.shard,
+        )
+
+    def serve(
+        self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
+    ) -> Served:
+        """Find who answers a need."""
+        if need.source == "model":
+            for model in models:
+                if need.capability not in model.component.info.capabilities:
+                    raise NoJudge(
+                        f"metric {metric.spec!r} asks the model itself for {need.capability}, "
+                        f"which {described(model.component)} does not offer"
+                    )
+            return Served(need, None)
+        domain = models[0].component.info.domain
+        preferred = []
+        if need.capability in defaults.judges:
+            name = defaults.judges[need.capability]
+            whose = f"the domain {domain.name!r}" if name in _names(domain, metric) else f"metric {metric.name!r}"
+            preferred.append((name, f"{whose} names it for {need.capability}"))
+        choice: JudgeChoice = self.resolver.choose_judge(
+            need.capability, need.requires, self.request.judges, preferred, domain, self.request.options
+        )
+        self.used.add(("judge", choice.judge.name))
+        return Served(need, choice)
+
+    def prompts(
+        self,
+        generator: Component[GeneratorInfo],
+        metric: Component[MetricInfo],
+        defaults: Defaults,
+        labels: Labels | None,
+    ) -> tuple[str, tuple[Prompt, ...]]:
+        """Return the prompts' name and the prompts, as many as the limit allows."""
+        names = self.request.prompts
+        if not names and generator.info.prompts is not None:
+            names = (generator.spec,)
+            key: Any = ("own", generator.fingerprint)
+            if key not in self.lists:
+                own = collect(generator.info.prompts, generator.setup(), described(generator), generator.dist)
+                self.lists[key] = checked(own, generator.spec)
+        else:
+            if not names and defaults.prompts:
+                names = (defaults.prompts,)
+            if not names:
+                raise BadPrompts(f"metric {metric.spec!r} has no prompts of its own: name some with --prompts")
+            key = (names, labels)
+            if key not in self.lists:
+                self.lists[key] = checked([p for n in names for p in self.read(n, labels)], " + ".join(names))
+        prompts = self.lists[key]
+        chosen = limited(prompts, self.request.limit)
+        if len(chosen) < len(prompts):
+            self.notes.append(f"{len(chosen)} of {len(prompts)} prompts of {' + '.join(names)}, a seeded sample")
+        return " + ".join(names), chosen
+
+    def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:
+        """Read one prompt source or file."""
+        if is_prompt_file(name):
+            prompts, merged = merge_duplicates(read_prompts(name))
+            if merged:
+                self.notes.append(f"{name}: {merged} prompts stand there more than once and are counted once")
+            return prompts
+        source = self.find("prompt_source", name)
+        return load(source, labels if source.info.reads_labels else None)
+
+    def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
+        if self.request.seeds is not None:
+            return self.request.seeds
+        if generator.info.seeds is not None:
+            return tuple(generator.info.seeds(generator.setup()))
+        return tuple(range(defaults.seeds or 1))
+
+    def refuse_ignorant(self, served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
+        """Refuse a judge that cannot know a class of the prompts, before anything runs."""
+        if not served.need.knows:
+            return
+        blind = next((p for p in prompts if p.scene is None), None)
+        if blind is not None:
+            raise BadPrompts(
+                f"metric {metric.spec!r} must know what each prompt expects, but {blind.text[:60]!r} has no scene"
+            )
+        labels = judge_labels(served.choice.judge) if served.choice else None
+        if labels is None:
+            return
+        wanted = {c for p in prompts if p.scene for c in p.scene.classes}
+        unknown = sorted(c.name for c in wanted if not any(c.same_as(label) for label in labels))
+        if unknown and served.choice:
+            raise NoJudge(
+                f"{described(served.choice.judge)} does not know {', '.join(unknown[:5])}"
+                f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
+                f"{', '.join(label.name for label in labels[:30])}"
+            )
+
+
+def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
+    """The judges that a domain names for a metric."""
+    there = domain.metrics.get(metric.info.name, Defaults())
+    return {*domain.judges.values(), *there.judges.values()}
+
+
+def _identity(job: Job) -> Any:
+    """What makes a run another run: all that is asked, nothing of how the code came to answer it."""
+    return {
+        "metric": [job.metric.info.name, job.metric.options.model_dump(mode="json")],
+        "models": [
+            [m.label, m.component.info.name, m.component.argument, m.component.options.model_dump(mode="json")]
+            for m in job.models
+        ],
+        "prompts": [digest_of([p.id, p.scene_digest, list(p.images), list(p.texts)]) for p in job.prompts],
+        "seeds": list(job.seeds),
+        "judges": [
+            [s.need.name, s.choice.judge.spec, s.choice.judge.options.model_dump(mode="json")]
+            if s.choice
+            else None
+            for s in job.needs
+        ],
+        "noise": job.noise,
+    }
+
+
+def _folder_name(jobs: Sequence[Job], digest: str) -> str:
+    metrics = dict.fromkeys(job.metric.name for job in jobs)
+    models = dict.fromkeys(m.label for job in jobs for m in job.models)
+    return f"{slug('-'.join(metrics))}-{slug('-'.join(models))}-{digest[:8]}"

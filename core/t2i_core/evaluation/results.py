@@ -1,0 +1,77 @@
+"""The results of a run as plain data: what `--json` prints and run.json holds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..statistics import Comparison, Estimate
+from .jobs import Job, Model
+from .measuring import Counts
+from .scoring import Scores
+
+
+def result(job: Job, model: Model, scores: Scores, counts: Counts) -> dict[str, Any]:
+    """One model's result under one metric."""
+    headline = next(iter(scores.scores.values()), None)
+    judges = [
+        {"need": s.need.name, "name": s.choice.judge.spec, "why": s.choice.why}
+        if s.choice
+        else {"need": s.need.name, "name": model.component.spec, "why": "the model itself is asked"}
+        for s in job.needs
+    ]
+    notes = [*scores.notes, *(headline.notes if headline else ())]
+    return {
+        "metric": job.metric.spec,
+        "model": model.component.spec,
+        "as": model.label,
+        "settings": model.settings,
+        "judge": {k: judges[0][k] for k in ("name", "why")} if judges else None,
+        "judges": judges,
+        "prompts": job.prompts_name,
+        "score": _number(headline.value) if headline else None,
+        "ci": _interval(headline) if headline else None,
+        "interval": f"{headline.method}; {headline.question}" if headline else None,
+        "notes": list(dict.fromkeys(notes)),
+        "n_prompts": len(job.prompts),
+        "n_seeds": len(job.seeds),
+        "n_ok": counts.ok,
+        "n_failed": counts.failed,
+        "n_missing": counts.missing,
+        "scores": {name: value_of(e) for name, e in scores.scores.items()},
+        "facets": {
+            measure: {
+                facet: {level: value_of(e) for level, e in levels.items()} for facet, levels in facets.items()
+            }
+            for measure, facets in scores.facets.items()
+        },
+    }
+
+
+def value_of(estimate: Estimate) -> dict[str, Any]:
+    """A score with its interval."""
+    return {"value": _number(estimate.value), "ci": _interval(estimate)}
+
+
+def comparison(metric: str, a: str, b: str, found: Comparison) -> dict[str, Any]:
+    """A paired difference a - b; `p` is adjusted later for the number of comparisons, `p_unadjusted` stays."""
+    return {
+        "metric": metric,
+        "a": a,
+        "b": b,
+        "diff": _number(found.diff),
+        "ci": _interval(found),
+        "p": _number(found.p),
+        "p_unadjusted": _number(found.p),
+        "n": found.n,
+        "interval": f"{found.method}; {found.question}",
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN: a value that does not exist is null."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _interval(found: Estimate | Comparison) -> list[float | None]:
+    return [_number(found.lo), _number(found.hi)]

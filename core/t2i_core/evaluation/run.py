@@ -1,0 +1,149 @@
+"""Carrying out a plan: generate, observe, measure, score, write."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from ..progress import Progress, Silent
+from ..runs import Run
+from ..statistics import holm
+from ..store import Store
+from .folder import RunFolder
+from .generating import generate
+from .jobs import IMAGES, Failures, Job
+from .making import Execution
+from .manifest import manifest, now
+from .measuring import Counts, Lost, measure
+from .observing import observe
+from .plan import Plan
+from .results import comparison, result
+from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, lost_row, samples
+from .scoring import compare, score
+from .table import TableBuilder
+
+
+def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
+    """Carry out a plan; whatever is made is kept as soon as it is there, so that a killed run goes on.
+
+    Raises a T2IError where a part is broken, missing or cannot be written.
+    """
+    progress = progress or Silent()
+    request = plan.request
+    how = Execution(request.device, request.batch_size, request.offline)
+    failures = Failures()
+    with (
+        RunFolder(plan.folder, plan.digest, request.shard) as folder,
+        Store(fresh=request.fresh) as store,
+    ):
+        started = now()
+        if request.shard is None:
+            folder.write_manifest({"status": "running", "started": started, **manifest(plan, {})})
+        settings = generate(plan.jobs, store, failures, how, progress)
+        healing = len(failures.healed)
+        observe(plan.jobs, store, failures, how, progress)
+        if len(failures.healed) > healing:
+            progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
+            settings |= generate(plan.jobs, store, failures, how, progress)
+            observe(plan.jobs, store, failures, how, progress)
+        if request.shard is not None:
+            return _partial(plan, folder, failures)
+        return _score(plan, folder, store, failures, progress, started, settings)
+
+
+def _partial(plan: Plan, folder: RunFolder, failures: Failures) -> Run:
+    part, parts = plan.request.shard or (1, 1)
+    failed = len(failures.images) + len(failures.observations)
+    message = (
+        f"part {part} of {parts} is done ({failed} failed): run the same command without --shard for the scores"
+    )
+    return Run(folder.path, {"run": str(folder.path), "results": [], "comparisons": []}, partial=message)
+
+
+def _score(
+    plan: Plan,
+    folder: RunFolder,
+    store: Store,
+    failures: Failures,
+    progress: Progress,
+    started: str,
+    settings: dict[str, dict[str, Any]],
+) -> Run:
+    interval = plan.request.interval
+    by_metric: dict[str, list[Job]] = defaultdict(list)
+    for job in plan.jobs:
+        by_metric[job.metric.spec].append(job)
+    results: list[dict[str, Any]] = []
+    comparisons: list[dict[str, Any]] = []
+    tables: dict[str, pd.DataFrame] = {}
+    lost: list[tuple[str, Lost]] = []
+    worst = (0.0, "")
+    for name, jobs in by_metric.items():
+        rows = TableBuilder()
+        measured = [measure(job, store, failures, rows, progress) for job in jobs]
+        lost += [(name, each) for m in measured for each in m.lost]
+        for job, m in zip(jobs, measured, strict=True):
+            worst = max(worst, _failed_share(job, m.counts))
+        if jobs[0].metric.info is IMAGES:
+            continue
+        tables[name] = table = rows.build()
+        for job, m in zip(jobs, measured, strict=True):
+            own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
+            scores = score(job, own, interval)
+            results += [result(job, model, scores[model.label], m.counts) for model in job.models]
+        comparisons += _comparisons(jobs, table, plan)
+    folder.write_rows("samples.csv", SAMPLE_COLUMNS, samples(plan.jobs, folder, store, failures, progress))
+    folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
+    if tables:
+        folder.write_tables("measurements.csv", tables)
+    failed = _verdict(worst, plan.request.max_failed)
+    finished = {
+        "status": "failed" if failed else "done",
+        "failed": failed,
+        "started": started,
+        "finished": now(),
+        **manifest(plan, settings),
+        "results": results,
+        "comparisons": comparisons,
+    }
+    folder.write_manifest(finished)
+    return Run(
+        folder.path,
+        {"run": str(folder.path), "results": results, "comparisons": comparisons},
+        finished,
+        failed,
+    )
+
+
+def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan) -> list[dict[str, Any]]:
+    """Compare each two models of a metric, p-values adjusted together by Holm's method."""
+    job, labels = jobs[0], [m.label for j in jobs for m in j.models]
+    found = []
+    for a, b in combinations(labels, 2):
+        compared = compare(job, a, b, table, plan.request.interval)
+        if compared is not None:
+            found.append(comparison(job.metric.spec, a, b, compared))
+    tested = [c for c in found if c["p"] is not None]
+    if tested:
+        for c, p in zip(tested, holm([c["p"] for c in tested]), strict=True):
+            c["p"] = float(p)
+    return found
+
+
+def _failed_share(job: Job, counts: Counts) -> tuple[float, str]:
+    """The share of a job's samples that failed, in numbers and in words; what never existed is missing, not failed."""
+    who = f"{job.metric.spec} on {', '.join(m.label for m in job.models)}"
+    tried = counts.ok + counts.failed
+    if counts.ok == 0:
+        return 1.0, f"{who}: no sample has a value ({counts.failed} failed, {counts.missing} missing)"
+    share = counts.failed / tried
+    return share, f"{who}: {counts.failed} of {tried} samples failed ({share:.1%})"
+
+
+def _verdict(worst: tuple[float, str], allowed: float) -> str | None:
+    if worst[0] <= allowed:
+        return None
+    return f"{worst[1]}, more than the {allowed:.1%} allowed; failures.csv says why"

@@ -1,0 +1,77 @@
+"""Which prompts an evaluation uses: loaded, checked, and sampled where a limit is set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..components import Component, PromptSourceInfo, Setup
+from ..errors import BadPrompts, BrokenPlugin, T2IError
+from ..prompts import ObjectClass, Prompt
+
+
+def load(source: Component[PromptSourceInfo], labels: tuple[ObjectClass, ...] | None) -> list[Prompt]:
+    """Return a source's prompts. Raises BadPrompts where there are none, BrokenPlugin where the source fails."""
+    return collect(source.info.prompts, source.setup(labels=labels), f"prompt source {source.spec!r}", source.dist)
+
+
+def collect(read: Any, setup: Setup[Any], who: str, dist: str) -> list[Prompt]:
+    """Read prompts from a plugin's function."""
+    try:
+        prompts = list(read(setup))
+    except T2IError:
+        raise
+    except Exception as error:
+        raise BrokenPlugin(f"{who} ({dist}) failed: {type(error).__name__}: {error}") from error
+    strange = next((p for p in prompts if not isinstance(p, Prompt)), None)
+    if strange is not None:
+        raise BrokenPlugin(f"{who} ({dist}) gave {type(strange).__name__} where prompts were asked for")
+    return prompts
+
+
+def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
+    """Refuse an empty list and ids that stand twice."""
+    if not prompts:
+        raise BadPrompts(f"prompts {name!r}: there are none")
+    twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
+    if twice:
+        raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
+    missing = next((path for p in prompts for path in p.images if not Path(path).is_file()), None)
+    if missing:
+        raise BadPrompts(f"prompts {name!r}: there is no image {missing}")
+    return tuple(prompts)
+
+
+def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
+    """Return at most `limit` prompts in their own order: a seeded sample spread over the levels of their facets.
+
+    Prompts are taken one by one in a fixed random order, each time one whose facet levels were taken least.
+    """
+    if limit is None or limit >= len(prompts):
+        return tuple(prompts)
+    order = np.random.default_rng(0).permutation(len(prompts))
+    codes = _facet_codes([prompts[i] for i in order])
+    taken_levels = np.zeros(codes.max(initial=0) + 1)
+    free = np.ones(len(prompts), bool)
+    chosen = []
+    for _ in range(limit):
+        crowding = taken_levels[codes].sum(axis=1) if codes.size else np.zeros(len(prompts))
+        best = int(np.argmin(np.where(free, crowding, np.inf)))
+        free[best] = False
+        chosen.append(int(order[best]))
+        if codes.size:
+            taken_levels[codes[best]] += 1
+    return tuple(prompts[i] for i in sorted(chosen))
+
+
+def _facet_codes(prompts: Iterable[Prompt]) -> np.ndarray:
+    """One row per prompt, one column per facet, each level of each facet with its own number."""
+    known: dict[tuple[str, Any], int] = {}
+    prompts = list(prompts)
+    names = sorted({name for p in prompts for name in p.facets})
+    rows = [[known.setdefault((n, p.facets.get(n)), len(known)) for n in names] for p in prompts]
+    return np.asarray(rows, np.int64).reshape(len(prompts), len(names))

@@ -1,0 +1,56 @@
+"""The measurement table: one row per measured value, in little memory however many there are."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+class _Column:
+    """A column of repeated values: each distinct one once, and a code per row (-1: none)."""
+
+    def __init__(self, rows: int) -> None:
+        self.codes = array("i", [-1]) * rows
+        self.known: dict[Any, int] = {}
+
+    def append(self, value: Any) -> None:
+        self.codes.append(-1 if value is None else self.known.setdefault(value, len(self.known)))
+
+
+class TableBuilder:
+    """Takes rows one by one; `build` gives them as a DataFrame.
+
+    Every column but `value` is categorical; a facet that a row does not have is missing there.
+    """
+
+    def __init__(self) -> None:
+        self._values = array("d")
+        self._columns: dict[str, _Column] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def append(self, value: float, columns: Mapping[str, Any]) -> None:
+        """Add one row. `columns` may differ from row to row."""
+        for name in columns:
+            if name not in self._columns:
+                self._columns[name] = _Column(len(self._values))
+        for name, column in self._columns.items():
+            column.append(columns.get(name))
+        self._values.append(value)
+
+    def build(self) -> pd.DataFrame:
+        """Return all rows so far."""
+        data: dict[str, Any] = {
+            name: pd.Categorical.from_codes(
+                np.frombuffer(column.codes, np.int32).copy() if column.codes else [],
+                categories=pd.Index(list(column.known), dtype=object),
+            )
+            for name, column in self._columns.items()
+        }
+        data["value"] = np.frombuffer(self._values, np.float64).copy() if self._values else np.empty(0)
+        return pd.DataFrame(data)

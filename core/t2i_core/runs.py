@@ -1,0 +1,89 @@
+"""Runs: what an evaluation gives back, and how a run's folder is found and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import BadFolder
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MANIFEST = "run.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run.
+
+    folder:    where it stands
+    results:   `{"run", "results", "comparisons"}`, plain data
+    manifest:  all that run.json says
+    failed:    why the run has failed, where more samples failed than it allows
+    partial:   what a shard says instead of scores
+    """
+
+    folder: Path
+    results: Mapping[str, Any]
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    failed: str | None = None
+    partial: str | None = None
+
+    def samples(self) -> pd.DataFrame:
+        """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""
+        return self._read("samples.csv")
+
+    def measurements(self) -> pd.DataFrame:
+        """One row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
+        return self._read("measurements.csv")
+
+    def failures(self) -> pd.DataFrame:
+        """One row per sample that has no value: metric, model, prompt, seed, missing, reason."""
+        return self._read("failures.csv")
+
+    def _read(self, name: str) -> pd.DataFrame:
+        import pandas as pd
+
+        try:
+            return pd.read_csv(self.folder / name, low_memory=False)
+        except OSError as error:
+            raise BadFolder(
+                f"{self.folder / name}: cannot be read ({error.strerror}); was the run finished?"
+            ) from error
+
+
+def load_run(folder: Path) -> Run:
+    """Read a run's folder. Raises BadFolder where it holds no run."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
+    results = {
+        "run": str(folder.absolute()),
+        "results": manifest.get("results", []),
+        "comparisons": manifest.get("comparisons", []),
+    }
+    return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"))
+
+
+def list_runs(folder: Path) -> Iterator[Run]:
+    """Yield the run that a folder is, or the runs in its direct subfolders, by name."""
+    for path in [folder, *sorted(p for p in folder.glob("*") if p.is_dir())]:
+        if (path / MANIFEST).is_file():
+            yield load_run(path)
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return a run folder's manifest; None where there is none. Raises BadFolder where it is damaged."""
+    try:
+        data: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise BadFolder(
+            f"{folder / MANIFEST}: cannot be read ({error}); remove it or name another folder with --out"
+        ) from error
+    return data

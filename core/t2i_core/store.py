@@ -1,0 +1,232 @@
+"""What is kept across runs: images by content, observations by what made them.
+
+Image files stand under the SHA-256 of their bytes; everything else is in one SQLite database in WAL mode, which
+several processes may read and write at once and which a kill leaves whole: each entry is its own transaction.
+Values carry a checksum, and an image's digest is checked whenever it is opened, so that what was altered behind
+our back is made again, never scored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+from PIL import Image as PILImage
+
+from .errors import BadFolder
+from .images import Image, Truth, image_file
+
+_SCHEMA = """
+create table if not exists images (
+    key blob primary key, digest text not null, bytes integer not null, path text, record text not null
+) without rowid;
+create index if not exists images_by_digest on images (digest);
+create table if not exists truths (
+    digest text primary key, value blob not null, crc integer not null
+) without rowid;
+create table if not exists observations (
+    key blob primary key, value blob not null, crc integer not null
+) without rowid;
+create table if not exists rates (name text primary key, seconds real not null) without rowid;
+"""
+
+
+def cache_folder() -> Path:
+    """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
+    return Path(os.environ.get("T2I_CACHE_DIR") or platformdirs.user_cache_dir("t2i"))
+
+
+class Store:
+    """Images and observations, each under the hash (hex) of all that made it.
+
+    fresh: take nothing that was there before; what is put replaces it
+    """
+
+    def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
+        self.folder = (folder or cache_folder()).absolute()
+        self._made: set[str] | None = set() if fresh else None
+        try:
+            (self.folder / "images").mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.folder / "store.sqlite", timeout=120, isolation_level=None)
+            self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=normal")
+            self._db.executescript(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def image(self, key: str) -> Image | None:
+        """Return the image kept under a key, if its file is there in its full size."""
+        if not self._usable(key):
+            return None
+        row = self._one("select digest, bytes, path from images where key = ?", bytes.fromhex(key))
+        if row is None:
+            return None
+        digest, size, outside = row
+        path = Path(outside) if outside else self._file(digest)
+        try:
+            whole = path.stat().st_size == size
+        except OSError:
+            return None
+        return Image(digest, path) if whole else None
+
+    def record(self, key: str) -> dict[str, Any]:
+        """Return what was recorded of an image's making; empty where nothing was."""
+        row = self._one("select record from images where key = ?", bytes.fromhex(key))
+        return dict(json.loads(row[0])) if row else {}
+
+    def put_image(
+        self, key: str, image: Any, record: Mapping[str, Any] | None = None, truth: Truth | None = None
+    ) -> Image:
+        """Keep an image: uint8 (height, width, 3), a PIL image, or the path of a file that stays where it is."""
+        outside: str | None = None
+        if isinstance(image, Path):
+            found = image_file(image.absolute())
+            digest, path, outside = found.digest, found.path, str(found.path)
+            size = path.stat().st_size
+        else:
+            data = png(image)
+            digest, size = hashlib.sha256(data).hexdigest(), len(data)
+            path = self._file(digest)
+            if not (path.exists() and path.stat().st_size == size):
+                self._write(path, data)
+        if truth is not None:
+            value = truth.to_bytes()
+            self._execute("insert or replace into truths values (?, ?, ?)", digest, value, zlib.crc32(value))
+        self._execute(
+            "insert or replace into images values (?, ?, ?, ?, ?)",
+            bytes.fromhex(key), digest, size, outside, json.dumps(dict(record or {})),
+        )  # fmt: skip
+        self._note(key)
+        return Image(digest, path)
+
+    def truth(self, digest: str) -> Truth | None:
+        """Return what is really drawn in an image, where that was kept."""
+        row = self._one("select value, crc from truths where digest = ?", digest)
+        return Truth.from_bytes(row[0]) if row and zlib.crc32(row[0]) == row[1] else None
+
+    def holds(self, image: Image) -> bool:
+        """Whether the image's file is the store's own."""
+        return image.path == self._file(image.digest)
+
+    def forget_image(self, digest: str) -> None:
+        """Drop a damaged image of the store's own, so that it is made again."""
+        self._file(digest).unlink(missing_ok=True)
+        self._execute("delete from images where digest = ? and path is null", digest)
+
+    def has(self, key: str) -> bool:
+        """Whether an observation is kept, unaltered, under a key."""
+        return self.get(key) is not None
+
+    def get(self, key: str) -> bytes | None:
+        """Return what is kept under a key; None where there is nothing, or where it was altered."""
+        if not self._usable(key):
+            return None
+        row = self._one("select value, crc from observations where key = ?", bytes.fromhex(key))
+        if row is None or zlib.crc32(row[0]) != row[1]:
+            return None
+        value: bytes = row[0]
+        return value
+
+    def put(self, key: str, value: bytes) -> None:
+        """Keep an observation's stored form."""
+        self._execute(
+            "insert or replace into observations values (?, ?, ?)", bytes.fromhex(key), value, zlib.crc32(value)
+        )
+        self._note(key)
+
+    def rate(self, name: str) -> float | None:
+        """Return the seconds that one item of this work took when it was last done."""
+        row = self._one("select seconds from rates where name = ?", name)
+        return None if row is None else float(row[0])
+
+    def put_rate(self, name: str, seconds: float) -> None:
+        """Remember how long one item of this work takes."""
+        self._execute("insert or replace into rates values (?, ?)", name, seconds)
+
+    def _file(self, digest: str) -> Path:
+        return self.folder / "images" / digest[:2] / f"{digest}.png"
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Write a file so that it is there whole or not at all."""
+        try:
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, data)
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _usable(self, key: str) -> bool:
+        return self._made is None or key in self._made
+
+    def _note(self, key: str) -> None:
+        if self._made is not None:
+            self._made.add(key)
+
+    def _one(self, sql: str, *values: Any) -> Any:
+        with self._explained():
+            return self._db.execute(sql, values).fetchone()
+
+    def _execute(self, sql: str, *values: Any) -> None:
+        with self._explained():
+            self._db.execute(sql, values)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> BadFolder:
+        return BadFolder(
+            f"cache folder {self.folder}: {error}; free it or name another one in T2I_CACHE_DIR. "
+            "What was kept before is safe."
+        )
+
+
+def png(image: Any) -> bytes:
+    """Encode uint8 (height, width, 3) or a PIL image as PNG, the same bytes for the same pixels.
+
+    Raises ValueError for anything else.
+    """
+    if isinstance(image, np.ndarray):
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
+            raise ValueError(f"want uint8 pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+        image = PILImage.fromarray(image)
+    elif not isinstance(image, PILImage.Image):
+        raise ValueError(f"want an array or a PIL image, not {type(image).__name__}")
+    file = io.BytesIO()
+    image.convert("RGB").save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file under a name of this process first, so that a reader sees all of it or nothing."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+        if part.stat().st_size != len(data):
+            raise OSError(f"{path}: only a part was written")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
