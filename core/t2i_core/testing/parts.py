@@ -1,0 +1,181 @@
+"""Parts to evaluate with in tests: no weights, no downloads, milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PILImage
+
+from ..capabilities import path
+from ..components import (
+    INFO_TYPES,
+    Component,
+    Domain,
+    GeneratorInfo,
+    Info,
+    JudgeInfo,
+    Kind,
+    PromptSourceInfo,
+    Setup,
+    component,
+)
+from ..errors import NoJudge, UnknownName
+from ..generation import Failure, Generated, ImageRequest
+from ..images import Image, image_file
+from ..judging import CAPABILITIES, Capability, Query
+from ..masks import PackedMask
+from ..observations import (
+    Caption,
+    ClassScores,
+    Detections,
+    Embedding,
+    Features,
+    LikelihoodTerms,
+    Observation,
+    Preference,
+    Reward,
+    Segments,
+)
+from ..prompts import ObjectClass, Prompt, Scene, SceneObject
+from ..resolving import JudgeChoice, OptionTable
+
+CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
+
+
+class StaticResolver:
+    """Finds only the descriptors it is given: evaluations without any installed plugin."""
+
+    def __init__(self, *infos: Info) -> None:
+        self._infos = {
+            (kind, info.name): info for info in infos for kind, t in INFO_TYPES.items() if type(info) is t
+        }
+
+    def component(self, kind: Kind, spec: str, options: OptionTable) -> Component[Any]:
+        """Return the component of a name, its options checked."""
+        name, _, argument = spec.partition(":")
+        if (kind, name) not in self._infos:
+            raise UnknownName.among(kind, name, [n for k, n in self._infos if k == kind])
+        info = self._infos[kind, name]
+        given = {**options.get(name, {}), **options.get(f"{kind}:{name}", {})}
+        return Component(kind, spec, info, info.options(**given), argument or None)
+
+    def choose_judge(
+        self,
+        capability: Capability,
+        requires: frozenset[str],
+        asked: Sequence[str],
+        preferred: Sequence[tuple[str, str]],
+        domain: Domain,
+        options: OptionTable,
+    ) -> JudgeChoice:
+        """Return the judge asked for, or the first one given that can serve."""
+        for (kind, name), info in self._infos.items():
+            if kind != "judge" or not isinstance(info, JudgeInfo) or (asked and name not in asked):
+                continue
+            chain = path(capability, frozenset(info.capabilities))
+            if chain is None:
+                continue
+            base = chain[-1].offered if chain else capability
+            if requires <= info.capabilities[base]:
+                return JudgeChoice(self.component("judge", name, options), chain, "the only one given")
+        raise NoJudge(f"no judge given offers {capability}")
+
+    def manifest(self) -> list[dict[str, Any]]:
+        """Return the names of what was given."""
+        return [{"kind": kind, "name": name} for kind, name in self._infos]
+
+
+class _NoiseModel:
+    """Draws noise that depends on seed and text alone."""
+
+    settings: Mapping[str, Any] = {"size": 32}
+
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Generated | Failure]:
+        for request in requests:
+            rng = np.random.default_rng([request.noise_seed, *request.prompt.text.encode()])
+            yield Generated(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
+
+
+class _MeanJudge:
+    """Answers every capability from the image's mean colour."""
+
+    def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[Observation | Failure]:
+        for query in queries:
+            yield _answer(capability, query)
+
+
+def _answer(capability: Capability, query: Query) -> Observation:
+    pixels = query.images[0].pixels if query.images else np.full((32, 32, 3), len(query.texts[0]) % 256, np.uint8)
+    vector = pixels.mean(axis=(0, 1)).astype(np.float32)
+    size = (pixels.shape[1], pixels.shape[0])
+    left = np.zeros(pixels.shape[:2], bool)
+    left[:, : size[0] // 2] = True
+    found: dict[str, Any] = {
+        "size": size,
+        "boxes": np.array([[0, 0, size[0] // 2, size[1]]], np.float32),
+        "scores": np.array([vector[0] / 255], np.float32),
+        "classes": np.array([0], np.int16),
+        "labels": CLASSES,
+        "class_probs": np.array([[vector[0] / 255, 1 - vector[0] / 255]], np.float32),
+    }
+    answers: dict[Capability, Any] = {
+        "detect": lambda: Detections(**found),
+        "segment": lambda: Segments(**found, masks=(PackedMask.pack(left),)),
+        "classify": lambda: ClassScores(vector[:2], CLASSES),
+        "embed": lambda: Embedding(vector),
+        "features": lambda: Features(vector),
+        "caption": lambda: Caption(f"an image with a mean of {vector.mean():.1f}"),
+        "prefer": lambda: Preference("first" if vector.mean() > query.images[1].pixels.mean() else "second"),
+        "reward": lambda: Reward(float(vector.mean())),
+        "likelihood": lambda: LikelihoodTerms({"score": np.arange(len(query.texts), dtype=np.float64)}),
+    }
+    observation: Observation = answers[capability]()
+    return observation
+
+
+def _prompts(setup: Setup[Any]) -> Iterator[Prompt]:
+    for cls in CLASSES:
+        yield Prompt(
+            id=cls.name,
+            text=f"a photo of a {cls.name}",
+            scene=Scene((SceneObject(cls),)),
+            facets={"object": cls.name},
+        )
+
+
+TEST_MODEL = GeneratorInfo(name="test-noise", summary="Noise by seed.", create=lambda setup: _NoiseModel())
+"""A model: 32 x 32 pixels of noise, the same for the same seed and text."""
+
+TEST_JUDGE = JudgeInfo(
+    name="test-mean",
+    summary="Answers from the mean colour.",
+    capabilities={c: frozenset({"class_probs"}) for c in CAPABILITIES},
+    create=lambda setup: _MeanJudge(),
+    labels=lambda argument, options: CLASSES,
+)
+"""A judge that offers every capability and knows two classes, car and dog."""
+
+TEST_PROMPTS = PromptSourceInfo(name="test-prompts", summary="A car and a dog.", prompts=_prompts)
+"""Two prompts, with scenes."""
+
+
+def sample_images(folder: Path, count: int = 3, size: int = 32) -> list[Image]:
+    """Write images of smooth colours and noise to a folder and return them."""
+    images = []
+    for index in range(count):
+        rng = np.random.default_rng(index)
+        ramp = np.linspace(0, 255, size)[:, None, None] * rng.uniform(0.3, 1, 3)
+        pixels: NDArray[np.uint8] = np.clip(ramp + rng.normal(0, 10, (size, size, 3)), 0, 255).astype(np.uint8)
+        file = folder / f"{index}.png"
+        PILImage.fromarray(pixels).save(file)
+        images.append(image_file(file))
+    return images
+
+
+def settle(info: Info, options: Mapping[str, Any], argument: str | None) -> Component[Any]:
+    """Settle a descriptor with options given as plain data."""
+    return component(info, info.options(**options), argument)
