@@ -1,0 +1,61 @@
+"""How long one colour decision takes: a mask of 30 % of an image of 512 x 512 pixels, unpacked, counted, decided.
+
+    python plugins/tiam/benchmarks/colour_decision.py
+
+Pixels of noise visit the whole table, which no cache holds; a smooth image is nearer to a photograph.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import numpy as np
+from t2i_core.components import Setup
+from t2i_core.masks import PackedMask
+from t2i_core.observations import Segments
+from t2i_core.prompts import SceneObject
+from t2i_tiam.evidence import Evidence
+from t2i_tiam.labels import LABELS
+from t2i_tiam.metric import Tiam
+from t2i_tiam.options import TiamOptions
+from t2i_tiam.references import REFERENCES
+from t2i_tiam.rules import decide
+
+SIZE = 512
+
+
+def images() -> dict[str, np.ndarray]:
+    """Return uint8 images of shape (SIZE, SIZE, 3)."""
+    rng = np.random.default_rng(0)
+    y, x = np.mgrid[:SIZE, :SIZE] * 255 / SIZE
+    smooth = np.stack([x, y, (x + y) / 2], axis=-1) + rng.normal(0, 8, (SIZE, SIZE, 3))
+    return {
+        "noise": rng.integers(0, 256, (SIZE, SIZE, 3), np.uint8),
+        "smooth": np.clip(smooth, 0, 255).astype(np.uint8),
+    }
+
+
+def milliseconds(pixels: np.ndarray, rounds: int = 100) -> list[float]:
+    """Return the time of each round in milliseconds, after one that loads the table."""
+    y, x = np.mgrid[:SIZE, :SIZE] - SIZE / 2
+    mask = PackedMask.pack(y * y + x * x < 0.3 * SIZE * SIZE / np.pi)
+    found = Segments(
+        (SIZE, SIZE), np.zeros((1, 4), np.float32), np.ones(1, np.float32), np.zeros(1, np.int16),
+        (LABELS["car"],), masks=(mask,),
+    )  # fmt: skip
+    metric = Tiam(Setup(None, TiamOptions()))
+    evidence = Evidence(tuple(REFERENCES.values()))
+    times = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        taken = evidence.take(pixels, found)
+        decide([SceneObject(LABELS["car"], "red")], found, taken, metric.columns, metric.thresholds)
+        times.append((time.perf_counter() - begin) * 1000)
+    return times[1:]
+
+
+if __name__ == "__main__":
+    for name, pixels in images().items():
+        times = milliseconds(pixels)
+        print(f"{name:7} median {statistics.median(times):.2f} ms, worst of {len(times)} {max(times):.2f} ms")

@@ -1,0 +1,21 @@
+"""Makes the shipped table of nearest reference colours: `python -m t2i_tiam.make_table`."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+from .references import REFERENCES
+from .table import SHIPPED, compute_table
+
+
+def main() -> None:
+    """Compute the table for the paper's references and write it beside this module."""
+    packed = lzma.compress(compute_table(list(REFERENCES.values())).tobytes(), preset=9 | lzma.PRESET_EXTREME)
+    path = Path(__file__).with_name(SHIPPED)
+    path.write_bytes(packed)
+    print(f"{path.name}: {len(packed)} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What t2i-tiam offers: the metric `tiam` and the prompts of the paper's study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core import Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
+
+from .options import TiamOptions
+from .sources import TEMPLATES
+from .templates import Template, read_template
+
+if TYPE_CHECKING:
+    from .metric import Tiam
+
+CITATION = (
+    "Grimal, Le Borgne, Ferret, Tourille: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. "
+    "WACV 2024. arXiv:2307.05134"
+)
+_PER_OBJECT = ("object", "position", "colour")
+
+
+def _measure(name: str, summary: str, *facets: str) -> Measure:
+    return Measure(name, summary, low=0, high=1, facets=facets)
+
+
+_PER_IMAGE = ("prompt", "seed", "n_objects")
+MEASURES = (
+    _measure("tiam", "Images in which every object is found, in its colour if it has one.", *_PER_IMAGE),
+    _measure("objects", "The same of prompts with colours, whatever the colours.", *_PER_IMAGE),
+    _measure("found", "Objects that are found.", *_PER_OBJECT),
+    _measure("binding_pooled", "Found objects that carry their colour, of all images together.", *_PER_OBJECT),
+    _measure("binding_per_prompt", "The same as the mean over prompts; those without a found object left out."),
+)
+
+
+def _create(setup: Setup[TiamOptions]) -> Tiam:
+    from .metric import Tiam
+
+    return Tiam(setup)
+
+
+def _source(name: str, summary: str, template: Template) -> PromptSourceInfo:
+    def prompts(_: Setup[Any]) -> Iterator[Prompt]:
+        return template.prompts()
+
+    return PromptSourceInfo(name=name, summary=summary, citation=CITATION, prompts=prompts)
+
+
+def _from_file(setup: Setup[Any]) -> Iterator[Prompt]:
+    return read_template(Path(setup.argument or "")).prompts()
+
+
+@hookimpl
+def t2i_metrics() -> list[MetricInfo]:
+    """Offer the metric."""
+    return [
+        MetricInfo(
+            name="tiam",
+            summary="Are the objects of the prompt in the image, and in their colours?",
+            options=TiamOptions,
+            citation=CITATION,
+            create=_create,
+            measures=MEASURES,
+            defaults=Defaults(prompts="tiam-24-2", seeds=32, judges={"segment": "yolov8x-seg"}),
+        )
+    ]
+
+
+@hookimpl
+def t2i_prompt_sources() -> list[PromptSourceInfo]:
+    """Offer the prompts of the study, and those of any template."""
+    return [
+        *(_source(name, summary, template) for name, (summary, template) in TEMPLATES.items()),
+        PromptSourceInfo(
+            name="tiam-template",
+            summary="The prompts of a template in a YAML file.",
+            argument="FILE.yaml: the template",
+            needs_argument=True,
+            citation=CITATION,
+            prompts=_from_file,
+        ),
+    ]

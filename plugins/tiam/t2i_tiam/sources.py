@@ -1,0 +1,39 @@
+"""The prompt sources of the paper's study."""
+
+from __future__ import annotations
+
+from .labels import COLOURS_6, LABELS_5, LABELS_24, LABELS_28
+from .templates import Position, Template
+
+SENTENCES = {
+    1: "a photo of {1}",
+    2: "a photo of {1} and {2}",
+    3: "a photo of {1} next to {2} and {3}",
+    4: "a photo of {1} next to {2} with {3} and {4}",
+}
+"""By number of objects; without commas, which an ablation of the paper tries."""
+
+
+def _shared(count: int, position: Position) -> Template:
+    return Template(template=SENTENCES[count], positions=(position,) * count)
+
+
+_FIVE = Position(objects=LABELS_5)
+_FIVE_COLOURED = Position(objects=LABELS_5, colours=COLOURS_6)
+
+TEMPLATES: dict[str, tuple[str, Template]] = {
+    "tiam-24-1": ("One of 24 objects: 24 prompts.", _shared(1, Position(objects=LABELS_24))),
+    "tiam-24-2": ("Two of 24 objects: 552 prompts.", _shared(2, Position(objects=LABELS_24))),
+    "tiam-28": ("Two of 28 vehicles, animals and foods: 756 prompts.", _shared(2, Position(objects=LABELS_28))),
+    "tiam-5-1": ("One of five objects: 5 prompts.", _shared(1, _FIVE)),
+    "tiam-5-2": ("Two of five objects: 20 prompts.", _shared(2, _FIVE)),
+    "tiam-5-3": ("Three of five objects: 60 prompts.", _shared(3, _FIVE)),
+    "tiam-5-4": ("Four of five objects: 120 prompts.", _shared(4, _FIVE)),
+    "tiam-5-3-comma": (
+        "Three of five objects, listed with a comma: 60 prompts.",
+        Template(template="a photo of {1}, {2} and {3}", positions=(_FIVE,) * 3, id_suffix="-comma"),
+    ),
+    "tiam-color-1": ("One of five objects in one of six colours: 30 prompts.", _shared(1, _FIVE_COLOURED)),
+    "tiam-color-2": ("Two of five objects in two of six colours: 600 prompts.", _shared(2, _FIVE_COLOURED)),
+}
+"""By name: a line on it, and its template."""

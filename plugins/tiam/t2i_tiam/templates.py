@@ -1,0 +1,177 @@
+"""Templates: from sets of objects and colours to prompts with what each one expects (Propositions 1 to 3).
+
+A template in a YAML file:
+
+    template: a photo of {1} next to {2}
+    positions:
+      - objects: [car, {name: crane, synset: crane.n.04}]
+        colours: [red, green]
+      - objects: [couch, zebra]
+
+`{1}` stands for article, colour and name of the first object. Labels of the paper's study bring their synsets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from t2i_core.errors import BadPrompts
+from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+
+from .labels import LABELS
+
+
+def _object(value: Any) -> Any:
+    return LABELS.get(value, ObjectClass(value)) if isinstance(value, str) else value
+
+
+Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+
+
+class Position(BaseModel):
+    """What may stand at one place of a template.
+
+    objects:  the classes, O_i
+    colours:  the colours, A_i; none: objects without colour
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    objects: tuple[Annotated[ObjectClass, BeforeValidator(_object)], ...] = Field(min_length=1)
+    colours: tuple[Name, ...] = ()
+
+    @field_validator("objects")
+    @classmethod
+    def _named(cls, objects: tuple[ObjectClass, ...]) -> tuple[ObjectClass, ...]:
+        if any(not o.name.strip() for o in objects):
+            raise ValueError("an object has no name")
+        return objects
+
+    @property
+    def choices(self) -> Iterator[SceneObject]:
+        """Every object in every colour."""
+        for cls in self.objects:
+            for colour in self.colours or (None,):
+                yield SceneObject(cls, colour)
+
+
+class Template(BaseModel):
+    """A sentence with places for objects.
+
+    template:   the sentence, with {1}, {2}, ... once each
+    positions:  what may stand there
+    rule:       `parts`: neither an object nor a colour stands twice in a prompt (Proposition 1);
+                `whole`: the same object in the same colour does not (Propositions 2 and 3).
+                Where nothing is said: `parts` if all positions share their sets, else `whole`
+    id_suffix:  ends the prompts' ids, where another template has the same objects
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    template: str
+    positions: tuple[Position, ...] = Field(min_length=1)
+    rule: Literal["parts", "whole"] | None = None
+    id_suffix: str = ""
+
+    @model_validator(mode="after")
+    def _places(self) -> Template:
+        wanted = [str(i) for i in range(1, len(self.positions) + 1)]
+        if sorted(re.findall(r"\{(.*?)\}", self.template)) != sorted(wanted):
+            places = ", ".join(f"{{{i}}}" for i in wanted)
+            raise ValueError(f"template: want {places} once each, for there are {len(wanted)} positions")
+        return self
+
+    def prompts(self) -> Iterator[Prompt]:
+        """Yield the prompts, the last position varying fastest. Raises BadPrompts where two have one id."""
+        seen: set[str] = set()
+        for objects in self._combinations(_same_part if self._parts_differ else _same_whole, ()):
+            prompt = self._prompt(objects)
+            if prompt.id in seen:
+                raise BadPrompts(f"template {self.template!r} gives two prompts with the id {prompt.id!r}")
+            seen.add(prompt.id)
+            yield prompt
+
+    @property
+    def _parts_differ(self) -> bool:
+        if self.rule is not None:
+            return self.rule == "parts"
+        return len({(frozenset(p.objects), frozenset(p.colours)) for p in self.positions}) == 1
+
+    def _combinations(self, clash: Clash, chosen: tuple[SceneObject, ...]) -> Iterator[tuple[SceneObject, ...]]:
+        if len(chosen) == len(self.positions):
+            yield chosen
+            return
+        for candidate in self.positions[len(chosen)].choices:
+            if not any(clash(other, candidate) for other in chosen):
+                yield from self._combinations(clash, (*chosen, candidate))
+
+    def _prompt(self, objects: tuple[SceneObject, ...]) -> Prompt:
+        facets = {}
+        for i, o in enumerate(objects, 1):
+            facets[f"object_{i}"] = o.cls.name
+            if o.colour:
+                facets[f"colour_{i}"] = o.colour
+        return Prompt(
+            id="+".join(_words(o).replace(" ", "-") for o in objects) + self.id_suffix,
+            text=re.sub(r"\{(\d+)\}", lambda m: _with_article(objects[int(m[1]) - 1]), self.template),
+            scene=Scene(objects),
+            facets=facets,
+        )
+
+
+Clash = Callable[[SceneObject, SceneObject], bool]
+
+
+def _same_whole(a: SceneObject, b: SceneObject) -> bool:
+    return a.cls.same_as(b.cls) and a.colour == b.colour
+
+
+def _same_part(a: SceneObject, b: SceneObject) -> bool:
+    return a.cls.same_as(b.cls) or (a.colour is not None and a.colour == b.colour)
+
+
+def _words(o: SceneObject) -> str:
+    return f"{o.colour} {o.cls.name}" if o.colour else o.cls.name
+
+
+def _with_article(o: SceneObject) -> str:
+    words = _words(o)
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+
+
+def read_template(path: Path) -> Template:
+    """Read a template from a YAML file. Raises BadPrompts with file, field and fault in one line."""
+    try:
+        data = yaml.safe_load(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise BadPrompts(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadPrompts(f"{path}: cannot be read ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise BadPrompts(f"{path}: not YAML ({' '.join(str(error).split())})") from error
+    if not isinstance(data, dict):
+        raise BadPrompts(f"{path}: want the fields template and positions")
+    try:
+        return Template.model_validate(data)
+    except ValidationError as error:
+        raise BadPrompts(f"{path}: {_first_fault(error)}") from error
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}" if field else message

@@ -1,0 +1,97 @@
+"""Small images with known masks, judged by the metric through the same objects as in a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from t2i_core import Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
+from t2i_core.masks import PackedMask
+from t2i_core.metrics import Answer
+from t2i_tiam.labels import LABELS
+from t2i_tiam.metric import NEED, Tiam
+from t2i_tiam.options import TiamOptions
+
+# one sRGB value that is nearest to each reference
+PAINT = {
+    "pink": (255, 192, 203),
+    "red": (255, 0, 0),
+    "yellow": (255, 255, 0),
+    "green": (0, 255, 0),
+    "blue": (30, 144, 255),
+    "purple": (128, 0, 128),
+    "black": (0, 0, 0),
+    "white": (255, 255, 255),
+}
+Found = tuple[str, float, np.ndarray]
+
+
+class World:
+    """Makes prompts, observations and rows."""
+
+    labels = tuple(LABELS.values())
+    paint = PAINT
+
+    def prompt(self, *words: str) -> Prompt:
+        """A prompt from words such as `red car`, or `fire hydrant`."""
+        objects = []
+        for word in words:
+            colour, _, name = word.partition(" ")
+            objects.append(SceneObject(LABELS[word]) if word in LABELS else SceneObject(LABELS[name], colour))
+        return Prompt("+".join(words), " and ".join(words), Scene(tuple(objects)))
+
+    def segments(self, found: Sequence[Found], size: tuple[int, int]) -> Segments:
+        """Detections from (label, confidence, boolean mask)."""
+        names = [c.name for c in self.labels]
+        masks = tuple(PackedMask.pack(mask) for _, _, mask in found)
+        return Segments(
+            size=size,
+            boxes=np.array([m.box for m in masks], np.float32).reshape(-1, 4),
+            scores=np.array([score for _, score, _ in found], np.float32),
+            classes=np.array([names.index(label) for label, _, _ in found], np.int16),
+            labels=self.labels,
+            masks=masks,
+        )
+
+    def strip(self, *parts: tuple[str, float, dict[str, int]]) -> tuple[np.ndarray, Segments]:
+        """An image one pixel high: per detection a label, a confidence and how many pixels of which colour."""
+        width = sum(sum(colours.values()) for _, _, colours in parts) or 1
+        pixels, found, start = np.zeros((1, width, 3), np.uint8), [], 0
+        for label, score, colours in parts:
+            mask = np.zeros((1, width), bool)
+            for colour, count in colours.items():
+                pixels[0, start : start + count] = PAINT[colour]
+                mask[0, start : start + count] = True
+                start += count
+            found.append((label, score, mask))
+        return pixels, self.segments(found, (width, 1))
+
+    def metric(self, **options: Any) -> Tiam:
+        return Tiam(Setup(None, TiamOptions(**options)))
+
+    def rows(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> list[Row]:
+        """What the metric says of one image."""
+        metric = self.metric(**options)
+        derive = metric.needs[0].derive
+        assert derive is not None
+        sample = Sample("model", prompt, 0)
+        observed = Observed((sample,), {NEED: [Answer(found, derive.function(pixels, found))]})
+        return list(metric.measure(Unit(("model",), prompt, 0, [observed])))
+
+    def score(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> float:
+        return next(r.value for r in self.rows(prompt, pixels, found, **options) if r.measure == "tiam")
+
+
+@pytest.fixture(scope="session")
+def world() -> World:
+    return World()
+
+
+@pytest.fixture(scope="session")
+def golden() -> Callable[[str], dict[str, Any]]:
+    cases = json.loads((Path(__file__).parent / "golden" / "tiam.json").read_text())
+    return {case["id"]: case for case in cases}.__getitem__

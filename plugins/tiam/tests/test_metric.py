@@ -1,0 +1,125 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from t2i_core import Prompt
+from t2i_core.errors import BadPrompts
+from t2i_tiam.options import TiamOptions
+
+
+def test_rows_of_a_coloured_prompt(world):
+    image = world.strip(("car", 0.9, {"red": 9}), ("couch", 0.9, {"red": 9}))
+    rows = world.rows(world.prompt("red car", "blue couch", "green zebra"), *image)
+    assert [(r.measure, r.value, dict(r.facets)) for r in rows] == [
+        ("tiam", 0, {"n_objects": 3}),
+        ("objects", 0, {"n_objects": 3}),
+        ("found", 1, {"object": "car", "position": 1, "colour": "red"}),
+        ("binding_pooled", 1, {"object": "car", "position": 1, "colour": "red"}),
+        ("found", 1, {"object": "couch", "position": 2, "colour": "blue"}),
+        ("binding_pooled", 0, {"object": "couch", "position": 2, "colour": "blue"}),
+        ("found", 0, {"object": "zebra", "position": 3, "colour": "green"}),
+    ]
+
+
+def test_prompts_without_colours_have_no_rows_about_colours(world):
+    rows = world.rows(world.prompt("car"), *world.strip(("car", 0.9, {"red": 9})))
+    assert [(r.measure, r.value, dict(r.facets)) for r in rows] == [
+        ("tiam", 1, {"n_objects": 1}),
+        ("found", 1, {"object": "car", "position": 1}),
+    ]
+
+
+def test_prompts_that_expect_nothing_or_an_unknown_colour_are_refused(world):
+    image = world.strip(("car", 0.9, {"red": 9}))
+    with pytest.raises(BadPrompts, match="'x' does not say which objects"):
+        world.rows(Prompt("x", "a car"), *image)
+    with pytest.raises(BadPrompts, match="wants the colour 'orange', which is none of the references: pink, red"):
+        world.rows(world.prompt("orange car"), *image)
+
+
+def test_other_references_are_an_option(world):
+    red_is_white = {"red": (100.0, 0.0, 0.0), "other": (0.0, 0.0, 0.0)}
+    image = world.strip(("car", 0.9, {"white": 9}))
+    assert world.score(world.prompt("red car"), *image) == 0
+    assert world.score(world.prompt("red car"), *image, references=red_is_white) == 1
+
+
+def test_evidence_is_kept_under_what_it_depends_on_and_nothing_else(world):
+    def key(**options):
+        return world.metric(**options).needs[0].derive.options
+
+    assert key(confidence=0.5, overlap=0.6, colour_share=0.7) == key()
+    assert key(references={"red": (50.0, 60.0, 40.0)}) != key()
+    assert key()["table"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"confidence": 1.1},
+        {"overlap": 0.4},
+        {"colour_share": 0},
+        {"references": {}},
+        {"references": {"red": (1, 2)}},
+    ],
+)
+def test_options_out_of_range_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        TiamOptions(**wrong)
+
+
+def binding_table(ratios: dict[str, list[list[int]]]) -> pd.DataFrame:
+    """Per prompt and seed, the binding of each found object."""
+    rows = []
+    for prompt, seeds in ratios.items():
+        for seed, bound in enumerate(seeds):
+            rows.append(("tiam", float(len(bound) == 2 and all(bound)), prompt, seed))
+            rows += [("binding_pooled", float(b), prompt, seed) for b in bound]
+    return pd.DataFrame(rows, columns=["measure", "value", "prompt", "seed"])
+
+
+def test_binding_is_averaged_both_ways(world):
+    table = binding_table({"a": [[1, 1], [1, 1]], "b": [[0], []], "c": [[], []]})
+    scores = world.metric().aggregate(table, np.ones(len(table)))
+    assert scores["binding_pooled"] == pytest.approx(4 / 5)
+    assert scores["binding_per_prompt"] == pytest.approx(1 / 2)  # c has nothing found
+    assert scores["tiam"] == pytest.approx(2 / 6)
+
+
+found_objects = st.lists(st.integers(0, 1), max_size=2)
+tables = st.dictionaries(
+    st.sampled_from("abcd"), st.lists(found_objects, min_size=3, max_size=3), min_size=1
+).filter(lambda prompts: any(bound for seeds in prompts.values() for bound in seeds))
+
+
+@given(tables, st.lists(st.integers(0, 3), min_size=4, max_size=4))
+def test_weights_count_like_repeated_prompts(world, prompts, times):
+    metric, often = world.metric(), dict(zip("abcd", times, strict=True))
+    table = binding_table(prompts)
+    weighted = metric.aggregate(table, table["prompt"].map(often).to_numpy(float))
+    repeated = binding_table({f"{p}{i}": seeds for p, seeds in prompts.items() for i in range(often[p])})
+    if len(repeated) == 0 or "binding_pooled" not in set(repeated["measure"]):
+        return
+    assert weighted == pytest.approx(metric.aggregate(repeated, np.ones(len(repeated))))
+
+
+@given(tables, st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any))
+def test_weights_count_like_repeated_seeds(world, prompts, times):
+    metric = world.metric()
+    table = binding_table(prompts)
+    weighted = metric.aggregate(table, np.array(times, float)[table["seed"]])
+    repeated = binding_table(
+        {p: [b for b, n in zip(s, times, strict=True) for _ in range(n)] for p, s in prompts.items()}
+    )
+    if "binding_pooled" not in set(repeated["measure"]):
+        return
+    assert weighted == pytest.approx(metric.aggregate(repeated, np.ones(len(repeated))))
+
+
+def test_categorical_columns_give_the_same(world):
+    table = binding_table({"a": [[1, 0], [1, 1]], "b": [[0], []]})
+    weights = np.arange(1.0, len(table) + 1)
+    compact = table.astype({"prompt": "category", "measure": "category"})
+    assert world.metric().aggregate(compact, weights) == world.metric().aggregate(table, weights)

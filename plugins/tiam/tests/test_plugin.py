@@ -1,0 +1,25 @@
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+from t2i_tiam.plugin import t2i_metrics, t2i_prompt_sources
+
+
+def test_every_component_has_its_entry_point_and_every_entry_point_its_component():
+    for group, hook in (("t2i.metrics", t2i_metrics), ("t2i.prompt_sources", t2i_prompt_sources)):
+        entered = {e.name for e in entry_points(group=group) if e.value == "t2i_tiam.plugin"}
+        assert entered == {info.name for info in hook()}
+
+
+def test_the_light_module_imports_no_heavy_library():
+    code = "import sys, t2i_tiam.plugin; print([m for m in ('torch', 'pandas', 'scipy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_every_measure_is_measured_or_aggregated(world):
+    (info,) = t2i_metrics()
+    image = world.strip(("car", 0.9, {"red": 9}))
+    measured = {r.measure for r in world.rows(world.prompt("red car"), *image)}
+    assert {m.name for m in info.measures} == measured | {"binding_per_prompt"}
+    assert info.measures[0].name == info.name
+    assert info.defaults.prompts in {s.name for s in t2i_prompt_sources()}
