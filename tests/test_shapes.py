@@ -47,10 +47,10 @@ class Shaded:
     def __init__(self, setup: Any) -> None:
         self.mean = setup.options.mean
 
-    def generate(self, requests: Any) -> Iterator[Generated]:
+    def generate(self, requests: Any) -> Iterator[Any]:
         for r in requests:
             rng = np.random.default_rng([r.seed, int(self.mean), *r.prompt.text.encode()])
-            yield Generated(np.clip(rng.normal(self.mean, 40, (16, 16, 3)), 1, 255).astype(np.uint8))
+            yield r, Generated(np.clip(rng.normal(self.mean, 40, (16, 16, 3)), 1, 255).astype(np.uint8))
 
 
 SHADED = GeneratorInfo(name="shaded", summary="Grey noise.", options=Shade, create=Shaded)
@@ -223,15 +223,15 @@ class Gaussian:
     def grey(caption: str) -> float:
         return float(caption.split()[-1])
 
-    def generate(self, requests: Any) -> Iterator[Generated]:
+    def generate(self, requests: Any) -> Iterator[Any]:
         raise AssertionError("this metric needs no generated images")
 
-    def observe(self, capability: str, queries: Any) -> Iterator[LikelihoodTerms]:
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
         for query in queries:
             x = query.images[0].pixels.astype(float)
             greys = np.array([self.grey(t) for t in query.texts])
             terms = -(((x.ravel()[:, None] - greys) / SIGMA) ** 2) / 2 - math.log(SIGMA * math.sqrt(2 * math.pi))
-            yield LikelihoodTerms({"log_p": terms.sum(axis=0)})
+            yield query, LikelihoodTerms({"log_p": terms.sum(axis=0)})
 
 
 GAUSSIAN = GeneratorInfo(
@@ -297,7 +297,7 @@ def test_metrics_share_images_and_a_second_run_makes_nothing(tmp_path: Path) -> 
     made = []
 
     class Counting(Shaded):
-        def generate(self, requests: Any) -> Iterator[Generated]:
+        def generate(self, requests: Any) -> Iterator[Any]:
             for answer in super().generate(requests):
                 made.append(1)
                 yield answer

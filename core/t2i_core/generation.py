@@ -1,4 +1,4 @@
-"""The generator's contract: requests in, images or failures out, one for one and in order."""
+"""The generator's contract: requests in, each out again with its image or why there is none."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class Generator(Protocol):
     revision), and `close()`.
     """
 
-    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Generated | Failure]:
-        """Make one image, or say why not, for each request, in the order of the requests.
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
+        """Yield each request, the same object, with its image or why there is none; in any order.
 
-        The requests are taken lazily: take as many at a time as are worked on together. What is raised counts
-        as the failure of the requests taken and not yet answered, after each was tried again alone.
+        The requests are taken lazily: take as many at a time as are worked on together. What is raised, and what
+        is left out, is tried again alone, and then is a failure of that request only.
         """
         ...

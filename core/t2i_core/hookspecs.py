@@ -32,7 +32,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:  # type: ignore[empty-
     >>> class Grey:
     ...     def generate(self, requests):
     ...         for request in requests:
-    ...             yield Generated(np.full((64, 64, 3), 128, np.uint8))
+    ...             yield request, Generated(np.full((64, 64, 3), 128, np.uint8))
     >>> @hookimpl
     ... def t2i_generators():
     ...     return [GeneratorInfo(name="grey", summary="Grey squares.", create=lambda setup: Grey())]
@@ -50,7 +50,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:  # type: ignore[empty-body]
     >>> class Brightness:
     ...     def observe(self, capability, queries):
     ...         for query in queries:
-    ...             yield Reward(float(query.images[0].pixels.mean()))
+    ...             yield query, Reward(float(query.images[0].pixels.mean()))
     >>> @hookimpl
     ... def t2i_judges():
     ...     return [

@@ -1,4 +1,4 @@
-"""The judge's contract: queries in, observations or failures out, one for one and in order."""
+"""The judge's contract: queries in, each out again with its observation or why there is none."""
 
 from __future__ import annotations
 
@@ -48,11 +48,13 @@ class Query:
 class Judge(Protocol):
     """A model that looks at images. It may also have `close()`."""
 
-    def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[Observation | Failure]:
-        """Give one observation of this capability, or say why not, for each query, in the order of the queries.
+    def observe(
+        self, capability: Capability, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, Observation | Failure]]:
+        """Yield each query, the same object, with its observation of this capability or why there is none.
 
-        The queries are taken lazily: take as many at a time as are worked on together. Keep what a scoring rule
-        may still need (detections down to a low confidence): thresholds belong to metrics. What is raised counts
-        as the failure of the queries taken and not yet answered, after each was tried again alone.
+        Any order will do. The queries are taken lazily: take as many at a time as are worked on together. Keep
+        what a scoring rule may still need (detections down to a low confidence): thresholds belong to metrics.
+        What is raised, and what is left out, is tried again alone, and then is a failure of that query only.
         """
         ...

@@ -17,7 +17,7 @@ from ..progress import Progress
 from ..store import Store
 from .jobs import Failures, Job, Model
 from .making import Execution, described, made
-from .streaming import one_for_one
+from .streaming import answered
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,27 @@ def generate(
         ):
             settings[model.fingerprint] = dict(getattr(generator, "settings", None) or {})
 
-            def work(items: Iterable[_ToMake], generator: Any = generator) -> Iterator[Any]:
-                return iter(generator.generate(item.request for item in items))
-
             started, done = time.monotonic(), 0
             in_flight: set[str] = set()
-            todo = missing(own, store, failures, in_flight)
-            for item, answer in one_for_one(work, todo, described(model.component)):
-                if (failure := _keep(store, item.key, answer)) is not None:
-                    failures.images[item.key] = failure
-                in_flight.discard(item.key)
+            keys: dict[int, str] = {}
+            requests = _requests(missing(own, store, failures, in_flight), keys)
+            for request, answer in answered(generator.generate, requests, described(model.component)):
+                key = keys.pop(id(request))
+                if (failure := _keep(store, key, answer)) is not None:
+                    failures.images[key] = failure
+                in_flight.discard(key)
                 done += 1
                 task.advance()
             if done:
                 store.put_rate(model.fingerprint, (time.monotonic() - started) / done)
     return settings
+
+
+def _requests(items: Iterable[_ToMake], keys: dict[int, str]) -> Iterator[ImageRequest]:
+    """Yield the requests alone, and note under which key each one's image will be kept."""
+    for item in items:
+        keys[id(item.request)] = item.key
+        yield item.request
 
 
 def by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[Job]]]:

@@ -21,7 +21,7 @@ from ..prompts import Prompt
 from ..store import Store
 from .jobs import Failures, Job, Model, Served, derived_key, observation_key
 from .making import Execution, described, made
-from .streaming import one_for_one
+from .streaming import answered
 
 
 @dataclass(frozen=True)
@@ -85,21 +85,27 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
     in_flight: set[str] = set()
     labels = desk.labels
 
-    def readable() -> Iterator[_ToAsk]:
+    asked_for: dict[int, _ToAsk] = {}
+
+    def readable() -> Iterator[Query]:
         """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
         for item in missing(desk, store, failures, in_flight):
             try:
-                yield replace(item, query=_opened(item.query, desk, store))
+                query = _opened(item.query, desk, store)
             except DamagedImage as error:
                 _blame(error, item, store, failures)
                 in_flight.discard(item.key)
                 task.advance()
+            else:
+                asked_for[id(query)] = item
+                yield query
 
-    def work(items: Iterable[_ToAsk]) -> Iterator[Any]:
-        return iter(judge.observe(desk.capability, (item.query for item in items)))
+    def observe(queries: Iterable[Query]) -> Iterator[Any]:
+        return iter(judge.observe(desk.capability, queries))
 
     started, done = time.monotonic(), 0
-    for item, answer in one_for_one(work, readable(), described(desk.component)):
+    for query, answer in answered(observe, readable(), described(desk.component)):
+        item = asked_for.pop(id(query))
         if isinstance(answer, Failure):
             failures.observations[item.key] = answer
         elif fault := _fault(answer, desk.capability):
@@ -108,7 +114,7 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
             value = answer.to_bytes()
             store.put(item.key, value)
             if item.served.need.derive:
-                _derive(item, TYPES[desk.capability].from_bytes(value, labels), store)
+                _derive(replace(item, query=query), TYPES[desk.capability].from_bytes(value, labels), store)
         in_flight.discard(item.key)
         done += 1
         task.advance()

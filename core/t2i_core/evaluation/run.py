@@ -134,7 +134,7 @@ def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan) -> list[dict[
 
 
 def _failed_share(job: Job, counts: Counts) -> tuple[float, str]:
-    """The share of a job's samples that failed, in numbers and in words; what never existed is missing, not failed."""
+    """The share of a job's samples that failed, and in words; what never existed is missing, not failed."""
     who = f"{job.metric.spec} on {', '.join(m.label for m in job.models)}"
     tried = counts.ok + counts.failed
     if counts.ok == 0:

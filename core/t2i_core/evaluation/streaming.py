@@ -1,12 +1,12 @@
-"""Work that plugins do on streams, held to its contract: one answer per item, in order.
+"""Work that plugins do on streams, held to its contract: each item gets one answer, named with the item itself.
 
-A plugin may batch as it likes. Where it raises, or answers too little, the items it had taken are tried again one
-by one, so that one bad item fails alone and the work goes on.
+A plugin may batch as it likes and answer in any order. Where it raises, or leaves items out, those that it had
+taken are tried again one by one, so that one bad item fails alone, the work goes on, and no answer is ever taken for
+another's.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
@@ -20,8 +20,8 @@ PATIENCE = 20
 """So many items in a row that raise, and the plugin is given up: more would only hide the cause."""
 
 
-def one_for_one(
-    work: Callable[[Iterable[ItemT]], Iterator[Any]], items: Iterable[ItemT], who: str
+def answered(
+    work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]], items: Iterable[ItemT], who: str
 ) -> Iterator[tuple[ItemT, Any]]:
     """Yield each item with the plugin's answer, or with a Failure that says why there is none.
 
@@ -29,55 +29,64 @@ def one_for_one(
     asked, stops taking items, or raises PATIENCE times in a row.
     """
     source = iter(items)
-    taken: deque[ItemT] = deque()
-    state = {"exhausted": False, "fed": 0}
+    open_items: dict[int, ItemT] = {}
+    exhausted = False
 
     def feed() -> Iterator[ItemT]:
+        nonlocal exhausted
         for item in source:
-            taken.append(item)
-            state["fed"] += 1
+            open_items[id(item)] = item
             yield item
-        state["exhausted"] = True
+        exhausted = True
 
     raised_in_a_row = 0
-    while not state["exhausted"]:
-        before = state["fed"]
+    while not exhausted:
         cause: Exception | None = None
+        answers = 0
         try:
             for answer in work(feed()):
-                if not taken:
-                    raise BrokenPlugin(f"{who} gave more answers than it was asked for")
+                item, value = _close(answer, open_items, who)
+                answers += 1
                 raised_in_a_row = 0
-                yield taken.popleft(), answer
+                yield item, value
         except T2IError:
             raise
         except Exception as error:
             cause = error
-        if state["fed"] == before and not state["exhausted"]:
+        if not (exhausted or answers or open_items):
             raise BrokenPlugin(f"{who} stopped before it was done: {_said(cause)}") from cause
-        while taken:
-            answer = _alone(work, taken[0])
-            raised_in_a_row = raised_in_a_row + 1 if isinstance(answer, _Raised) else 0
+        for item in list(open_items.values()):
+            value, raised = _alone(work, item, who)
+            raised_in_a_row = raised_in_a_row + 1 if raised else 0
             if raised_in_a_row >= PATIENCE:
-                raise BrokenPlugin(f"{who} failed {PATIENCE} times in a row, last with {answer.failure.reason}")
-            yield taken.popleft(), answer.failure if isinstance(answer, _Raised) else answer
+                raise BrokenPlugin(f"{who} failed {PATIENCE} times in a row, last with {value.reason}")
+            del open_items[id(item)]
+            yield item, value
 
 
-class _Raised:
-    def __init__(self, error: Exception | None) -> None:
-        self.failure = Failure(_said(error))
+def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
+    """Match an answer with the item that it names."""
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise BrokenPlugin(
+            f"{who} gave {type(answer).__name__}, want pairs of what was asked and the answer to it"
+        )
+    item = open_items.pop(id(answer[0]), None)
+    if item is None:
+        raise BrokenPlugin(f"{who} answered what it was not asked, or answered it twice")
+    return item, answer[1]
 
 
-def _alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT) -> Any:
+def _alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT, who: str) -> tuple[Any, bool]:
+    """Try one item alone. Returns its answer, or a Failure, and whether the plugin raised."""
     try:
         answers = list(islice(work(iter([item])), 2))
     except T2IError:
         raise
     except Exception as error:
-        return _Raised(error)
-    if len(answers) == 1:
-        return answers[0]
-    return Failure(f"{len(answers)} answers where one was asked for")
+        return Failure(_said(error)), True
+    if len(answers) != 1:
+        return Failure(f"{len(answers)} answers where one was asked for"), False
+    return _close(answers[0], {id(item): item}, who)[1], False
 
 
 def _said(error: Exception | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -123,7 +123,8 @@ class GeneratorContract(ComponentContract):
         """Answer the requests with a model made anew."""
         model = component.info.create(component.setup(batch_size=batch_size))
         try:
-            return list(model.generate(iter(requests)))
+            answers = dict(_by_identity(model.generate(iter(requests))))
+            return [answers.pop(id(request), None) for request in requests]
         finally:
             if hasattr(model, "close"):
                 model.close()
@@ -133,7 +134,6 @@ class GeneratorContract(ComponentContract):
     ) -> None:
         """Each request gets an image or a failure."""
         answers = self.draw(component, requests)
-        assert len(answers) == len(requests)
         assert all(isinstance(a, Generated | Failure) for a in answers)
         assert any(isinstance(a, Generated) for a in answers), answers[0]
 
@@ -201,11 +201,10 @@ class JudgeContract(ComponentContract):
         """Each query gets an observation of the capability asked for, or a failure."""
         for capability in info.capabilities:
             queries = self.queries(capability, images, text)
-            answers = list(judge.observe(capability, iter(queries)))
-            assert len(answers) == len(queries)
+            answers = _answers(judge, capability, queries)
             assert all(isinstance(a, TYPES[capability] | Failure) for a in answers)
             assert any(isinstance(a, TYPES[capability]) for a in answers), answers[0]
-            assert list(judge.observe(capability, iter(()))) == []
+            assert _answers(judge, capability, []) == []
 
     def test_batch_and_order_change_nothing(
         self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
@@ -215,8 +214,8 @@ class JudgeContract(ComponentContract):
         together = info.create(component.setup(batch_size=len(images)))
         for capability in info.capabilities:
             queries = self.queries(capability, images, text)
-            first = list(together.observe(capability, iter(queries)))
-            second = list(one_by_one.observe(capability, iter(queries[::-1])))[::-1]
+            first = _answers(together, capability, queries)
+            second = _answers(one_by_one, capability, queries[::-1])[::-1]
             for a, b in zip(first, second, strict=True):
                 _assert_close(a, b, self.tolerance)
 
@@ -226,7 +225,7 @@ class JudgeContract(ComponentContract):
         """What is read back is what was said."""
         labels = info.labels(self.argument, component.options) if info.labels else None
         for capability in info.capabilities:
-            for answer in judge.observe(capability, iter(self.queries(capability, images, text))):
+            for answer in _answers(judge, capability, self.queries(capability, images, text)):
                 if not isinstance(answer, Failure):
                     _assert_close(TYPES[capability].from_bytes(answer.to_bytes(), labels), answer, 0)
 
@@ -325,6 +324,22 @@ class PromptSourceContract(ComponentContract):
             if prompt.scene is not None:
                 data = json.loads(json.dumps(prompt.scene.to_json()))
                 assert type(prompt.scene).from_json(data) == prompt.scene
+
+
+def _by_identity(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
+    """Key answers by the very object that they answer; none may be answered twice."""
+    seen: set[int] = set()
+    for asked, answer in pairs:
+        assert id(asked) not in seen, "answered twice"
+        seen.add(id(asked))
+        yield id(asked), answer
+
+
+def _answers(judge: Any, capability: str, queries: Sequence[Query]) -> list[Any]:
+    """A judge's answers in the order of the queries."""
+    found = dict(_by_identity(judge.observe(capability, iter(queries))))
+    assert found.keys() == {id(q) for q in queries}
+    return [found[id(query)] for query in queries]
 
 
 def _pixels(answer: Any) -> np.ndarray:

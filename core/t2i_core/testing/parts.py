@@ -94,18 +94,20 @@ class _NoiseModel:
 
     settings: Mapping[str, Any] = {"size": 32}
 
-    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Generated | Failure]:
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
         for request in requests:
             rng = np.random.default_rng([request.noise_seed, *request.prompt.text.encode()])
-            yield Generated(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
+            yield request, Generated(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
 
 
 class _MeanJudge:
     """Answers every capability from the image's mean colour."""
 
-    def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[Observation | Failure]:
+    def observe(
+        self, capability: Capability, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, Observation | Failure]]:
         for query in queries:
-            yield _answer(capability, query)
+            yield query, _answer(capability, query)
 
 
 def _answer(capability: Capability, query: Query) -> Observation:

@@ -1,0 +1,172 @@
+"""What is kept is kept whole, and what was altered is never given back."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as PILImage
+from t2i_core.errors import BadFolder
+from t2i_core.images import DamagedImage, Instance, Truth
+from t2i_core.masks import PackedMask
+from t2i_core.prompts import ObjectClass, Scene, SceneObject, digest_of
+from t2i_core.store import Store, cache_folder, png, write_whole
+
+KEY = digest_of("a sample")
+PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "cache")
+
+
+def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
+    kept = store.put_image(KEY, PIXELS, {"tokens_lost": 3})
+    again = store.image(KEY)
+    assert again == kept
+    assert np.array_equal(again.pixels, PIXELS)
+    assert store.record(KEY) == {"tokens_lost": 3}
+    assert store.holds(again)
+
+
+def test_equal_images_are_one_file(store: Store) -> None:
+    a, b = store.put_image(KEY, PIXELS), store.put_image(digest_of("another"), PILImage.fromarray(PIXELS))
+    assert a.path == b.path
+
+
+def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
+    assert store.image(KEY) is None
+    assert store.get(KEY) is None
+    assert not store.has(KEY)
+    assert store.record(KEY) == {}
+
+
+@pytest.mark.parametrize("harm", ["truncate", "empty", "delete"])
+def test_a_file_that_is_not_whole_counts_as_not_kept(store: Store, harm: str) -> None:
+    path = store.put_image(KEY, PIXELS).path
+    if harm == "delete":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: 50 if harm == "truncate" else 0])
+    assert store.image(KEY) is None
+    assert np.array_equal(store.put_image(KEY, PIXELS).pixels, PIXELS)
+
+
+def test_an_altered_file_is_found_when_opened_and_can_be_forgotten(store: Store) -> None:
+    image = store.put_image(KEY, PIXELS)
+    data = bytearray(image.path.read_bytes())
+    data[60] ^= 1
+    image.path.write_bytes(data)
+    altered = store.image(KEY)
+    assert altered is not None
+    with pytest.raises(DamagedImage, match="not the one that was kept"):
+        _ = altered.pixels
+    store.forget_image(altered.digest)
+    assert store.image(KEY) is None
+
+
+def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, tmp_path: Path) -> None:
+    outside = tmp_path / "mine.jpg"
+    PILImage.fromarray(PIXELS).save(outside)
+    image = store.put_image(KEY, outside)
+    assert image.path == outside
+    assert not store.holds(image)
+    store.forget_image(image.digest)
+    assert outside.exists()
+
+
+def test_an_altered_observation_is_not_given_back(store: Store) -> None:
+    store.put(KEY, b"what was said")
+    assert store.get(KEY) == b"what was said"
+    with sqlite3.connect(store.folder / "store.sqlite") as db:
+        db.execute("update observations set value = ?", (b"what was sAid",))
+    assert store.get(KEY) is None
+    assert not store.has(KEY)
+
+
+def test_fresh_takes_nothing_that_was_there(tmp_path: Path) -> None:
+    with Store(tmp_path) as before:
+        before.put_image(KEY, PIXELS)
+        before.put(KEY, b"old")
+    with Store(tmp_path, fresh=True) as fresh:
+        assert fresh.image(KEY) is None
+        assert fresh.get(KEY) is None
+        fresh.put(KEY, b"new")
+        assert fresh.get(KEY) == b"new"
+    with Store(tmp_path) as after:
+        assert after.get(KEY) == b"new"
+        assert after.image(KEY) is not None
+
+
+PUT_MANY = """
+import sys
+from t2i_core.prompts import digest_of
+from t2i_core.store import Store
+with Store(__import__("pathlib").Path(sys.argv[1])) as store:
+    for i in range(100):
+        store.put(digest_of([int(sys.argv[2]), i]), bytes([int(sys.argv[2])]))
+        store.put(digest_of(["shared", i]), b"same")
+"""
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", PUT_MANY, tmp_path, str(w)]) for w in range(3)]
+    assert [w.wait() for w in writers] == [0, 0, 0]
+    with Store(tmp_path) as store:
+        assert all(store.get(digest_of([w, i])) == bytes([w]) for w in range(3) for i in range(100))
+        assert all(store.get(digest_of(["shared", i])) == b"same" for i in range(100))
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadFolder, match="T2I_CACHE_DIR"):
+        Store(tmp_path / "file")
+    (tmp_path / "store.sqlite").write_bytes(b"this is no database, but it is long enough to be read" * 100)
+    with pytest.raises(BadFolder, match="not a database"):
+        Store(tmp_path)
+
+
+def test_the_cache_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path))
+    assert cache_folder() == tmp_path
+    monkeypatch.delenv("T2I_CACHE_DIR")
+    assert "t2i" in str(cache_folder())
+
+
+def test_truth_survives_storage(store: Store) -> None:
+    mask = np.zeros((20, 30), bool)
+    mask[3:9, 4:17] = True
+    car = ObjectClass("car", "car.n.01")
+    truth = Truth(
+        size=(30, 20),
+        instances=(
+            Instance(car, "red", (4, 3, 17, 9), PackedMask.pack(mask), {"kind": "van"}),
+            Instance(ObjectClass("dog"), None, (0, 0, 1, 1), PackedMask.pack(~mask)),
+        ),
+        asked=Scene((SceneObject(car, "red"),)),
+    )
+    image = store.put_image(KEY, PIXELS, truth=truth)
+    again = store.truth(image.digest)
+    assert again == truth
+    assert np.array_equal(again.instances[0].mask.unpack(), mask)
+    assert store.truth("unknown") is None
+
+
+def test_pixels_must_be_pixels() -> None:
+    with pytest.raises(ValueError, match="float64"):
+        png(np.zeros((2, 2, 3)))
+    with pytest.raises(ValueError, match="str"):
+        png("no image")
+
+
+def test_a_short_write_leaves_no_file(tmp_path: Path) -> None:
+    target = tmp_path / "missing" / "file"
+    with pytest.raises(OSError, match="No such file"):
+        write_whole(target, b"data")
+    write_whole(tmp_path / "file", b"data")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,117 @@
+"""Whatever a plugin does with a stream, each item gets its own answer or its own failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_core.errors import BadModel, BrokenPlugin
+from t2i_core.evaluation.streaming import PATIENCE, answered
+from t2i_core.generation import Failure
+
+
+@dataclass(frozen=True)
+class Item:
+    number: int
+
+
+Work = Callable[[Iterable[Item]], Iterator[tuple[Item, Any]]]
+
+
+def items(n: int) -> list[Item]:
+    return [Item(i) for i in range(n)]
+
+
+def batched(size: int, bad: Callable[[int], bool] = lambda i: False, backwards: bool = False) -> Work:
+    """Work that takes `size` items at a time and raises where any of them is bad."""
+
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        stream = iter(stream)
+        while batch := list(islice(stream, size)):
+            for item in batch:
+                if bad(item.number):
+                    raise RuntimeError(f"cannot do {item.number}")
+            yield from ((item, item.number * 10) for item in (batch[::-1] if backwards else batch))
+
+    return work
+
+
+@given(st.integers(0, 60), st.integers(1, 9), st.sets(st.integers(0, 59), max_size=15), st.booleans())
+def test_bad_items_fail_alone_whatever_the_batch_and_order(
+    n: int, size: int, bad: set[int], backwards: bool
+) -> None:
+    answers = list(answered(batched(size, lambda i: i in bad, backwards), items(n), "work"))
+    assert sorted(item.number for item, _ in answers) == list(range(n))
+    for item, answer in answers:
+        i = item.number
+        assert answer == (Failure(f"RuntimeError: cannot do {i}") if i in bad else i * 10)
+
+
+@given(st.sets(st.integers(0, 19)))
+def test_what_is_left_out_fails_and_never_gets_anothers_answer(left_out: set[int]) -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        return ((item, item.number) for item in list(stream) if item.number not in left_out)
+
+    for item, answer in answered(work, items(20), "work"):
+        expected = Failure("0 answers where one was asked for") if item.number in left_out else item.number
+        assert answer == expected
+
+
+def test_a_batch_that_gives_nothing_is_tried_one_by_one() -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        batch = list(stream)
+        return iter([(item, item.number) for item in batch] if len(batch) == 1 else [])
+
+    assert [(item.number, answer) for item, answer in answered(work, items(4), "work")] == [
+        (0, 0), (1, 1), (2, 2), (3, 3),
+    ]  # fmt: skip
+
+
+def test_an_answer_to_nothing_or_given_twice_is_a_broken_plugin() -> None:
+    with pytest.raises(BrokenPlugin, match="not asked, or answered it twice"):
+        list(answered(lambda stream: ((i, 1) for i in [*stream, Item(99)]), items(3), "work"))
+    with pytest.raises(BrokenPlugin, match="not asked, or answered it twice"):
+        list(answered(lambda stream: ((i, 1) for i in [*stream] * 2), items(3), "work"))
+    with pytest.raises(BrokenPlugin, match="gave int, want pairs"):
+        list(answered(lambda stream: (i.number for i in stream), items(3), "work"))  # type: ignore[misc]
+
+
+def test_a_plugin_that_never_works_is_given_up_with_its_cause() -> None:
+    with pytest.raises(BrokenPlugin, match=f"failed {PATIENCE} times in a row, last with RuntimeError: cannot do"):
+        list(answered(batched(7, lambda i: True), items(1000), "the judge"))
+
+
+def test_a_plugin_that_breaks_before_it_takes_anything_is_broken() -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        raise OSError("no device")
+
+    with pytest.raises(BrokenPlugin, match="OSError: no device"):
+        list(answered(work, items(3), "the judge"))
+    with pytest.raises(BrokenPlugin, match="no answer"):
+        list(answered(lambda stream: iter(()), items(3), "the judge"))
+
+
+def test_errors_for_the_user_pass_through() -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        yield next(iter(stream)), 1
+        raise BadModel("no such model")
+
+    with pytest.raises(BadModel):
+        list(answered(work, items(3), "work"))
+
+
+def test_items_are_taken_lazily() -> None:
+    taken = []
+
+    def stream() -> Iterator[Item]:
+        for item in items(100):
+            taken.append(item)
+            yield item
+
+    next(answered(batched(5), stream(), "work"))
+    assert len(taken) == 5
