@@ -111,7 +111,6 @@ class GeneratorInfo(_Info):
     existing:      its images exist already as files; they are not copied
     capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
     prompts:       its own prompts, where it comes with some (a folder of images)
-    seeds:         the seeds it has images of, where they exist already; without it any seed can be asked for
     seeds:         the seeds that it has images for, where they exist already
     licence:       of the weights
     """
