@@ -1,2 +1,10 @@
-"""The t2i command line."""
-def main() -> None: ...
+"""The t2i command line: resolves through the registry, runs through core, prints."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command `t2i`."""
+    from .app import run
+
+    run()

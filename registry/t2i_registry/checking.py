@@ -31,7 +31,7 @@ class Checked:
     """What became of one entry.
 
     error:    why it does not load; empty where it does
-    seconds:  how long its module took to import and to offer its descriptors
+    seconds:  how long its module took to import and to offer its descriptor
     """
 
     entry: Entry
@@ -83,7 +83,8 @@ def _check_module(entries: list[Entry], timeout: float) -> list[Checked]:
         said = (child.stderr.strip().splitlines() or [""])[-1]
         cause = f"plugin {{}}: ended its process with status {child.returncode}{f': {said}' if said else ''}"
         return [Checked(e, cause.format(e.origin)) for e in entries]
-    return [Checked(e, error, seconds) for e, (error, seconds) in zip(entries, answers, strict=True)]
+    slowest = max(seconds for _, seconds in answers)  # the first entry pays for the import of all
+    return [Checked(e, error, slowest) for e, (error, _) in zip(entries, answers, strict=True)]
 
 
 def answer() -> None:

@@ -67,7 +67,7 @@ class JudgeSearch:
         """The first preferred judge that is installed and can serve; a broken one is an error, not a reason."""
         for name, reason in preferred:
             if not self.registry.catalogue.named("judge", *_name_and_dist(name)):
-                self._reject(f"no installed plugin offers {name!r}, {reason}")
+                self._reject(f"no installed plugin offers {name!r} ({reason})")
                 continue
             judge = self.registry.component("judge", name, self.options)
             if judge.info.reads_truth:

@@ -220,9 +220,9 @@ def _constraints(field: FieldInfo) -> Iterator[str]:
         "lt": "<",
         "le": "<=",
         "multiple_of": "a multiple of",
-        "min_length": "at least this long:",
-        "max_length": "at most this long:",
-        "pattern": "matches",
+        "min_length": "length >=",
+        "max_length": "length <=",
+        "pattern": "pattern",
     }
     for item in field.metadata:
         for attribute, word in words.items():

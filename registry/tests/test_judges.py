@@ -105,7 +105,7 @@ def test_preferences_in_order(judge):
     choice = choose(preferred=preferred)
     assert choice.judge.spec == "two"
     assert choice.why == (
-        "the domain's choice; no installed plugin offers 'absent', the metric's choice for photographs"
+        "the domain's choice; no installed plugin offers 'absent' (the metric's choice for photographs)"
     )
     with pytest.raises(NoJudge, match=r"several judges"):
         choose(preferred=preferred[:1])
@@ -164,7 +164,7 @@ def test_candidates_that_cannot_be_made_are_named(judge):
         choose(preferred=[("yolo", "the metric's choice for photographs")])
     message = str(caught.value)
     assert message.startswith("no judge for segment of world: ")
-    assert "no installed plugin offers 'yolo', the metric's choice for photographs" in message
+    assert "no installed plugin offers 'yolo' (the metric's choice for photographs)" in message
     assert "'hub' (x-hub) cannot be used: judge 'hub' needs an argument" in message
     assert "'bad' (x-bad) cannot be used: plugin x-bad 1.0 (x_bad): does not import: SystemExit" in message
     assert "'photo' (x-photo) judges photographs" in message

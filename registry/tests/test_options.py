@@ -108,7 +108,7 @@ def test_help_describes_nested_options_too():
 
     (option,) = option_help(Required)
     assert option.default is None
-    assert option.constraint == "at least this long: 2, matches a+"
+    assert option.constraint == "length >= 2, pattern a+"
 
 
 @pytest.mark.parametrize(

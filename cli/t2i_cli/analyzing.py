@@ -1,0 +1,121 @@
+"""`t2i analyze`: what metrics make of runs beyond their scores, from the tables that are kept with them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from t2i_core.errors import BadFolder, BrokenPlugin, MissingDependency, T2IError
+from t2i_core.evaluation.folder import slug
+from t2i_core.metrics import Analysis
+from t2i_core.runs import Run, load_run
+from t2i_registry import Registry
+
+from .rendering import print_results
+from .terminal import console, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def analyze(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
+    """Print scores and analyses of runs; with `out`, write tables as CSV and figures as PNG there."""
+    registry, data = Registry(), []
+    for folder in folders:
+        run = load_run(folder)
+        found = list(_analyses(run, registry))
+        if out is not None:
+            for metric, analysis in found:
+                _write(out / slug(run.folder.name), metric, analysis)
+        if as_json:
+            data.append(_plain(run, found))
+        else:
+            _print(run, found)
+    if as_json:
+        print_json(data)
+
+
+def _analyses(run: Run, registry: Registry) -> Iterator[tuple[str, Analysis]]:
+    """Ask each metric of a run, made again with the options it had."""
+    metrics = [c for c in run.manifest.get("components", []) if c["kind"] == "metric"]
+    if not run.results["results"]:
+        return
+    table = run.measurements()
+    for recorded in metrics:
+        name = recorded["name"]
+        try:
+            made = registry.component("metric", name, {f"metric:{name.partition(':')[0]}": recorded["options"]})
+        except T2IError as error:
+            typer.echo(f"warning: {run.folder}: {name} cannot be asked: {error}", err=True)
+            continue
+        own = table[table["metric"] == name].drop(columns="metric").dropna(axis="columns", how="all")
+        try:
+            metric = made.info.create(made.setup())
+            for analysis in metric.analyses(own):
+                yield name, analysis
+        except Exception as error:
+            cause = f"{type(error).__name__}: {error}"
+            raise BrokenPlugin(
+                f"plugin {made.dist} {made.version} ({made.module}): analyses of {name}: {cause}"
+            ) from error
+
+
+def _plain(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:
+    return {
+        **run.results,
+        "analyses": [
+            {"metric": metric, "name": a.name, "summary": a.summary, "table": _records(a.table)}
+            for metric, a in found
+        ],
+    }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain data; JSON has no NaN."""
+    import json
+
+    records: list[dict[str, Any]] = json.loads(table.reset_index(drop=True).to_json(orient="records"))
+    return records
+
+
+def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    screen = console()
+    screen.print(f"{run.folder}", style="bold", markup=False)
+    print_results(screen, run.results)
+    for metric, analysis in found:
+        screen.print()
+        screen.print(f"{metric} {analysis.name}: {analysis.summary}", markup=False)
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in analysis.table.columns:
+            table.add_column(escape(str(column)), overflow="fold")
+        for row in analysis.table.itertuples(index=False):
+            table.add_row(*(escape(f"{v:.4g}" if isinstance(v, float) else str(v)) for v in row))
+        screen.print(table)
+
+
+def _write(folder: Path, metric: str, analysis: Analysis) -> None:
+    """Write one analysis. Raises BadFolder, or MissingDependency for a figure without matplotlib."""
+    stem = f"{slug(metric)}-{slug(analysis.name)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        analysis.table.to_csv(folder / f"{stem}.csv", index=False)
+        if analysis.figure is not None:
+            _draw(analysis, folder / f"{stem}.png")
+    except OSError as error:
+        raise BadFolder(f"{folder}: cannot be written ({error.strerror or error})") from error
+
+
+def _draw(analysis: Analysis, path: Path) -> None:
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingDependency("figures are drawn by matplotlib: pip install matplotlib")
+    figure = importlib.import_module("matplotlib.figure").Figure(layout="constrained")
+    assert analysis.figure is not None
+    analysis.figure(figure.add_subplot())
+    figure.savefig(path, dpi=150)

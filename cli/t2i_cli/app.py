@@ -1,0 +1,189 @@
+"""The commands. Each one's work lies in a module of its own, imported when the command runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import arguments as given
+from .commands import DEBUG_VARIABLE, RootGroup, run_safely
+from .light import LightCommand
+
+app = typer.Typer(
+    name="t2i",
+    cls=RootGroup,
+    help="Evaluate text-to-image models: how good, at what, and how sure are we?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def run() -> None:
+    """Run `t2i` with the process's arguments."""
+    run_safely(typer.main.get_command(app))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"t2i {version('t2i-cli')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (as T2I_DEBUG=1 does).")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Evaluate text-to-image models: how good, at what, and how sure are we?"""
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"
+
+
+@app.command("list-plugins", cls=LightCommand)
+def list_plugins(
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="Only generator, judge, metric, prompt_source or command."),
+    ] = None,
+    json: given.JsonOption = False,
+    check: Annotated[bool, typer.Option("--check", help="Load each plugin, in a process of its own.")] = False,
+) -> None:
+    """List what is installed, from metadata alone."""
+    from .listing import list_plugins
+
+    list_plugins(kind, json, check)
+
+
+@app.command()
+def info(name: given.NameArgument, json: given.JsonOption = False) -> None:
+    """Show a component: options, citation, licence, capabilities."""
+    from .info import show_info
+
+    show_info(name, json)
+
+
+@app.command("eval")
+def evaluate(
+    metric: given.MetricOption = None,
+    model: given.ModelOption = None,
+    prompts: given.PromptsOption = None,
+    judge: given.JudgeOption = None,
+    seeds: given.SeedsOption = None,
+    limit: given.LimitOption = None,
+    option: given.SettingOption = None,
+    recipe: given.RecipeOption = None,
+    out: given.OutOption = None,
+    fresh: given.FreshOption = None,
+    device: given.DeviceOption = None,
+    batch_size: given.BatchSizeOption = None,
+    shard: given.ShardOption = None,
+    interval: given.IntervalOption = None,
+    noise: given.NoiseOption = None,
+    max_failed: given.MaxFailedOption = None,
+    offline: given.OfflineOption = None,
+    dry_run: given.DryRunOption = False,
+    json: given.JsonOption = False,
+) -> None:
+    """Evaluate models: images, observations, scores with intervals."""
+    from .asking import Asked
+    from .evaluating import evaluate
+
+    asked = Asked(
+        metrics=metric,
+        models=model,
+        prompts=prompts,
+        judges=judge,
+        seeds=seeds,
+        limit=limit,
+        options=option,
+        out=out,
+        fresh=fresh,
+        device=device,
+        batch_size=batch_size,
+        shard=shard,
+        interval=interval,
+        noise=noise,
+        max_failed=max_failed,
+        offline=offline,
+    )
+    evaluate(asked, recipe, dry_run, json)
+
+
+@app.command()
+def generate(
+    model: given.ModelOption = None,
+    prompts: given.PromptsOption = None,
+    seeds: given.SeedsOption = None,
+    limit: given.LimitOption = None,
+    option: given.SettingOption = None,
+    recipe: given.RecipeOption = None,
+    out: given.OutOption = None,
+    fresh: given.FreshOption = None,
+    device: given.DeviceOption = None,
+    batch_size: given.BatchSizeOption = None,
+    shard: given.ShardOption = None,
+    noise: given.NoiseOption = None,
+    max_failed: given.MaxFailedOption = None,
+    offline: given.OfflineOption = None,
+    dry_run: given.DryRunOption = False,
+    json: given.JsonOption = False,
+) -> None:
+    """Make images only; a later eval takes them from the cache."""
+    from .asking import Asked
+    from .evaluating import generate
+
+    asked = Asked(
+        models=model,
+        prompts=prompts,
+        seeds=seeds,
+        limit=limit,
+        options=option,
+        out=out,
+        fresh=fresh,
+        device=device,
+        batch_size=batch_size,
+        shard=shard,
+        noise=noise,
+        max_failed=max_failed,
+        offline=offline,
+    )
+    generate(asked, recipe, dry_run, json)
+
+
+@app.command()
+def analyze(
+    runs: given.RunsArgument,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
+    json: given.JsonOption = False,
+) -> None:
+    """Show what the metrics make of runs beyond their scores."""
+    from .analyzing import analyze
+
+    analyze(runs, out, json)
+
+
+@app.command()
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to look.")] = Path("t2i-runs"),
+    json: given.JsonOption = False,
+) -> None:
+    """List runs with their scores."""
+    from .runs import list_runs
+
+    list_runs(folder, json)
+
+
+@app.command()
+def doctor(json: given.JsonOption = False) -> None:
+    """Say what this machine has, and what is wrong with the installation."""
+    from .doctor import examine
+
+    examine(json)

@@ -1,0 +1,87 @@
+"""From the command line and a recipe to core's request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core.errors import BadOption
+
+if TYPE_CHECKING:
+    from t2i_core.evaluation import Request
+    from t2i_registry import Registry
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says, as text; None or empty: nothing said. The names are those of core's Request."""
+
+    metrics: list[str] | None = None
+    models: list[str] | None = None
+    prompts: list[str] | None = None
+    judges: list[str] | None = None
+    seeds: str | None = None
+    limit: int | None = None
+    options: list[str] | None = None
+    out: Path | None = None
+    fresh: bool | None = None
+    device: str | None = None
+    batch_size: str | None = None
+    shard: str | None = None
+    interval: str | None = None
+    noise: str | None = None
+    max_failed: float | None = None
+    offline: bool | None = None
+
+
+def request(asked: Asked, recipe: Path | None, registry: Registry) -> Request:
+    """Settle what is asked for: the recipe, overridden by the command line; options are merged one by one.
+
+    Raises BadRecipe or BadOption.
+    """
+    from t2i_core.evaluation import Request
+    from t2i_registry.options import merged
+
+    from .recipe import read_recipe
+
+    known: dict[str, Any] = {"metrics": (), "models": ()}
+    if recipe is not None:
+        known |= read_recipe(recipe)
+    said = dict(_said(asked))
+    if asked.options:
+        table = registry.read_options(asked.options)
+        below = known.get("options", {})
+        said["options"] = below | {name: merged(below.get(name, {}), values) for name, values in table.items()}
+    return Request(**(known | said))
+
+
+def read_batch_size(value: str | int) -> int | None:
+    """Read `N` or `auto`. Raises BadOption."""
+    text = str(value).strip()
+    if text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise BadOption(f"--batch-size {text!r}: want a number from 1, or auto")
+    return int(text)
+
+
+def _said(asked: Asked) -> Iterator[tuple[str, Any]]:
+    """What the command line says, as the request takes it; options are left to be merged."""
+    from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
+
+    readers: dict[str, Any] = {
+        "models": lambda specs: tuple(ModelRequest(spec) for spec in specs),
+        "seeds": parse_seeds,
+        "batch_size": read_batch_size,
+        "shard": parse_shard,
+    }
+    for field in fields(asked):
+        value = getattr(asked, field.name)
+        if field.name == "options" or value is None or value == []:
+            continue
+        if field.name in readers:
+            yield field.name, readers[field.name](value)
+        else:
+            yield field.name, tuple(value) if isinstance(value, list) else value

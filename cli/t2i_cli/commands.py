@@ -1,0 +1,106 @@
+"""The root command: own commands beside those of plugins, and errors in one line with their exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import typer
+from t2i_core.errors import INTERRUPTED, BrokenPlugin, T2IError
+from typer.core import TyperCommand
+
+from .light import LightGroup
+
+if TYPE_CHECKING:
+    from t2i_registry import Entry
+
+DEBUG_VARIABLE = "T2I_DEBUG"
+
+
+class RootGroup(LightGroup):
+    """Commands by name. A plugin's command is loaded when it is called or asked for help, not to be listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Own commands, then those of plugins."""
+        return list(dict.fromkeys([*super().list_commands(ctx), *(e.name for e in _plugin_commands())]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return an own command, or what stands for a plugin's until it is called."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        entry = next((e for e in _plugin_commands() if e.name == cmd_name), None)
+        return None if entry is None else TyperCommand(cmd_name, help=f"{entry.summary} ({entry.dist})")
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that is called; here a plugin's is loaded."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is None or super().get_command(ctx, name) is not None:
+            return name, command, rest
+        try:
+            return name, _load(name), rest
+        except T2IError:
+            if ctx.resilient_parsing:  # a shell completes words: a broken plugin has none to offer
+                return name, command, rest
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what a user can mend ends in one line and the error's exit code."""
+        try:
+            return super().invoke(ctx)
+        except T2IError as error:
+            _show_traceback()
+            say_error(str(error))
+            raise typer.Exit(error.exit_code) from error
+        except KeyboardInterrupt as error:
+            _show_traceback()
+            say_error("interrupted")
+            raise typer.Exit(INTERRUPTED) from error
+
+
+def run_safely(command: Any) -> None:
+    """Run the root command; a fault of t2i itself is said in one line that can be reported."""
+    try:
+        command(prog_name="t2i")
+    except BrokenPipeError:
+        # whoever read our output has gone; nothing is left to be said to them
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        _show_traceback()
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
+        say_error(
+            f"a fault in t2i itself, please report it: {cause} [{frame.filename}:{frame.lineno}] "
+            f"({DEBUG_VARIABLE}=1 or --debug shows the traceback)"
+        )
+        sys.exit(1)
+
+
+def say_error(message: str) -> None:
+    """Write one line to standard error."""
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+
+
+def _show_traceback() -> None:
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exc()
+
+
+def _plugin_commands() -> tuple[Entry, ...]:
+    from t2i_registry import scan
+
+    return scan().commands
+
+
+def _load(name: str) -> Any:
+    from t2i_registry import Registry
+
+    registry = Registry()
+    app = registry.command(name)
+    if not isinstance(app, typer.Typer):
+        origin = registry.find("command", name).origin
+        raise BrokenPlugin(f"plugin {origin}: its command {name!r} is a {type(app).__name__}, want a typer.Typer")
+    return typer.main.get_command(app)

@@ -1,0 +1,144 @@
+"""`t2i doctor`: what this machine has, and what is wrong with the installation."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import typer
+from t2i_core.store import cache_folder
+from t2i_registry import scan
+from t2i_registry.checking import check
+
+from .terminal import print_json, stdout_kept_clean
+
+PACKAGES = (
+    "t2i-core",
+    "t2i-registry",
+    "t2i-cli",
+    "numpy",
+    "pandas",
+    "scipy",
+    "pillow",
+    "pydantic",
+    "pluggy",
+    "safetensors",
+    "torch",
+    "transformers",
+    "diffusers",
+)
+
+
+def examine(as_json: bool) -> None:
+    """Print what was found."""
+    with stdout_kept_clean():
+        found = {
+            "python": f"{platform.python_version()} ({sys.executable})",
+            "platform": platform.platform(),
+            "cpus": os.cpu_count(),
+            "memory": _memory(),
+            "devices": _devices(),
+            "cache": _place(cache_folder()),
+            "packages": {name: _version(name) for name in PACKAGES},
+            "plugins": _plugins(),
+        }
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _memory() -> dict[str, float | None]:
+    """Gigabytes of memory, where the system says so."""
+    page = _system("SC_PAGE_SIZE")
+    sizes = {"total": _system("SC_PHYS_PAGES"), "free": _system("SC_AVPHYS_PAGES")}
+    return {name: _giga(pages * page) if pages and page else None for name, pages in sizes.items()}
+
+
+def _system(name: str) -> int | None:
+    known = getattr(os, "sysconf_names", {})
+    return os.sysconf(name) if name in known else None
+
+
+def _giga(size: float) -> float:
+    return round(size / 2**30, 1)
+
+
+def _devices() -> list[str]:
+    """The devices that torch sees."""
+    if importlib.util.find_spec("torch") is None:
+        return ["cpu (torch is not installed)"]
+    try:
+        import torch
+    except Exception as error:
+        return [f"cpu (torch does not import: {type(error).__name__}: {error})"]
+    found = [
+        f"cuda:{i} {torch.cuda.get_device_name(i)}, {_giga(torch.cuda.get_device_properties(i).total_memory)} GB"
+        for i in range(torch.cuda.device_count())
+    ]
+    if torch.backends.mps.is_available():
+        found.append("mps")
+    return [*found, "cpu"]
+
+
+def _place(folder: Path) -> dict[str, Any]:
+    """A folder, whether it can be written, its size and the space left."""
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return {
+        "folder": str(folder),
+        "writable": os.access(existing, os.W_OK),
+        "size": _giga(sum(file.stat().st_size for file in files)),
+        "free": _giga(shutil.disk_usage(existing).free),
+    }
+
+
+def _plugins() -> dict[str, Any]:
+    catalogue = scan()
+    checked = check([*catalogue.entries, *catalogue.commands])
+    return {
+        "found": len(checked),
+        "broken": [{"kind": c.entry.kind, "name": c.entry.name, "error": c.error} for c in checked if c.error],
+        "slow": [
+            {"kind": c.entry.kind, "name": c.entry.name, "seconds": round(c.seconds, 2)} for c in checked if c.slow
+        ],
+        "unreadable": list(catalogue.problems),
+        "disabled": [e.full_name for e in catalogue.disabled],
+    }
+
+
+def _print(found: dict[str, Any]) -> None:
+    cache, memory, plugins = found["cache"], found["memory"], found["plugins"]
+    writable = "" if cache["writable"] else ", cannot be written"
+    lines = {
+        "python": found["python"],
+        "platform": f"{found['platform']}, {found['cpus']} CPUs",
+        "memory": f"{memory['total']} GB, {memory['free']} GB free" if memory["total"] else "not known",
+        "devices": "; ".join(found["devices"]),
+        "cache": f"{cache['folder']}: {cache['size']} GB, {cache['free']} GB free on its disk{writable}",
+        "packages": ", ".join(f"{name} {number}" for name, number in found["packages"].items() if number),
+        "plugins": f"{plugins['found']} components, {len(plugins['broken'])} broken",
+    }
+    for name, text in lines.items():
+        typer.echo(f"{name + ':':<11}{text}")
+    for each in plugins["broken"]:
+        typer.secho(f"broken: {each['kind']} {each['name']}: {each['error']}", fg="red")
+    for each in plugins["slow"]:
+        typer.secho(f"slow: {each['kind']} {each['name']} takes {each['seconds']} s to import", fg="yellow")
+    for problem in plugins["unreadable"]:
+        typer.secho(f"unreadable: {problem}", fg="red")
+    if plugins["disabled"]:
+        typer.echo(f"disabled: {', '.join(plugins['disabled'])}")

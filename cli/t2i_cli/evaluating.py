@@ -1,0 +1,100 @@
+"""`t2i eval` and `t2i generate`: plan, run, print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from t2i_core.errors import INTERRUPTED, FailedRun
+from t2i_core.evaluation import forecast, make_plan, run_plan
+from t2i_registry import Registry
+
+from .asking import Asked, request
+from .commands import say_error
+from .progress import shown_progress
+from .rendering import print_plan, print_results
+from .terminal import console, print_json, stdout_kept_clean
+
+if TYPE_CHECKING:
+    from t2i_core.evaluation import Plan, Request, Run
+
+
+def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Evaluate what is asked for. Raises T2IErrors; FailedRun after the results are printed."""
+    registry = Registry()
+    wanted = request(asked, recipe, registry)
+    if not wanted.metrics:
+        raise typer.BadParameter(
+            "name a metric (t2i list-plugins --kind metric shows them)", param_hint="--metric"
+        )
+    run = _carried_out(wanted, registry, dry_run, as_json)
+    if run is None:
+        return
+    if as_json:
+        print_json(run.results)
+    else:
+        print_results(console(), run.results)
+        print(f"folder: {run.folder} (scores in run.json, images in images/)")
+    _end(run)
+
+
+def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Make images only; a recipe's metrics, if it has any, are left out."""
+    from dataclasses import replace
+
+    registry = Registry()
+    wanted = replace(request(asked, recipe, registry), metrics=())
+    run = _carried_out(wanted, registry, dry_run, as_json)
+    if run is None:
+        return
+    if not run.partial:
+        _print_images(run, as_json)
+    elif as_json:
+        print_json({"run": str(run.folder)})
+    _end(run)
+
+
+def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
+    """Plan, show the plan, and run it; None where only the plan was wanted."""
+    if not wanted.models:
+        raise typer.BadParameter(
+            "name a model (t2i list-plugins --kind generator shows them)", param_hint="--model"
+        )
+    with stdout_kept_clean():
+        plan = make_plan(wanted, registry)
+        expected = forecast(plan)
+    if dry_run and as_json:
+        print_json(expected)
+        return None
+    print_plan(console(stderr=as_json), expected)
+    return None if dry_run else _run(plan)
+
+
+def _run(plan: Plan) -> Run:
+    sys.stdout.flush()
+    try:
+        with stdout_kept_clean(), shown_progress() as progress:
+            return run_plan(plan, progress)
+    except KeyboardInterrupt as error:
+        say_error("interrupted: what was made is kept, and the same command goes on where it stopped")
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def _print_images(run: Run, as_json: bool) -> None:
+    counts = run.samples()["status"].value_counts()
+    found: dict[str, Any] = {"run": str(run.folder)}
+    found |= {f"n_{status}": int(counts.get(status, 0)) for status in ("ok", "failed", "missing")}
+    if as_json:
+        print_json(found)
+        return
+    print(f"images: {found['n_ok']} ok, {found['n_failed']} failed, {found['n_missing']} missing")
+    print(f"folder: {run.folder} (images in images/)")
+
+
+def _end(run: Run) -> None:
+    if run.partial:
+        typer.echo(run.partial, err=True)
+    if run.failed:
+        raise FailedRun(run.failed)

@@ -1,0 +1,150 @@
+"""`t2i info NAME`: all that a component says of itself, nothing cut short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import typer
+from t2i_core.components import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
+from t2i_registry import Registry
+from t2i_registry.options import option_help
+
+from .terminal import print_json
+
+if TYPE_CHECKING:
+    from t2i_registry.registry import Described
+
+
+def show_info(name: str, as_json: bool) -> None:
+    """Print a component, or every component of this name."""
+    registry = Registry()
+    described = [registry.describe(entry) for entry, _ in registry.find_any(name)]
+    if as_json:
+        print_json([_plain(d) for d in described])
+        return
+    for number, each in enumerate(described):
+        if number:
+            typer.echo()
+        _print(each)
+
+
+def _plain(described: Described) -> dict[str, Any]:
+    """A component as plain data."""
+    entry, info = described.entry, described.info
+    data: dict[str, Any] = {
+        "name": entry.name,
+        "kind": entry.kind,
+        "summary": described.summary,
+        "dist": entry.dist,
+        "version": entry.version,
+        "module": entry.module,
+    }
+    if described.presets:
+        base = described.presets[-1].of
+        data["preset"] = {"of": base, "argument": described.argument, "options": dict(described.options or {})}
+    elif info.argument or info.needs_argument:
+        data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
+    data |= _own(info)
+    data |= {"citation": info.citation, "api_version": info.api_version}
+    data["options"] = [vars(option) for option in option_help(info.options)]
+    return data
+
+
+def _own(info: Any) -> dict[str, Any]:
+    """What only components of this kind say."""
+    if isinstance(info, GeneratorInfo):
+        return {
+            "domain": info.domain.name,
+            "capabilities": sorted(info.capabilities),
+            "reads_scene": info.reads_scene,
+            "licence": info.licence,
+        }
+    if isinstance(info, JudgeInfo):
+        return {
+            "domain": info.domain.name,
+            "capabilities": {name: sorted(gives) for name, gives in info.capabilities.items()},
+            "reads_truth": info.reads_truth,
+            "licence": info.licence,
+        }
+    if isinstance(info, MetricInfo):
+        return {
+            "measures": {m.name: m.summary for m in info.measures},
+            "defaults": _defaults(info.defaults),
+        }
+    assert isinstance(info, PromptSourceInfo)
+    return {"reads_labels": info.reads_labels}
+
+
+def _defaults(defaults: Defaults) -> dict[str, Any]:
+    found = {
+        "prompts": defaults.prompts,
+        "seeds": defaults.seeds,
+        "judges": dict(defaults.judges),
+        "options": dict(defaults.options),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _print(described: Described) -> None:
+    data = _plain(described)
+    typer.secho(f"{data['name']}", bold=True, nl=False)
+    typer.echo(f"  {data['kind'].replace('_', ' ')} of {data['dist']} {data['version']} ({data['module']})")
+    typer.echo(data["summary"])
+    for line in _facts(data):
+        typer.echo(line)
+    typer.echo()
+    if not data["options"]:
+        typer.echo("It has no options.")
+        return
+    typer.secho(f"Options (-o {data['name']}.NAME=VALUE)", bold=True)
+    for option in data["options"]:
+        default = "required" if option["default"] is None else f"default {option['default']}"
+        constraint = f", {option['constraint']}" if option["constraint"] else ""
+        typer.echo(f"  {option['name']}: {option['type']} ({default}{constraint})")
+        if option["description"]:
+            typer.echo(f"      {option['description']}")
+
+
+def _facts(data: dict[str, Any]) -> Iterator[str]:
+    """One line for each thing that is said."""
+    for name in (
+        "preset",
+        "argument",
+        "domain",
+        "capabilities",
+        "reads_scene",
+        "reads_truth",
+        "reads_labels",
+        "measures",
+        "defaults",
+        "citation",
+        "licence",
+    ):
+        value = data.get(name)
+        if not value:
+            continue
+        label = f"  {name.replace('_', ' ') + ':':<14}"
+        if name == "preset":
+            of = f"{value['of']}:{value['argument']}" if value["argument"] else value["of"]
+            settings = ", ".join(f"{k}={v}" for k, v in value["options"].items())
+            yield f"{label}of {of}{f' with {settings}' if settings else ''}"
+        elif name == "argument":
+            need = "required" if value["required"] else "optional"
+            yield f"{label}{data['name']}:{(value['meaning'] or 'ARGUMENT')} ({need})"
+        elif name == "capabilities" and isinstance(value, dict):
+            yield f"{label}{', '.join(_with(capability, gives) for capability, gives in value.items())}"
+        elif name == "measures":
+            for measure, summary in value.items():
+                yield f"{label}{measure}: {summary}"
+                label = " " * len(label)
+        elif isinstance(value, dict):
+            yield f"{label}{', '.join(f'{k} {v}' for k, v in value.items())}"
+        elif isinstance(value, list):
+            yield f"{label}{', '.join(value)}"
+        else:
+            yield f"{label}{'yes' if value is True else value}"
+
+
+def _with(capability: str, gives: list[str]) -> str:
+    return f"{capability} (with {', '.join(gives)})" if gives else capability

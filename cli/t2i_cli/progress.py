@@ -1,0 +1,143 @@
+"""Progress on standard error: bars on a terminal, a line from time to time elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from t2i_core.progress import Progress, Task
+
+from .terminal import console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+EVERY = 15.0
+"""Seconds between two lines where there is no terminal."""
+
+
+@contextlib.contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Show progress in the way that standard error allows."""
+    if not sys.stderr.isatty():
+        yield Lines(sys.stderr)
+        return
+    with _bars() as bars:
+        yield _Rich(bars)
+
+
+class Lines:
+    """Progress as plain lines: when a stage begins to take long, from time to time, and when it ends."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = EVERY) -> None:
+        self.stream = stream
+        self.clock = clock
+        self.every = every
+
+    @contextlib.contextmanager
+    def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
+        """Open a stage."""
+        stage = _Stage(self, title, total, unit)
+        try:
+            yield stage
+        finally:
+            stage.finish()
+
+    def note(self, message: str) -> None:
+        """Write one line."""
+        print(message, file=self.stream, flush=True)
+
+
+class _Stage:
+    """One stage of `Lines`."""
+
+    def __init__(self, lines: Lines, title: str, total: int, unit: str) -> None:
+        self.lines = lines
+        self.title = title
+        self.total = total
+        self.unit = unit
+        self.done = 0
+        self.start = self.last = lines.clock()
+
+    def advance(self, count: int = 1) -> None:
+        self.done += count
+        now = self.lines.clock()
+        if now - self.last >= self.lines.every:
+            self.last = now
+            rate = self.done / max(now - self.start, 1e-9)
+            left = (self.total - self.done) / rate if rate else 0.0
+            self.lines.note(f"{self._so_far()}, {rate:.3g}/s, {duration(left)} left")
+
+    def finish(self) -> None:
+        if self.total:
+            self.lines.note(f"{self._so_far()} in {duration(self.lines.clock() - self.start)}")
+
+    def _so_far(self) -> str:
+        return f"{self.title}: {self.done}/{self.total} {self.unit}"
+
+
+class _Rich:
+    """Progress as rich bars."""
+
+    def __init__(self, bars: Bars) -> None:
+        self.bars = bars
+
+    @contextlib.contextmanager
+    def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
+        """Open a stage; it stays on the screen when it is done."""
+        task = self.bars.add_task(title, total=total, unit=unit, rate="")
+        yield _Bar(self.bars, task)
+
+    def note(self, message: str) -> None:
+        """Write one line above the bars."""
+        self.bars.console.print(message, markup=False)
+
+
+class _Bar:
+    """One bar."""
+
+    def __init__(self, bars: Bars, task: TaskID) -> None:
+        self.bars = bars
+        self.task = task
+
+    def advance(self, count: int = 1) -> None:
+        self.bars.advance(self.task, count)
+        speed = self.bars.tasks[self.task].speed
+        if speed:
+            self.bars.update(self.task, rate=f"{speed:.3g}/s")
+
+
+def _bars() -> Bars:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]} {task.fields[rate]}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+    )
+
+
+def duration(seconds: float) -> str:
+    """Write a span of time as a person would: `4 s`, `3:20`, `2:05:00`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,182 @@
+"""Plans and results as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from .progress import duration
+
+MOST_LEVELS = 8
+"""A facet with more levels is shown by its lowest and highest."""
+
+
+def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
+    """Show what will be done: per metric and model prompts, seeds and judges; what is to make and what is kept."""
+    table = _table("metric", "model", "prompts", "seeds", "judge")
+    reasons: dict[str, None] = {}
+    for job in plan["jobs"]:
+        judges = list(dict.fromkeys(judge["name"] for judge in job["judges"]))
+        table.add_row(
+            *_cells(
+                job["metric"],
+                job["as"],
+                f"{job['prompts']} ({job['n_prompts']})",
+                _seeds(job["seeds"]),
+                ", ".join(judges) or "-",
+            )
+        )
+        reasons |= dict.fromkeys(f"{j['capability']}: {j['name']} ({j['why']})" for j in job["judges"])
+    console.print(table)
+    for reason in reasons:
+        console.print(Text(reason))
+    for what in ("images", "observations"):
+        console.print(Text(_work(what, plan[what])))
+    for note in plan["notes"]:
+        console.print(Text(note))
+    console.print(Text(f"folder: {plan['folder']}"))
+
+
+def print_results(console: Console, results: Mapping[str, Any]) -> None:
+    """Show scores with intervals, named scores, facets, and comparisons of models."""
+    found = results["results"]
+    if found:
+        console.print(_scores(found))
+        for part in _details(found):
+            console.print(part)
+    if results["comparisons"]:
+        console.print(_comparisons(results["comparisons"]))
+    notes = dict.fromkeys(note for each in found for note in each.get("notes", ()))
+    for line in _method_lines(found):
+        console.print(Text(line, style="dim"))
+    for note in notes:
+        console.print(Text(f"note: {note}"))
+
+
+def number(value: float | None) -> str:
+    """Write a score: three decimals, fewer where it is large; `-` where there is none."""
+    if value is None:
+        return "-"
+    if value and abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def interval(ci: Sequence[float | None] | None) -> str:
+    """Write an interval; empty where there is none."""
+    if ci is None or ci[0] is None or ci[1] is None:
+        return "-"
+    return f"[{number(ci[0])}, {number(ci[1])}]"
+
+
+def _table(*columns: str, title: str | None = None) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _cells(*values: object) -> Iterator[str]:
+    return (escape(str(value)) for value in values)
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 2:
+        return f"{len(seeds)} ({seeds[0]}-{seeds[-1]})"
+    text = ", ".join(map(str, seeds[:6]))
+    return f"{len(seeds)} ({text}{', ...' if len(seeds) > 6 else ''})"
+
+
+def _work(what: str, work: Mapping[str, Any]) -> str:
+    seconds = work.get("seconds")
+    estimate = f", about {duration(seconds)}" if seconds else ""
+    return f"{what}: {work['to_make']} to make{estimate}, {work['kept']} kept already"
+
+
+def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
+    table = _table("metric", "model", "score", "95 % interval", "prompts", "ok", "failed", "missing", "judge")
+    for each in results:
+        table.add_row(
+            *_cells(
+                each["metric"],
+                each["as"],
+                number(each["score"]),
+                interval(each["ci"]),
+                f"{each['prompts']} ({each['n_prompts']})",
+                each["n_ok"],
+            ),
+            _alarming(each["n_failed"]),
+            _alarming(each["n_missing"]),
+            escape(each["judge"]["name"] if each["judge"] else "-"),
+        )
+    return table
+
+
+def _alarming(count: int) -> str:
+    return f"[red]{count}[/]" if count else "0"
+
+
+def _details(results: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """Named scores where there are several, and facets."""
+    named = _table("metric", "model", "name", "score", "95 % interval", title="by name")
+    facets = _table("metric", "model", "by", "level", "score", "95 % interval", title="by facet")
+    for each in results:
+        who = each["metric"], each["as"]
+        if len(each["scores"]) > 1:
+            for name, score in each["scores"].items():
+                named.add_row(*_cells(*who, name, number(score["value"]), interval(score["ci"])))
+        for measure, by_facet in each["facets"].items():
+            for facet, levels in by_facet.items():
+                place = facet if len(each["facets"]) == 1 else f"{measure} by {facet}"
+                for level, score in _few(levels):
+                    facets.add_row(*_cells(*who, place, level, number(score["value"]), interval(score["ci"])))
+    for table in (named, facets):
+        if table.row_count:
+            yield ""
+            yield table
+
+
+def _few(levels: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """All levels, or the lowest and the highest of many."""
+    if len(levels) <= MOST_LEVELS:
+        yield from levels.items()
+        return
+    ranked = sorted((item for item in levels.items() if item[1]["value"] is not None), key=lambda i: i[1]["value"])
+    for word, (level, score) in zip(("lowest", "highest"), (ranked[0], ranked[-1]), strict=True):
+        yield f"{word} of {len(levels)}: {level}", score
+
+
+def _comparisons(comparisons: Sequence[Mapping[str, Any]]) -> Table:
+    table = _table("metric", "a", "b", "a - b", "95 % interval", "p", "n", title="paired comparisons")
+    for each in comparisons:
+        table.add_row(
+            *_cells(
+                each["metric"],
+                each["a"],
+                each["b"],
+                number(each["diff"]),
+                interval(each["ci"]),
+                _p_value(each["p"]),
+                each["n"],
+            )
+        )
+    return table
+
+
+def _p_value(p: float | None) -> str:
+    return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _method_lines(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """How the intervals were made: what they answer and by which method."""
+    methods: dict[str, dict[str, None]] = {}
+    for each in results:
+        if each["interval"]:
+            methods.setdefault(each["interval"], {})[each["metric"]] = None
+    for method, metrics in methods.items():
+        yield f"interval of {', '.join(metrics)}: {method}"

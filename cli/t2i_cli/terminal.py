@@ -1,0 +1,48 @@
+"""Standard output and standard error: who may write where."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 200
+"""Columns of tables that go into a file or a pipe, where nobody's window would cut them."""
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console that writes to standard output, or to standard error."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def print_json(data: Any) -> None:
+    """Print plain data, alone on standard output."""
+    print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+@contextlib.contextmanager
+def stdout_kept_clean() -> Iterator[None]:
+    """Send to standard error what libraries print, C ones too, so that standard output holds only the answer."""
+    sys.stdout.flush()
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = sys.__stdout__.fileno() if sys.stdout is sys.__stdout__ else None
+        except (AttributeError, OSError):  # no real standard output here
+            descriptor = None
+        if descriptor is not None:
+            kept = os.dup(descriptor)
+            stack.callback(os.close, kept)
+            stack.callback(os.dup2, kept, descriptor)
+            os.dup2(2, descriptor)
+        stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+        yield
