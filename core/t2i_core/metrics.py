@@ -233,15 +233,14 @@ class Metric:
         raise NotImplementedError
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return the score of each measure: the weighted mean of its rows, unless a metric says otherwise.
+        """Return, by name, the scores that are no plain means of rows; a metric of means needs none of this.
 
         The table has the columns measure, value, model (or model_a, model_b), prompt, seed, and the facets;
-        weights has shape (len(table),). A subclass may name further scores; grouped by pair, it gives one score
-        per model label. Core resamples whatever it returns by calling it with other weights.
+        weights, float64 of shape (len(table),), say how often each row counts. Grouped by pair, it gives one
+        score per model label. Core resamples whatever it returns by calling it with other weights. Measures that
+        it does not name get the mean of their rows.
         """
-        total = (table["value"] * weights).groupby(table["measure"], observed=True).sum()
-        weight = (table["value"] * 0 + weights).groupby(table["measure"], observed=True).sum()
-        return {str(name): float(value) for name, value in (total / weight).items()}
+        return {}
 
     def analyses(self, table: pd.DataFrame) -> Iterator[Analysis]:
         """Yield tables and figures from the measured table of all models."""

@@ -67,7 +67,7 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     if job.instance.group_by == "model":
         return {model.label: Scores(_jackknifed(job, table), {})}
     means, facets, notes = {}, {}, []
-    aggregated = _aggregated(job, table, interval) if _aggregates(job.instance) else {}
+    aggregated = _aggregated(job, table, interval)
     for measure in job.metric.info.measures:
         rows = table[table["measure"] == measure.name]
         if len(rows) and measure.name not in aggregated:
@@ -100,7 +100,7 @@ def compare(job: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -
     rows = _shared(table, a, b)
     if rows.empty:
         return None
-    if _aggregates(job.instance) and headline.name in job.instance.aggregate(rows, np.ones(len(rows))):
+    if headline.name in _statistic(job.instance, rows)(np.ones(len(rows))):
         statistic = _one_each(job.instance, rows, (a, b), headline.name)
         return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, rows))[a, b]
     return _paired(job, headline, rows, (a, b), interval)
@@ -137,19 +137,16 @@ def _clusters(job: Job, rows: pd.DataFrame) -> _Clusters:
     }
 
 
-def _aggregates(metric: Metric) -> bool:
-    """Whether the metric has scores of its own, which are no plain means."""
-    return type(metric).aggregate is not Metric.aggregate
-
-
 def _statistic(metric: Metric, table: pd.DataFrame) -> Statistic:
     return lambda weights: metric.aggregate(table, weights)
 
 
 def _aggregated(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Estimate]:
-    """The metric's own scores, resampled."""
+    """The scores that are no plain means, resampled."""
     statistic = _statistic(job.instance, table)
     names = set(statistic(np.ones(len(table))))
+    if not names:
+        return {}
     ranges = {m.name: (m.low, m.high) for m in job.metric.info.measures if m.name in names}
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **_clusters(job, table))
 

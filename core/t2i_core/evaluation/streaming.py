@@ -1,8 +1,8 @@
 """Work that plugins do on streams, held to its contract: each item gets one answer, named with the item itself.
 
 A plugin may batch as it likes and answer in any order. Where it raises, or leaves items out, those that it had
-taken are tried again one by one, so that one bad item fails alone, the work goes on, and no answer is ever taken for
-another's.
+taken are tried again one by one, so that one bad item fails alone, the work goes on, and no answer is ever taken
+for another's.
 """
 
 from __future__ import annotations

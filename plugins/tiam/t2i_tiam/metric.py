@@ -68,14 +68,13 @@ class Tiam(Metric):
         return prompt.scene.objects
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return the weighted mean of each kind of row, and `binding_per_prompt`.
+        """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.
 
-        The latter is what the paper's reference computes: the mean over prompts of each one's own share of found
-        objects that carry their colour, prompts without any left out.
+        It is the mean over prompts of each one's own share of found objects that carry their colour, prompts
+        without any left out.
         """
-        scores = dict(super().aggregate(table, weights))
         per_prompt = _binding_per_prompt(table, weights)
-        return scores if per_prompt is None else {**scores, "binding_per_prompt": per_prompt}
+        return {} if per_prompt is None else {"binding_per_prompt": per_prompt}
 
 
 def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iterator[Row]:

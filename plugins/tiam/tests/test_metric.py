@@ -83,9 +83,9 @@ def binding_table(ratios: dict[str, list[list[int]]]) -> pd.DataFrame:
 def test_binding_is_averaged_both_ways(world):
     table = binding_table({"a": [[1, 1], [1, 1]], "b": [[0], []], "c": [[], []]})
     scores = world.metric().aggregate(table, np.ones(len(table)))
-    assert scores["binding_pooled"] == pytest.approx(4 / 5)
-    assert scores["binding_per_prompt"] == pytest.approx(1 / 2)  # c has nothing found
-    assert scores["tiam"] == pytest.approx(2 / 6)
+    # c has nothing found; the other ways are plain means of rows, which core takes
+    assert scores == {"binding_per_prompt": pytest.approx(1 / 2)}
+    assert table.groupby("measure")["value"].mean()["binding_pooled"] == pytest.approx(4 / 5)
 
 
 found_objects = st.lists(st.integers(0, 1), max_size=2)
