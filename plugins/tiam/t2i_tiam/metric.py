@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,6 @@ from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
 from t2i_core.metrics import Derive, Metric, Need, Row, Unit
 from t2i_core.prompts import Prompt, SceneObject
-from t2i_core.sources import sources_digest
 
 from .evidence import Evidence
 from .options import TiamOptions
@@ -26,17 +26,15 @@ class Tiam(Metric):
 
     def __init__(self, setup: Setup[TiamOptions]) -> None:
         super().__init__(setup)
+        self._binding: _Binding | None = None
         options = setup.options
         self.columns = {name: i for i, name in enumerate(options.references)}
         self.thresholds = Thresholds(
             options.confidence, _fraction(options.overlap), _fraction(options.colour_share)
         )
         evidence = Evidence(tuple(options.references.values()))
-        depends_on = {
-            "references": options.references,
-            "table": sources_digest(__name__, ("colours.py", "table.py", "*.xz")),
-        }
-        self.needs = (Need(NEED, "segment", knows=True, derive=Derive("tiam", evidence.take, depends_on)),)
+        derive = Derive("tiam", evidence.take, {"references": options.references})
+        self.needs = (Need(NEED, "segment", knows=True, derive=derive),)
 
     def measure(self, unit: Unit) -> Iterator[Row]:
         """Turn one image into rows.
@@ -73,8 +71,9 @@ class Tiam(Metric):
         It is the mean over prompts of each one's own share of found objects that carry their colour, prompts
         without any left out.
         """
-        per_prompt = _binding_per_prompt(table, weights)
-        return {} if per_prompt is None else {"binding_per_prompt": per_prompt}
+        if self._binding is None or self._binding.table is not table:  # asked of one table under many weights
+            self._binding = _Binding.of(table)
+        return {"binding_per_prompt": self._binding.mean(weights)} if len(self._binding.bound) else {}
 
 
 def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iterator[Row]:
@@ -86,21 +85,37 @@ def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iter
         yield Row("binding_pooled", float(finding.bound), facets)
 
 
-def _binding_per_prompt(table: pd.DataFrame, weights: NDArray[np.float64]) -> float | None:
-    """Average the prompts' ratios, each prompt with the weight of its images; None where nothing is bound."""
-    measure = table["measure"]
-    bound, image = (measure == "binding_pooled").to_numpy(), (measure == "tiam").to_numpy()
-    if not bound.any() or not image.any():
-        return None
-    prompts = table["prompt"].astype("category").cat.codes.to_numpy()
-    values = table["value"].to_numpy(np.float64)
-    n = int(prompts.max()) + 1
-    carried = np.bincount(prompts[bound], (weights * values)[bound], n)
-    found = np.bincount(prompts[bound], weights[bound], n)
-    images = np.bincount(prompts[image], weights[image], n)
-    some = found > 0
-    total = images[some].sum()
-    return float((images[some] * carried[some] / found[some]).sum() / total) if total > 0 else float("nan")
+@dataclass(frozen=True)
+class _Binding:
+    """Where a table says which found objects carry their colour.
+
+    bound, images:  positions of the rows of `binding_pooled` and of `tiam`
+    values:         of the former
+    prompts:        a number for each row's prompt
+    """
+
+    table: pd.DataFrame
+    bound: NDArray[np.intp]
+    images: NDArray[np.intp]
+    values: NDArray[np.float64]
+    prompts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> _Binding:
+        """Find the rows."""
+        bound, images = (np.flatnonzero(table["measure"] == m) for m in ("binding_pooled", "tiam"))
+        prompts = table["prompt"].astype("category").cat.codes.to_numpy(np.intp)
+        return cls(table, bound, images, table["value"].to_numpy(np.float64)[bound], prompts)
+
+    def mean(self, weights: NDArray[np.float64]) -> float:
+        """Average the prompts' shares, each prompt with the weight of its images; NaN where nothing weighs."""
+        weight, prompts = weights[self.bound], self.prompts[self.bound]
+        carried = np.bincount(prompts, weight * self.values)
+        found = np.bincount(prompts, weight)
+        images = np.bincount(self.prompts[self.images], weights[self.images], len(found))[: len(found)]
+        some = found > 0
+        total = images[some].sum()
+        return float((images[some] * carried[some] / found[some]).sum() / total) if total > 0 else float("nan")
 
 
 def _fraction(threshold: float) -> Fraction:

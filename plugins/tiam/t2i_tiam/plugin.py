@@ -63,6 +63,7 @@ def t2i_metrics() -> list[MetricInfo]:
             options=TiamOptions,
             citation=CITATION,
             create=_create,
+            code=("**/*.py", "*.xz"),
             measures=MEASURES,
             defaults=Defaults(prompts="tiam-24-2", seeds=32, judges={"segment": "yolov8x-seg"}),
         )

@@ -1,7 +1,8 @@
-import subprocess
-import sys
 from importlib.metadata import entry_points
+from pathlib import Path
+from typing import ClassVar
 
+from t2i_core.testing import MetricContract, PromptSourceContract
 from t2i_tiam.plugin import t2i_metrics, t2i_prompt_sources
 
 
@@ -11,9 +12,21 @@ def test_every_component_has_its_entry_point_and_every_entry_point_its_component
         assert entered == {info.name for info in hook()}
 
 
-def test_the_light_module_imports_no_heavy_library():
-    code = "import sys, t2i_tiam.plugin; print([m for m in ('torch', 'pandas', 'scipy') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+class TestTiam(MetricContract):
+    module = "t2i_tiam.plugin"
+    name = "tiam"
+    options: ClassVar = {"confidence": 0.4}
+
+
+class TestColouredPrompts(PromptSourceContract):
+    module = "t2i_tiam.plugin"
+    name = "tiam-color-2"
+
+
+class TestTemplate(PromptSourceContract):
+    module = "t2i_tiam.plugin"
+    name = "tiam-template"
+    argument = str(Path(__file__).parent / "template.yaml")
 
 
 def test_every_measure_is_measured_or_aggregated(world):
