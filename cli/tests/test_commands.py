@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+import sys
+
+HELLO = """
+    import typer
+    app = typer.Typer()
+
+    @app.command()
+    def hello(name: str = "you") -> None:
+        "Greet."
+        print(f"hello {name}")
+"""
+
+
+def test_a_plugins_command_is_loaded_when_it_is_called(toy, install, t2i):
+    install("x-hello", {"t2i.commands": {"hello": "x_hello:app"}}, {"x_hello": HELLO}, summary="Greetings.")
+    shown = t2i("--help").stdout
+    assert "hello" in shown
+    assert "Greetings. (x-hello)" in shown
+    assert "x_hello" not in sys.modules
+    assert t2i("hello", "--name", "world").stdout == "hello world\n"
+    assert "Greet." in t2i("hello", "--help").stdout
+
+
+def test_a_broken_command_harms_only_itself(toy, install, t2i):
+    install("x-bad", {"t2i.commands": {"bad": "x_bad:app"}}, {"x_bad": "raise RuntimeError('no')"})
+    install("x-odd", {"t2i.commands": {"odd": "x_odd:app"}}, {"x_odd": "app = 3"})
+    assert t2i("--help").exit_code == 0
+    assert t2i("list-plugins").exit_code == 0
+    bad = t2i("bad")
+    assert bad.exit_code == 4
+    assert "plugin x-bad 1.0 (x_bad:app): does not import: RuntimeError: no" in bad.stderr
+    odd = t2i("odd")
+    assert odd.exit_code == 4
+    assert "its command 'odd' is a int, want a typer.Typer" in odd.stderr
+
+
+def test_own_commands_come_first(toy, install, t2i):
+    install("x-rude", {"t2i.commands": {"runs": "x_rude:app"}}, {"x_rude": "raise SystemExit(9)"})
+    assert t2i("runs", ".").exit_code == 0
+
+
+def test_completion_reads_metadata_only(toy, install, t2i_process, monkeypatch):
+    install("x-bad", {"t2i.generators": {"green": "x_bad"}}, {"x_bad": "raise RuntimeError"})
+    monkeypatch.setenv("_T2I_COMPLETE", "complete_zsh")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "t2i eval --model gre")
+    done = t2i_process()
+    assert "grey" in done.stdout
+    assert "green" in done.stdout
+    assert "meter" not in done.stdout
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "t2i eval --judge reward=me")
+    assert "reward=meter" in t2i_process().stdout
+
+
+def test_doctor(toy, install, t2i):
+    install("x-bad", {"t2i.metrics": {"bad": "x_bad"}}, {"x_bad": "raise RuntimeError('no')"})
+    result = t2i("doctor")
+    assert result.exit_code == 0, result.stderr
+    assert "plugins:   5 components, 1 broken" in result.stdout
+    assert "broken: metric bad: plugin x-bad 1.0 (x_bad): does not import: RuntimeError: no" in result.stdout
+    data = json.loads(t2i("doctor", "--json").stdout)
+    assert data["packages"]["t2i-core"]
+    assert data["cache"]["writable"] is True
+    assert data["devices"]
+
+
+def test_version_and_no_arguments(site, t2i):
+    assert t2i("--version").stdout.startswith("t2i ")
+    assert "list-plugins" in t2i().output
+    misspelt = t2i("list-plugin")
+    assert misspelt.exit_code == 2
+    assert "Did you mean 'list-plugins'?" in misspelt.stderr

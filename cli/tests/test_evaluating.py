@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "4")
+
+
+def test_json_is_alone_on_standard_output(toy, t2i_process):
+    done = t2i_process(*EVAL, "--json", "--out", "run")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert set(data) == {"run", "results", "comparisons"}
+    (result,) = data["results"]
+    assert (result["metric"], result["as"], result["n_ok"]) == ("brightness", "grey", 16)
+    assert result["judge"]["name"] == "meter"
+    assert "only installed judge" in result["judge"]["why"]
+    assert result["ci"][0] <= result["score"] <= result["ci"][1]
+    assert "noise on standard output" in done.stderr
+    assert "noise of a child" in done.stderr
+    assert re.search(r"images of grey: 16/16 images in ", done.stderr)
+    assert json.loads(Path("run/run.json").read_text())["results"] == data["results"]
+
+
+def test_for_people_there_is_plan_table_and_folder(toy, t2i):
+    result = t2i(*EVAL, "--out", "run")
+    assert result.exit_code == 0, result.stderr
+    out = result.stdout
+    assert "images: 16 to make" in out
+    assert re.search(r"reward: meter \(the only installed judge", out)
+    assert re.search(r"brightness +grey +0\.\d{3} +\[0\.\d{3}, 0\.\d{3}\] +four \(4\) +16 +0 +0 +meter", out)
+    assert re.search(r"brightness +grey +bright +1\.000", out)  # named scores
+    assert re.search(r"brightness +grey +size +small +0\.\d{3}", out)  # facets
+    assert str(Path("run").absolute()) in out
+    again = t2i(*EVAL, "--out", "run")
+    assert "images: 0 to make, 16 kept already" in again.stdout
+
+
+def test_dry_run_makes_nothing(toy, t2i):
+    result = t2i(*EVAL, "--dry-run", "--out", "run")
+    assert result.exit_code == 0
+    assert "images: 16 to make" in result.stdout
+    assert not Path("run").exists()
+    plan = json.loads(t2i(*EVAL, "--dry-run", "--json").stdout)
+    assert plan["images"]["to_make"] == 16
+    assert plan["jobs"][0]["judges"][0]["name"] == "meter"
+
+
+def test_several_models_are_compared(toy, t2i):
+    Path("two.yaml").write_text(
+        "metrics: brightness\n"
+        "models:\n"
+        "  - grey\n"
+        "  - {model: grey, label: dark, settings: {level: 20}}\n"
+        "prompts: four\n"
+        "seeds: 4\n"
+    )
+    table = t2i("eval", "--recipe", "two.yaml").stdout
+    assert re.search(r"brightness +grey +dark +0\.\d{3} +\[", table)
+    data = json.loads(t2i("eval", "--recipe", "two.yaml", "--json").stdout)
+    assert [(r["as"], r["settings"]) for r in data["results"]] == [("grey", {}), ("dark", {"level": 20})]
+    (comparison,) = data["comparisons"]
+    assert (comparison["a"], comparison["b"]) == ("grey", "dark")
+    assert comparison["diff"] == pytest.approx(108 / 255, abs=1e-3)
+
+
+def test_options_reach_their_component(toy, t2i):
+    data = json.loads(t2i(*EVAL, "-o", "grey.level=200", "--json").stdout)
+    assert data["results"][0]["score"] > 0.78
+    for words, code, part in [
+        (("-o", "grey.level=lots"), 6, "option 'level' of generator 'grey': 'lots' is not valid"),
+        (("-o", "grey.lvl=1"), 6, "unknown option 'lvl' of generator 'grey': did you mean 'level'?"),
+        (("-o", "gray.level=1"), 3, "did you mean 'grey'?"),
+        (("-o", "grey"), 6, "want NAME.KEY=VALUE"),
+        (("--seeds", "many"), 6, "--seeds 'many'"),
+        (("--shard", "3/2"), 6, "--shard '3/2'"),
+        (("--batch-size", "none"), 6, "--batch-size 'none'"),
+        (("--judge", "metre"), 3, "unknown judge 'metre': did you mean 'meter'?"),
+        (("--judge", "segment=meter"), 0, ""),
+        (("--metric", "brightnes"), 3, "unknown metric 'brightnes': did you mean 'brightness'?"),
+        (("--prompts", "absent.txt"), 10, "absent.txt"),
+        (("--recipe", "absent.yaml"), 13, "recipe absent.yaml: cannot be read: No such file"),
+        (("--interval", "both"), 2, "--interval"),
+    ]:
+        result = t2i(*EVAL, *words, "--dry-run")
+        assert result.exit_code == code, (words, result.output)
+        assert part in result.stderr
+        if code > 2:
+            assert result.stderr.startswith("error: ")
+            assert result.stderr.count("\n") == 1, result.stderr
+
+
+def test_what_is_missing_is_wrong_usage(toy, t2i):
+    assert t2i("eval", "--model", "grey").exit_code == 2
+    assert "name a metric" in t2i("eval", "--model", "grey").stderr
+    assert "name a model" in t2i("eval", "--metric", "brightness").stderr
+
+
+def test_a_failed_run_prints_its_results_first(toy, t2i):
+    result = t2i(*EVAL, "-o", "grey.fail=2", "--json")
+    assert result.exit_code == 8
+    assert json.loads(result.stdout)["results"][0]["n_failed"] == 8
+    assert "error: brightness on grey: 8 of 16 samples failed" in result.stderr
+    assert t2i(*EVAL, "-o", "grey.fail=2", "--max-failed", "0.5").exit_code == 0
+
+
+def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
+    done = t2i_process(*EVAL, "-o", "grey.stop=3")
+    assert done.returncode == 130
+    assert (
+        "error: interrupted: what was made is kept, and the same command goes on where it stopped" in done.stderr
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_shards(toy, t2i):
+    first = t2i(*EVAL, "--shard", "1/2", "--out", "run")
+    assert first.exit_code == 0, first.stderr
+    assert "part 1 of 2 is done" in first.stderr
+    assert t2i(*EVAL, "--shard", "2/2", "--out", "run").exit_code == 0
+    assert "images: 0 to make, 16 kept" in t2i(*EVAL, "--out", "run").stdout
+
+
+def test_generate_makes_what_eval_takes(toy, t2i):
+    words = ("--model", "grey", "--prompts", "four", "--seeds", "4")
+    made = t2i("generate", *words, "--out", "images", "--json")
+    assert made.exit_code == 0, made.stderr
+    assert json.loads(made.stdout) == {
+        "run": str(Path("images").absolute()),
+        "n_ok": 16,
+        "n_failed": 0,
+        "n_missing": 0,
+    }
+    assert "images: 0 to make, 16 kept already" in t2i(*EVAL).stdout
+    assert "images: 16 ok, 0 failed, 0 missing" in t2i("generate", *words, "--out", "images").stdout
+
+
+def test_runs_and_analyze(toy, t2i):
+    assert t2i("runs").exit_code == 11
+    t2i(*EVAL, "--out", "t2i-runs/one")
+    assert re.search(r"one +done +\d{4}-.* brightness +grey +0\.", t2i("runs").stdout)
+    (run,) = json.loads(t2i("runs", "--json").stdout)
+    assert run["scores"][0]["metric"] == "brightness"
+    text = t2i("analyze", "t2i-runs/one", "--out", "tables")
+    assert text.exit_code == 0, text.stderr
+    assert "brightness prompts: Means of prompts." in text.stdout
+    assert (Path("tables/one/brightness-prompts.csv")).read_text().startswith("model,prompt,value\ngrey,p0,")
+    (data,) = json.loads(t2i("analyze", "t2i-runs/one", "--json").stdout)
+    assert len(data["analyses"][0]["table"]) == 4
+    assert t2i("analyze", "t2i-runs").exit_code == 11
+
+
+def test_a_fault_of_t2i_is_one_line_unless_asked(toy, t2i_process, monkeypatch, install):
+    install("x-command", {"t2i.commands": {"fault": "x_command:app"}}, {"x_command": FAULT})
+    done = t2i_process("fault")
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"error: a fault in t2i itself, please report it: KeyError: 'oops' \[.*x_command.py:5\] .*\n", done.stderr
+    )
+    assert "Traceback" in t2i_process("--debug", "fault").stderr
+    monkeypatch.setenv("T2I_DEBUG", "1")
+    assert "Traceback" in t2i_process("info", "gray").stderr
+
+
+FAULT = """\
+import typer
+app = typer.Typer()
+@app.command()
+def fault() -> None:
+    {}["oops"]
+"""

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = ("torch", "numpy", "pandas", "pydantic", "pydantic_core", "yaml", "scipy", "PIL", "transformers")
+
+
+def rows(result) -> dict[str, dict]:
+    assert result.exit_code == 0, result.output
+    return {row["name"]: row for row in json.loads(result.stdout)}
+
+
+def test_json_says_what_metadata_know(toy, t2i):
+    found = rows(t2i("list-plugins", "--json"))
+    assert found["grey"] == {
+        "name": "grey",
+        "kind": "generator",
+        "dist": "toy",
+        "version": "0.7",
+        "module": "toy_plugin",
+        "summary": "A toy.",
+    }
+    assert set(found) == {"grey", "meter", "brightness", "four"}
+    assert "toy_plugin" not in sys.modules
+
+
+@pytest.mark.parametrize(("word", "names"), [("metric", {"brightness"}), ("prompt-sources", {"four"})])
+def test_one_kind(toy, t2i, word, names):
+    assert set(rows(t2i("list-plugins", "--json", "--kind", word))) == names
+
+
+def test_an_unknown_kind_is_wrong_usage(toy, t2i):
+    result = t2i("list-plugins", "--kind", "metrix")
+    assert result.exit_code == 2
+    assert "did you mean 'metric'" in result.stderr
+
+
+def test_the_table_names_everything(toy, t2i):
+    result = t2i("list-plugins")
+    assert re.search(r"judge +meter +toy +0\.7 +A toy\. \(reward\)", result.stdout)
+
+
+def test_rude_plugins_do_no_harm(toy, install, t2i, t2i_process):
+    install("x-slow", {"t2i.metrics": {"slow": "x_slow"}}, {"x_slow": "import time; time.sleep(2)"})
+    install("x-exit", {"t2i.metrics": {"exit": "x_exit"}}, {"x_exit": "import sys; sys.exit(0)"})
+    install("x-syntax", {"t2i.judges": {"syntax": "x_syntax"}}, {"x_syntax": "def"})
+    install("x-crash", {"t2i.judges": {"crash": "x_crash"}}, {"x_crash": "import os; os._exit(0)"})
+    start = time.perf_counter()
+    listed = t2i_process("list-plugins", "--json")
+    assert time.perf_counter() - start < 2
+    assert {"slow", "exit", "syntax", "crash", "grey"} <= {row["name"] for row in json.loads(listed.stdout)}
+    assert t2i("info", "grey").exit_code == 0
+    broken = t2i("info", "exit")
+    assert broken.exit_code == 4
+    assert broken.stderr == "error: plugin x-exit 1.0 (x_exit): does not import: SystemExit: 0 [{}:1]\n".format(
+        os.environ["PYTHONPATH"] + "/x_exit.py"
+    )
+
+
+def test_check_loads_in_processes_of_their_own(toy, install, t2i):
+    slow = """
+        import time; time.sleep(1.5)
+        from t2i_core import GeneratorInfo, hookimpl
+        @hookimpl
+        def t2i_generators(): return [GeneratorInfo(name="slow", summary="", create=print)]
+    """
+    install("x-slow", {"t2i.generators": {"slow": "x_slow"}}, {"x_slow": slow})
+    install("x-exit", {"t2i.metrics": {"exit": "x_exit"}}, {"x_exit": "import os; os._exit(0)"})
+    found = rows(t2i("list-plugins", "--json", "--check"))
+    assert {name: row["status"] for name, row in found.items()} == {
+        "grey": "ok",
+        "meter": "ok",
+        "brightness": "ok",
+        "four": "ok",
+        "slow": "ok",
+        "exit": "broken",
+    }
+    assert found["exit"]["error"] == "plugin x-exit 1.0 (x_exit): ended its process with status 0"
+    assert (found["slow"]["slow"], found["grey"]["slow"]) == (True, False)
+    assert found["grey"]["error"] is None
+    table = t2i("list-plugins", "--check").stdout
+    assert re.search(r"slow +x-slow +1\.0 +ok, slow \(1\.\d s\)", table)
+
+
+def test_unreadable_metadata_is_a_warning(toy, site, t2i):
+    (site / "toy-0.7.dist-info" / "entry_points.txt").write_text("[t2i.metrics]\nnonsense\ngood = toy_plugin\n")
+    result = t2i("list-plugins", "--json")
+    assert set(rows(result)) == {"good"}
+    assert "warning: toy 0.7: [t2i.metrics] 'nonsense' is no entry point" in t2i("list-plugins").stderr
+
+
+@pytest.mark.parametrize("words", [["list-plugins"], ["list-plugins", "--json", "--kind", "metric"]])
+def test_listing_imports_nothing_heavy(toy, site, words):
+    code = (
+        f"import atexit, sys; sys.argv = ['t2i', *{words!r}]\n"
+        f"atexit.register(lambda: print('heavy:', *(m for m in {HEAVY!r} if m in sys.modules), file=sys.stderr))\n"
+        "from t2i_cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "brightness" in done.stdout
+    assert done.stderr.splitlines()[-1] == "heavy:"
+
+
+def test_listing_is_quick(toy, site, monkeypatch):
+    """The bar is 0.30 s on an idle machine; other work is no fault of ours, so the CPU time counts here."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "t2i_cli", "list-plugins"], stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    seconds()  # writes the bytecode
+    times = [seconds() for _ in range(11)]
+    assert statistics.median(times) <= 0.30, times

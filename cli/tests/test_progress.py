@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+from t2i_cli.progress import Lines, duration
+from t2i_cli.rendering import interval, number, print_results
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_lines_come_from_time_to_time():
+    stream, clock = io.StringIO(), Clock()
+    lines = Lines(stream, clock, every=10)
+    with lines.task("images of grey", 100, "images") as task:
+        for _ in range(50):
+            clock.now += 1
+            task.advance()
+        clock.now += 50
+        task.advance(50)
+    assert stream.getvalue().splitlines() == [
+        "images of grey: 10/100 images, 1/s, 1:30 left",
+        "images of grey: 20/100 images, 1/s, 1:20 left",
+        "images of grey: 30/100 images, 1/s, 1:10 left",
+        "images of grey: 40/100 images, 1/s, 1:00 left",
+        "images of grey: 50/100 images, 1/s, 50 s left",
+        "images of grey: 100/100 images, 1/s, 0.0 s left",
+        "images of grey: 100/100 images in 1:40",
+    ]
+
+
+def test_a_stage_without_work_says_nothing():
+    stream = io.StringIO()
+    with Lines(stream).task("nothing", 0, "images"):
+        pass
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3.21, "3.2 s"), (42, "42 s"), (59.7, "1:00"), (200, "3:20"), (7500, "2:05:00")]
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_numbers():
+    assert [number(v) for v in (None, 0, 0.5, 0.00012, 12.34, 1012.3)] == [
+        "-",
+        "0.000",
+        "0.500",
+        "0.00012",
+        "12.3",
+        "1012.3",
+    ]
+    assert interval([0.25, 0.75]) == "[0.250, 0.750]"
+    assert interval([None, None]) == interval(None) == "-"
+
+
+def test_facets_with_many_levels_are_shown_by_their_ends():
+    levels = {str(seed): {"value": seed / 100, "ci": [0, 1]} for seed in range(20)}
+    result = {
+        "metric": "m",
+        "as": "[b]",
+        "score": 0.1,
+        "ci": [0, 1],
+        "interval": "t",
+        "prompts": "p",
+        "n_prompts": 1,
+        "n_ok": 1,
+        "n_failed": 0,
+        "n_missing": 2,
+        "judge": None,
+        "scores": {},
+        "facets": {"m": {"seed": levels}},
+    }
+    console = Console(file=io.StringIO(), width=200)
+    print_results(console, {"results": [result], "comparisons": []})
+    text = console.file.getvalue()
+    assert "lowest of 20: 0" in text
+    assert "highest of 20: 19" in text
+    assert "[b]" in text
