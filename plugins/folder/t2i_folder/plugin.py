@@ -1,0 +1,61 @@
+"""What t2i-folder offers: the generator `folder:DIR`, for images that exist already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2i_core import GeneratorInfo, Prompt, Setup, hookimpl
+
+from .options import FolderOptions
+
+if TYPE_CHECKING:
+    from .generator import Folder
+    from .table import Table
+
+
+def _table(setup: Setup[FolderOptions]) -> Table:
+    from .table import read_table
+
+    return read_table(Path(setup.argument or ""), setup.options)
+
+
+def _create(setup: Setup[FolderOptions]) -> Folder:
+    from .generator import Folder
+
+    return Folder(_table(setup))
+
+
+def _prompts(setup: Setup[FolderOptions]) -> Iterable[Prompt]:
+    return _table(setup).prompts()
+
+
+def _seeds(setup: Setup[FolderOptions]) -> Iterable[int]:
+    return _table(setup).seeds
+
+
+def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path]:
+    """Return the table's file: another table is another model."""
+    from .table import table_file
+
+    return () if options.pattern else (table_file(Path(argument or ""), options),)
+
+
+@hookimpl
+def t2i_generators() -> list[GeneratorInfo]:
+    """Offer the generator."""
+    return [
+        GeneratorInfo(
+            name="folder",
+            summary="Images that exist already, with a table of their prompts.",
+            argument="DIR: the folder that holds the images and their table",
+            needs_argument=True,
+            options=FolderOptions,
+            create=_create,
+            existing=True,
+            prompts=_prompts,
+            seeds=_seeds,
+            weights=_depends_on,
+        )
+    ]
