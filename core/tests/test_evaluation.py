@@ -1,0 +1,384 @@
+"""Plans refuse what cannot work before anything runs; runs never turn an error into a number."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from t2i_core import (
+    ClassScores,
+    Defaults,
+    Domain,
+    Failure,
+    Generated,
+    GeneratorInfo,
+    JudgeInfo,
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    ObjectClass,
+    Options,
+    Prompt,
+    PromptSourceInfo,
+    Reward,
+    Row,
+    Scene,
+    SceneObject,
+)
+from t2i_core.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, MissingDependency, NoJudge, UnknownName
+from t2i_core.evaluation import ModelRequest, Request, evaluate, forecast, make_plan, parse_seeds, parse_shard
+from t2i_core.evaluation.selection import limited
+from t2i_core.evaluation.table import TableBuilder
+from t2i_core.runs import list_runs, load_run
+from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache"
+
+
+class Brightness(Metric):
+    needs = (Need("reward", "reward", queries=lambda samples: [samples[0].query_with_text()]),)
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("reward", unit.one().one("reward").value)
+
+
+class Bias(Options):
+    """Options of the metric."""
+
+    bias: float = 0.0
+
+
+BRIGHTNESS = MetricInfo(
+    name="brightness",
+    summary="Brightness.",
+    options=Bias,
+    create=Brightness,
+    measures=(Measure("reward", "Mean.", facets=("object", "seed")),),
+    defaults=Defaults(prompts="test-prompts", seeds=2),
+)
+RESOLVER = StaticResolver(TEST_JUDGE, TEST_PROMPTS)
+
+
+def model(name: str, answer: Any, **more: Any) -> GeneratorInfo:
+    """A model whose image of a request is whatever `answer` makes of it."""
+
+    class Model:
+        def generate(self, requests: Any) -> Any:
+            for request in requests:
+                yield request, answer(request)
+
+    return GeneratorInfo(name=name, summary=name, create=lambda setup: Model(), **more)
+
+
+def judge(name: str, answer: Any, capability: Any = "reward") -> JudgeInfo:
+    class Judge:
+        def observe(self, capability: str, queries: Any) -> Any:
+            for query in queries:
+                yield query, answer(query)
+
+    return JudgeInfo(name=name, summary=name, capabilities={capability: frozenset()}, create=lambda setup: Judge())
+
+
+def grey(request: Any) -> Generated:
+    return Generated(np.full((4, 4, 3), 10 + request.seed, np.uint8))
+
+
+# what becomes of bad images -----------------------------------------------------------------------------------
+
+BAD_IMAGES = {
+    "black": (lambda r: Generated(np.zeros((4, 4, 3), np.uint8)), "every pixel is black"),
+    "nan": (lambda r: Generated(np.full((4, 4, 3), np.nan)), "not numbers"),
+    "float": (lambda r: Generated(np.ones((4, 4, 3))), "want uint8"),
+    "shape": (lambda r: Generated(np.ones((4, 4), np.uint8)), "want uint8"),
+    "nothing": (lambda r: None, "gave NoneType"),
+    "text": (lambda r: Generated("image"), "gave str"),
+    "refused": (lambda r: Failure("the safety filter blanked it"), "safety filter"),
+    "missing file": (lambda r: Generated(Path("not-there.png")), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_IMAGES)
+def test_a_bad_image_is_a_failed_sample_with_its_reason(bad: str, tmp_path: Path) -> None:
+    answer, reason = BAD_IMAGES[bad]
+    faulty = model("faulty", lambda r: answer(r) if r.seed == 1 else grey(r))
+    run = evaluate(BRIGHTNESS, faulty, seeds=4, out=tmp_path / "run", resolver=RESOLVER)
+    (result,) = run.results["results"]
+    assert (result["n_ok"], result["n_failed"], result["n_missing"]) == (6, 2, 0)
+    assert result["score"] == pytest.approx(np.mean([10, 12, 13]))
+    assert "2 of 8 samples failed (25.0%)" in run.failed
+    failures = run.failures()
+    assert list(failures["seed"]) == [1, 1]
+    assert failures["reason"].str.contains(reason).all()
+    assert Counter(run.samples()["status"]) == {"ok": 6, "failed": 2}
+
+
+def test_what_is_missing_is_counted_apart_and_fails_no_run(tmp_path: Path) -> None:
+    gaps = model("gaps", lambda r: grey(r) if r.seed else Failure("no such file", missing=True))
+    run = evaluate(BRIGHTNESS, gaps, seeds=4, out=tmp_path / "run", resolver=RESOLVER)
+    (result,) = run.results["results"]
+    assert (result["n_ok"], result["n_failed"], result["n_missing"]) == (6, 0, 2)
+    assert run.failed is None
+
+
+def test_a_run_without_any_value_has_no_score_and_has_failed(tmp_path: Path) -> None:
+    nothing = model("nothing", lambda r: Failure("no"))
+    run = evaluate(BRIGHTNESS, nothing, out=tmp_path / "run", resolver=RESOLVER)
+    (result,) = run.results["results"]
+    assert result["score"] is None
+    assert result["ci"] is None
+    assert "no sample has a value" in run.failed
+    assert load_run(run.folder).failed == run.failed
+
+
+def test_the_allowed_share_of_failures_is_an_option(tmp_path: Path) -> None:
+    faulty = model("faulty", lambda r: Failure("no") if r.seed == 1 else grey(r))
+    run = evaluate(BRIGHTNESS, faulty, seeds=4, out=tmp_path / "run", resolver=RESOLVER, max_failed=0.25)
+    assert run.failed is None
+
+
+# what becomes of bad judges -----------------------------------------------------------------------------------
+
+BAD_ANSWERS = {
+    "nan": (lambda q: Reward(float("nan")), "not numbers"),
+    "another kind": (lambda q: ClassScores(np.ones(2, np.float32), ()), "gave ClassScores where Reward"),
+    "nothing": (lambda q: None, "gave NoneType"),
+    "failure": (lambda q: Failure("cannot see"), "cannot see"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_ANSWERS)
+def test_a_bad_answer_is_a_failed_sample_with_its_reason(bad: str, tmp_path: Path) -> None:
+    answer, reason = BAD_ANSWERS[bad]
+    counter = iter(range(100))
+    faulty = judge("faulty", lambda q: answer(q) if next(counter) % 3 == 0 else Reward(0.5))
+    resolver = StaticResolver(faulty, TEST_PROMPTS)
+    run = evaluate(BRIGHTNESS, TEST_MODEL, seeds=6, out=tmp_path / "run", resolver=resolver)
+    (result,) = run.results["results"]
+    assert (result["n_ok"], result["n_failed"]) == (8, 4)
+    assert result["score"] == 0.5
+    assert run.failures()["reason"].str.contains(reason).all()
+
+
+def test_failures_are_tried_again_by_the_next_run(tmp_path: Path) -> None:
+    broken = [True]
+    moody = model("moody", lambda r: Failure("not now") if broken[0] and r.seed == 0 else grey(r))
+    first = evaluate(BRIGHTNESS, moody, out=tmp_path / "run", resolver=RESOLVER)
+    broken[0] = False
+    second = evaluate(BRIGHTNESS, moody, out=tmp_path / "run", resolver=RESOLVER)
+    assert first.results["results"][0]["n_failed"] == 2
+    assert second.results["results"][0]["n_failed"] == 0
+
+
+def test_a_kept_image_that_was_altered_is_made_again(tmp_path: Path, cache: Path) -> None:
+    first = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "one", resolver=RESOLVER)
+    for path in (cache / "images").glob("*/*.png"):
+        path.write_bytes(bytes(len(path.read_bytes())))
+    other = judge("other", lambda q: Reward(float(q.images[0].pixels.mean())))
+    again = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "two", resolver=StaticResolver(other, TEST_PROMPTS))
+    assert again.failed is None
+    assert again.results["results"][0]["score"] == pytest.approx(first.results["results"][0]["score"])
+
+
+# parts that break ---------------------------------------------------------------------------------------------
+
+
+def test_a_factory_that_fails_is_named() -> None:
+    def missing(setup: Any) -> Any:
+        raise ImportError("No module named 'torch'", name="torch")
+
+    def broken(setup: Any) -> Any:
+        raise RuntimeError("bad weights")
+
+    for create, error, said in ((missing, MissingDependency, "torch"), (broken, BrokenPlugin, "bad weights")):
+        info = GeneratorInfo(name="m", summary="m", create=create)
+        with pytest.raises(error, match=said):
+            evaluate(BRIGHTNESS, info, out="run", resolver=RESOLVER)
+
+
+def test_a_metric_that_breaks_its_contract_is_named() -> None:
+    def metric(rows: Any) -> MetricInfo:
+        class Odd(Brightness):
+            def measure(self, unit: Any) -> Any:
+                return rows()
+
+        return MetricInfo(name="odd", summary="Odd.", create=Odd, measures=(Measure("reward", "Mean."),))
+
+    for rows, said in (
+        (lambda: [Row("reward", float("nan"))], "gave nan for 'reward'"),
+        (lambda: [Row("other", 1.0)], "none of its measures"),
+        (lambda: 1 / 0, "ZeroDivisionError"),
+    ):
+        with pytest.raises(BrokenPlugin, match=said):
+            evaluate(metric(rows), TEST_MODEL, prompts="test-prompts", out="run", resolver=RESOLVER)
+
+
+# plans --------------------------------------------------------------------------------------------------------
+
+
+def plan(**more: Any) -> Any:
+    given: dict[str, Any] = {"metrics": (BRIGHTNESS,), "models": (ModelRequest(TEST_MODEL),), **more}
+    return make_plan(Request(**given), RESOLVER)
+
+
+def test_defaults_are_the_domains_before_the_metrics() -> None:
+    assert plan().jobs[0].seeds == (0, 1)
+    world = Domain("world", "A world.", metrics={"brightness": Defaults(seeds=3, options={"bias": 1})})
+    there = GeneratorInfo(name="there", summary="There.", create=lambda s: None, domain=world)
+    job = plan(models=(ModelRequest(there),)).jobs[0]
+    assert job.seeds == (0, 1, 2)
+    assert job.metric.options.bias == 1
+    job = plan(models=(ModelRequest(there),), options={"brightness": {"bias": 2}}, seeds=(7,)).jobs[0]
+    assert job.seeds == (7,)
+    assert job.metric.options.bias == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"models": ()}, BadOption, "no model"),
+        ({"models": (ModelRequest(TEST_MODEL), ModelRequest(TEST_MODEL))}, BadOption, "give each a label"),
+        ({"limit": 0}, BadOption, "--limit 0"),
+        ({"max_failed": 2.0}, BadOption, "--max-failed"),
+        ({"seeds": (-1,)}, BadOption, "none negative"),
+        ({"options": {"brightnes": {"bias": 1}}}, UnknownName, "did you mean 'brightness'"),
+        ({"options": {"brightness": {"bais": 1}}}, BadOption, "bais"),
+        ({"prompts": ("test-promts",)}, UnknownName, "did you mean 'test-prompts'"),
+        ({"prompts": ("nowhere.txt",)}, BadPrompts, "nowhere.txt"),
+        ({"metrics": ("brigthness",)}, UnknownName, "metric 'brigthness'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_runs(wrong: Any, error: Any, said: str) -> None:
+    with pytest.raises(error, match=said):
+        plan(**wrong)
+
+
+def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
+    class Finds(Metric):
+        needs = (Need("objects", "segment", knows=True),)
+
+    cow = Prompt("cow", "a cow", scene=Scene((SceneObject(ObjectClass("cow", "cow.n.01")),)))
+    blank = Prompt("sky", "the sky")
+    for prompt, error, said in ((cow, NoJudge, "does not know cow"), (blank, BadPrompts, "has no scene")):
+        source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup, prompt=prompt: [prompt])
+        metric = MetricInfo(name="finds", summary="f", create=Finds, measures=(Measure("found", "Found."),))
+        request = Request(metrics=(metric,), models=(ModelRequest(TEST_MODEL),), prompts=("p",))
+        with pytest.raises(error, match=said):
+            make_plan(request, StaticResolver(TEST_JUDGE, source))
+
+
+def test_prompts_need_ids_of_their_own() -> None:
+    source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup: [Prompt("x", "a"), Prompt("x", "b")])
+    with pytest.raises(BadPrompts, match="'x' stands more than once"):
+        make_plan(
+            Request(metrics=(BRIGHTNESS,), models=(ModelRequest(TEST_MODEL),), prompts=("p",)),
+            StaticResolver(TEST_JUDGE, source),
+        )
+
+
+def test_the_forecast_counts_what_is_kept(tmp_path: Path) -> None:
+    before = forecast(plan())
+    assert before["images"]["to_make"] == before["observations"]["to_make"] == 4
+    assert before["images"]["seconds"] is None
+    evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "run", resolver=RESOLVER)
+    after = forecast(plan(seeds=(0, 1, 2)))
+    assert (after["images"]["kept"], after["images"]["to_make"]) == (4, 2)
+    assert (after["observations"]["kept"], after["observations"]["to_make"]) == (4, 2)
+    assert after["images"]["seconds"] > 0
+    assert json.loads(json.dumps(after)) == after
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("precious")
+    with pytest.raises(BadFolder, match="holds no run"):
+        evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "full", resolver=RESOLVER)
+    evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "run", resolver=RESOLVER)
+    with pytest.raises(BadFolder, match="holds another run"):
+        evaluate(BRIGHTNESS, TEST_MODEL, seeds=5, out=tmp_path / "run", resolver=RESOLVER)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadFolder, match="name another folder"):
+        evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "file", resolver=RESOLVER)
+
+
+def test_runs_can_be_listed_and_read(tmp_path: Path) -> None:
+    run = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "runs" / "one", resolver=RESOLVER)
+    (found,) = list_runs(tmp_path / "runs")
+    assert found.results == run.results
+    manifest = found.manifest
+    assert manifest["status"] == "done"
+    assert manifest["models"]["test-noise"]["reported"] == {"size": 32}
+    assert manifest["packages"]["numpy"] == np.__version__
+    table = found.measurements()
+    assert list(table["metric"].unique()) == ["brightness"]
+    facets = run.results["results"][0]["facets"]["reward"]
+    assert set(facets) == {"object", "seed"}
+    car = facets["object"]["car"]
+    assert car["value"] == pytest.approx(table[table["object"] == "car"]["value"].mean())
+
+
+def test_the_plan_names_the_folder_so_that_the_same_command_goes_on() -> None:
+    assert plan().folder == plan().folder
+    assert plan().folder != plan(seeds=(5,)).folder
+    assert plan().folder.parent == Path("t2i-runs")
+
+
+def test_noise_per_prompt_is_another_image() -> None:
+    shared = evaluate(BRIGHTNESS, TEST_MODEL, out="a", resolver=RESOLVER)
+    drawn = evaluate(BRIGHTNESS, TEST_MODEL, out="b", resolver=RESOLVER, noise="per-prompt")
+    assert set(shared.samples()["digest"]).isdisjoint(drawn.samples()["digest"])
+
+
+# small parts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("3", (0, 1, 2)), ("0,7", (0, 7)), ("2-4", (2, 3, 4)), ("0-1,9", (0, 1, 9))]
+)
+def test_seeds_are_read(text: str, seeds: tuple[int, ...]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "0", "x", "1,1", "3-", "5-2", "-1"])
+def test_bad_seeds_are_refused(text: str) -> None:
+    with pytest.raises(BadOption, match="--seeds"):
+        parse_seeds(text)
+
+
+def test_shards_are_read() -> None:
+    assert parse_shard("2/3") == (2, 3)
+    for text in ("0/2", "3/2", "1", "a/b"):
+        with pytest.raises(BadOption, match="--shard"):
+            parse_shard(text)
+
+
+def test_a_limit_spreads_over_facets() -> None:
+    prompts = [
+        Prompt(f"{a}{b}", "", facets={"first": a, "second": b}) for a in range(10) for b in range(10) if a != b
+    ]
+    chosen = limited(prompts, 20)
+    assert len(chosen) == 20
+    assert limited(prompts, 20) == chosen
+    for facet in ("first", "second"):
+        assert set(Counter(p.facets[facet] for p in chosen).values()) == {2}
+    assert limited(prompts, 1000) == tuple(prompts)
+
+
+def test_the_table_takes_columns_as_they_come() -> None:
+    rows = TableBuilder()
+    rows.append(1.0, {"measure": "a", "object": "car"})
+    rows.append(2.0, {"measure": "b", "position": 1})
+    table = rows.build()
+    assert list(table["value"]) == [1.0, 2.0]
+    assert list(table["object"].isna()) == [False, True]
+    assert table["position"].iloc[1] == 1
+    assert TableBuilder().build().empty

@@ -1,0 +1,147 @@
+"""What judges say survives storage, and adapters combine it upwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from t2i_core.capabilities import combine, expand, path, sources
+from t2i_core.images import Image
+from t2i_core.judging import CAPABILITIES, Query
+from t2i_core.masks import PackedMask, intersection
+from t2i_core.observations import (
+    TYPES,
+    Caption,
+    ClassScores,
+    Detections,
+    Embedding,
+    Features,
+    LikelihoodTerms,
+    Preference,
+    Reward,
+    Segments,
+)
+from t2i_core.prompts import ObjectClass, Relation, Scene, SceneObject, digest_of
+
+LABELS = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
+masks = arrays(bool, st.tuples(st.integers(1, 20), st.integers(1, 20)))
+
+
+@given(masks)
+def test_masks_survive_packing(mask):
+    packed = PackedMask.pack(mask)
+    assert np.array_equal(packed.unpack(), mask)
+    assert packed.area() == mask.sum()
+    assert packed.size == (mask.shape[1], mask.shape[0])
+
+
+@given(
+    st.tuples(st.integers(1, 12), st.integers(1, 12)).flatmap(
+        lambda s: st.tuples(arrays(bool, s), arrays(bool, s))
+    )
+)
+def test_intersections_are_those_of_whole_masks(pair):
+    a, b = pair
+    assert intersection(PackedMask.pack(a), PackedMask.pack(b)) == (a & b).sum()
+
+
+def detections(cls=Detections, n=2, **more):
+    return cls(
+        size=(8, 6),
+        boxes=np.arange(4 * n, dtype=np.float32).reshape(n, 4),
+        scores=np.linspace(0.1, 0.9, n, dtype=np.float32),
+        classes=(np.arange(n) % 2).astype(np.int16),
+        labels=LABELS,
+        **more,
+    )
+
+
+def segments(n=2):
+    mask = np.zeros((6, 8), bool)
+    mask[2:4, 1:7] = True
+    return detections(Segments, n, masks=(PackedMask.pack(mask),) * n)
+
+
+EVERYTHING = [
+    detections(),
+    detections(n=0),
+    detections(class_probs=np.eye(2, dtype=np.float32)),
+    detections(colours=np.eye(2, dtype=np.float32), colour_names=("red", "blue")),
+    segments(),
+    segments(n=0),
+    ClassScores(np.array([1.5, -2], np.float32), LABELS),
+    Embedding(np.arange(3, dtype=np.float32)),
+    Features(np.arange(5, dtype=np.float32)),
+    Caption("ein großes Tier 🐘"),
+    Preference("second", -0.25, "it has more legs"),
+    Preference("unparsable"),
+    Reward(0.1),
+    LikelihoodTerms({"log_p": np.arange(6, dtype=np.float64).reshape(1, 2, 3)}),
+]
+
+
+@pytest.mark.parametrize("observation", EVERYTHING, ids=lambda o: type(o).__name__)
+def test_observations_survive_storage(observation):
+    again = TYPES[observation.capability].from_bytes(observation.to_bytes(), LABELS)
+    assert type(again) is type(observation)
+    for name in observation.__dataclass_fields__:
+        np.testing.assert_equal(getattr(again, name), getattr(observation, name))
+
+
+def test_every_capability_has_its_type():
+    assert set(TYPES) == set(CAPABILITIES)
+    assert {type(o).capability for o in EVERYTHING} == set(CAPABILITIES)
+
+
+def test_labels_are_found_by_index():
+    assert [detections().label(i).name for i in range(2)] == ["car", "dog"]
+    assert np.array_equal(segments().mask(0), segments().masks[0].unpack())
+
+
+def test_adapters_lead_upwards_only():
+    assert path("segment", {"segment"}) == ()
+    assert [a.offered for a in path("detect", {"segment"})] == ["segment"]
+    assert [a.offered for a in path("prefer", {"embed"})] == ["reward", "embed"]
+    assert path("segment", {"detect"}) is None
+    assert path("embed", {"reward"}) is None
+    assert sources("prefer") == ("prefer", "reward", "embed")
+
+
+def test_a_preference_is_made_of_rewards_made_of_embeddings():
+    images = tuple(Image(digest, None) for digest in ("a", "b"))
+    query = Query(images, ("a dog",))
+    chain = path("prefer", {"embed"})
+    asked = expand(chain, query)
+    assert asked == [Query((images[0],)), Query(texts=("a dog",)), Query((images[1],)), Query(texts=("a dog",))]
+    vectors = [np.array(v, np.float32) for v in ([1, 0], [1, 1], [0, 0], [1, 1])]
+    preference = combine(chain, query, [Embedding(v) for v in vectors])
+    assert preference.verdict == "first"
+    assert preference.margin == pytest.approx(np.sqrt(0.5))
+    tie = combine(chain, query, [Embedding(vectors[1])] * 4)
+    assert (tie.verdict, tie.margin) == ("tie", 0)
+
+
+def test_detections_of_a_segmenter_have_no_masks():
+    found = combine(path("detect", {"segment"}), Query(), [segments()])
+    assert type(found) is Detections
+    assert np.array_equal(found.boxes, segments().boxes)
+
+
+def test_classes_are_settled_by_synset():
+    assert ObjectClass("bike", "bicycle.n.01").same_as(ObjectClass("bicycle", "bicycle.n.01"))
+    assert not ObjectClass("crane", "crane.n.04").same_as(ObjectClass("crane", "crane.n.05"))
+    assert ObjectClass("car").same_as(ObjectClass("car", "car.n.01"))
+
+
+def test_scenes_survive_json():
+    scene = Scene(
+        (SceneObject(LABELS[0], "red", 2, {"hat": "yes"}), SceneObject(LABELS[1])), (Relation(1, "left", 0),)
+    )
+    assert Scene.from_json(scene.to_json()) == scene
+
+
+@given(st.text(), st.text())
+def test_digests_tell_texts_apart(a, b):
+    assert (digest_of(a) == digest_of(b)) == (a == b)
