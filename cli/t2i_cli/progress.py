@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from t2i_core.progress import Progress, Task
 
@@ -68,9 +68,9 @@ class _Stage:
         now = self.lines.clock()
         if now - self.last >= self.lines.every:
             self.last = now
-            rate = self.done / max(now - self.start, 1e-9)
-            left = (self.total - self.done) / rate if rate else 0.0
-            self.lines.note(f"{self._so_far()}, {rate:.3g}/s, {duration(left)} left")
+            speed = self.done / (now - self.start)
+            left = (self.total - self.done) / speed
+            self.lines.note(f"{self._so_far()}, {rate(speed)}, {duration(left)} left")
 
     def finish(self) -> None:
         if self.total:
@@ -89,8 +89,7 @@ class _Rich:
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage; it stays on the screen when it is done."""
-        task = self.bars.add_task(title, total=total, unit=unit, rate="")
-        yield _Bar(self.bars, task)
+        yield _Bar(self.bars, self.bars.add_task(title, total=total, unit=unit))
 
     def note(self, message: str) -> None:
         """Write one line above the bars."""
@@ -106,9 +105,6 @@ class _Bar:
 
     def advance(self, count: int = 1) -> None:
         self.bars.advance(self.task, count)
-        speed = self.bars.tasks[self.task].speed
-        if speed:
-            self.bars.update(self.task, rate=f"{speed:.3g}/s")
 
 
 def _bars() -> Bars:
@@ -116,21 +112,36 @@ def _bars() -> Bars:
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        ProgressColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Items in a second."""
+
+        def render(self, task: Any) -> Text:
+            return Text(f"{task.fields['unit']} {rate(task.finished_speed or task.speed)}")
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]} {task.fields[rate]}", markup=False),
+        Rate(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
         console=console(stderr=True),
     )
+
+
+def rate(per_second: float | None) -> str:
+    """Write a rate; empty where it is not known yet."""
+    if not per_second:
+        return ""
+    return f"{per_second:.0f}/s" if per_second >= 100 else f"{per_second:.3g}/s"
 
 
 def duration(seconds: float) -> str:

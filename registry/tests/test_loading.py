@@ -174,7 +174,8 @@ def test_find_any_reads_kinds_and_arguments(install):
 
 def test_check_loads_each_module_in_its_own_process(install):
     good = GENERATOR.format(name="good")
-    install("x-good", {"t2i.generators": {"good": "x_good"}}, {"x_good": good})
+    loud = "    import os; os.system('echo loud'); print('loud')" + good
+    install("x-good", {"t2i.generators": {"good": "x_good"}}, {"x_good": loud})
     install(
         "x-slow",
         {"t2i.generators": {"slow": "x_slow"}},

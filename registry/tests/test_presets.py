@@ -24,6 +24,7 @@ BASE = """
                 create=print, citation="Base et al.", licence="base-licence",
             ),
             GeneratorInfo(name="plain", summary="Plain.", options=O, create=print),
+            GeneratorInfo(name="either", summary="Either.", argument="a colour", create=print),
         ]
 """
 PRESETS = """
@@ -36,7 +37,8 @@ PRESETS = """
         return [
             Preset(name="small", summary="Small.", of="base", argument="here", domain=WORLD,
                    options={"steps": 20, "guidance": {"scale": 3}}, licence="MIT"),
-            Preset(name="smaller", summary="Smaller.", of="x-presets/small", options={"guidance.end": 0.5}),
+            Preset(name="smaller", summary="Smaller.", of="x-presets/small",
+                   options={"guidance.end": 0.5, "steps": 10}),
             Preset(name="open", summary="Open.", of="x-base/base"),
             Preset(name="double", summary="", of="small", argument="there"),
             Preset(name="lost", summary="", of="x-far/far"),
@@ -50,7 +52,12 @@ NAMES = ("small", "smaller", "open", "double", "lost", "wrong", "ring", "rang")
 
 @pytest.fixture
 def registry(install) -> Registry:
-    install("x-base", {"t2i.generators": {"base": "x_base", "plain": "x_base"}}, {"x_base": BASE}, version="2.0")
+    install(
+        "x-base",
+        {"t2i.generators": dict.fromkeys(("base", "plain", "either"), "x_base")},
+        {"x_base": BASE},
+        version="2.0",
+    )
     install("x-presets", {"t2i.generators": dict.fromkeys(NAMES, "x_presets")}, {"x_presets": PRESETS})
     return Registry()
 
@@ -70,13 +77,15 @@ def test_its_results_are_those_of_the_component_it_names(registry):
 
 def test_presets_of_presets_and_the_users_word_last(registry):
     made = registry.component("generator", "smaller", {"smaller": {"guidance": {"scale": "9"}}})
-    assert (made.options.steps, made.options.guidance.scale, made.options.guidance.end) == (20, 9, 0.5)
+    assert (made.options.steps, made.options.guidance.scale, made.options.guidance.end) == (10, 9, 0.5)
     assert made.argument == "here"
     assert registry.describe(registry.find("generator", "smaller")).summary == "Smaller."
 
 
 def test_arguments(registry):
     assert registry.component("generator", "open:some:where/x", {}).argument == "some:where/x"
+    assert registry.component("generator", "either:red", {}).argument == "red"
+    assert registry.component("generator", "either:", {}).argument is None
     for spec, part in [
         ("open", "generator 'open' needs an argument: open:ARGUMENT (a folder)"),
         ("base:", "needs an argument: base:ARGUMENT"),
