@@ -53,6 +53,7 @@ _HOME = {
     "Measure": "metrics",
     "Metric": "metrics",
     "Need": "metrics",
+    "Answer": "metrics",
     "Derive": "metrics",
     "Observed": "metrics",
     "Row": "metrics",

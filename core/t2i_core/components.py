@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from .errors import BadModel
 from .judging import Capability
 from .options import Options, result_options
 from .prompts import ObjectClass, Prompt, digest_of
@@ -88,6 +89,7 @@ class _Info:
     api_version:  the contracts it was written for
     code:         files of its package whose content its results depend on, as glob patterns
     weights:      files of weights that its results depend on, given argument and options
+    check:        says before anything is loaded what is wrong with argument and options: raises a T2IError
     """
 
     name: str
@@ -99,6 +101,7 @@ class _Info:
     api_version: int = API_VERSION
     code: tuple[str, ...] = ("**/*.py",)
     weights: Callable[[str | None, Any], Iterable[Path]] | None = None
+    check: Callable[[Setup[Any]], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,8 +226,14 @@ class Component(Generic[InfoT]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all that its results depend on: code, weights, argument and options."""
-        weights = self.info.weights(self.argument, self.options) if self.info.weights else ()
+        """SHA-256 of all that its results depend on: code, weights, argument and options.
+
+        Raises BadModel where its weights cannot be read.
+        """
+        try:
+            weights = files_digest(self.info.weights(self.argument, self.options) if self.info.weights else ())
+        except OSError as error:
+            raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
         return digest_of(
             {
                 "kind": self.kind,
@@ -232,7 +241,7 @@ class Component(Generic[InfoT]):
                 "argument": self.argument,
                 "options": result_options(self.options),
                 "code": self.code_digest,
-                "weights": files_digest(weights),
+                "weights": weights,
             }
         )
 

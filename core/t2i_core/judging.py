@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from .generation import Failure
-from .images import Image
-
 if TYPE_CHECKING:
+    from .generation import Failure
+    from .images import Image
     from .observations import Observation
 
 Capability = Literal[
-    "detect", "segment", "classify", "embed", "features", "caption", "prefer", "reward", "likelihood"
+    "detect", "segment", "classify", "embed", "features", "caption", "prefer", "reward", "likelihood", "pixels"
 ]
 CAPABILITIES: tuple[Capability, ...] = (
     "detect",
@@ -26,6 +25,7 @@ CAPABILITIES: tuple[Capability, ...] = (
     "reward",
     "likelihood",
 )
+"""What judges offer. `pixels` is not among them: core answers it itself."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Query:
 
     | capability                               | images        | texts                 |
     |------------------------------------------|---------------|-----------------------|
-    | detect, segment, classify, features, caption | 1         | none                  |
+    | detect, segment, classify, features, caption, pixels | 1 | none                  |
     | embed                                    | 1, or none    | none, or 1            |
     | reward                                   | 1             | the prompt            |
     | prefer                                   | 2, in the order shown | the prompt    |

@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .components import Setup
-from .images import Image, image_file
 from .judging import Capability, Query
-from .observations import Arrays
 from .prompts import Prompt
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from .images import Image
+    from .observations import Arrays
 
 GroupBy = Literal["sample", "prompt", "model", "pair"]
 
@@ -50,6 +51,8 @@ class Sample:
     @property
     def own_images(self) -> tuple[Image, ...]:
         """The images that belong to the prompt itself. Raises DamagedImage where one cannot be read."""
+        from .images import image_file
+
         return tuple(image_file(Path(path)) for path in self.prompt.images)
 
     def _image(self) -> Image:
@@ -84,7 +87,8 @@ class Need:
     """One kind of observation that a metric needs.
 
     name:        how the metric finds the answers
-    capability:  what is asked
+    capability:  what is asked; `pixels` where the metric measures images by itself: no judge is needed, and
+                 `derive` says what it takes from each
     source:      `judge`, or `model` where the model itself must answer (its own likelihood)
     images:      `generated`, or `prompt` where the queries are about the prompt's own images or texts alone
     queries:     the queries for one sample (or, grouped by pair, for two samples of one prompt and seed)
@@ -101,6 +105,10 @@ class Need:
     requires: frozenset[str] = frozenset()
     knows: bool = False
     derive: Derive | None = None
+
+    def __post_init__(self) -> None:
+        if self.capability == "pixels" and self.derive is None:
+            raise ValueError(f"need {self.name!r}: pixels are not kept; say with `derive` what to take from them")
 
 
 @dataclass(frozen=True)
@@ -223,6 +231,9 @@ class Metric:
     def __init__(self, setup: Setup[Any]) -> None:
         self.options = setup.options
         self.setup = setup
+
+    def check(self, prompts: Sequence[Prompt]) -> None:
+        """Refuse prompts that cannot be measured, before anything runs: raises BadPrompts."""
 
     def measure(self, unit: Unit) -> Iterable[Row]:
         """Turn one unit's observations into rows.

@@ -300,9 +300,26 @@ class LikelihoodTerms:
         return cls(arrays_from_bytes(data))
 
 
+@dataclass(frozen=True)
+class Pixels:
+    """That an image is there and can be read; what a metric takes from it is its Need's `derive`."""
+
+    capability: ClassVar[Capability] = "pixels"
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form: nothing, for the image is kept already."""
+        return b""
+
+    @classmethod
+    def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
+        """Read what `to_bytes` wrote."""
+        return cls()
+
+
 TYPES: dict[Capability, type[Any]] = {
     t.capability: t
     for t in (
         Detections, Segments, ClassScores, Embedding, Features, Caption, Preference, Reward, LikelihoodTerms,
+        Pixels,
     )
 }  # fmt: skip

@@ -118,7 +118,9 @@ class Prompt:
         return digest_of(["scene", self.text, self.scene.to_json() if self.scene else None])
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def digest_of(data: Any) -> str:
     """SHA-256 (hex) of plain data, the same in every process: keys sorted, no spaces, UTF-8."""
-    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(data).encode("utf-8", "surrogatepass")).hexdigest()

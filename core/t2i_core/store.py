@@ -54,6 +54,7 @@ class Store:
 
     def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
         self.folder = (folder or cache_folder()).absolute()
+        self._images = str(self.folder / "images")
         self._made: set[str] | None = set() if fresh else None
         try:
             (self.folder / "images").mkdir(parents=True, exist_ok=True)
@@ -164,7 +165,7 @@ class Store:
         self._execute("insert or replace into rates values (?, ?)", name, seconds)
 
     def _file(self, digest: str) -> Path:
-        return self.folder / "images" / digest[:2] / f"{digest}.png"
+        return Path(f"{self._images}/{digest[:2]}/{digest}.png")
 
     def _write(self, path: Path, data: bytes) -> None:
         """Write a file so that it is there whole or not at all."""

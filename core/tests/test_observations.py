@@ -19,6 +19,7 @@ from t2i_core.observations import (
     Embedding,
     Features,
     LikelihoodTerms,
+    Pixels,
     Preference,
     Reward,
     Segments,
@@ -79,6 +80,7 @@ EVERYTHING = [
     Preference("unparsable"),
     Reward(0.1),
     LikelihoodTerms({"log_p": np.arange(6, dtype=np.float64).reshape(1, 2, 3)}),
+    Pixels(),
 ]
 
 
@@ -91,8 +93,8 @@ def test_observations_survive_storage(observation):
 
 
 def test_every_capability_has_its_type():
-    assert set(TYPES) == set(CAPABILITIES)
-    assert {type(o).capability for o in EVERYTHING} == set(CAPABILITIES)
+    assert set(TYPES) == {*CAPABILITIES, "pixels"}
+    assert {type(o).capability for o in EVERYTHING} == set(TYPES)
 
 
 def test_labels_are_found_by_index():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -12,12 +12,20 @@ from ..capabilities import expand
 from ..components import Component, GeneratorInfo, MetricInfo
 from ..generation import Failure, ImageRequest
 from ..judging import Capability, Query
-from ..metrics import Derive, Metric, Need, Sample
+from ..metrics import Derive, Metric, Need, Row, Sample, Unit
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice
 from .request import NoisePolicy
 
-IMAGES = MetricInfo(name="images", summary="Only makes the images.", create=Metric, measures=())
+
+class _Nothing(Metric):
+    """Measures nothing."""
+
+    def measure(self, unit: Unit) -> Iterable[Row]:
+        return ()
+
+
+IMAGES = MetricInfo(name="images", summary="Only makes the images.", create=_Nothing, measures=())
 """Stands in for a metric where images are all that is wanted."""
 
 

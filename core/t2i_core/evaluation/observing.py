@@ -11,6 +11,7 @@ import numpy as np
 
 from ..capabilities import combine
 from ..components import Component
+from ..errors import BrokenPlugin
 from ..generation import Failure
 from ..images import DamagedImage, Image
 from ..judging import Capability, Query
@@ -227,7 +228,12 @@ def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
     derive = item.served.need.derive
     assert derive is not None
     chain = item.served.choice.chain if item.served.choice else ()
-    arrays = derive.function(item.query.images[0].pixels, combine(chain, item.query, [observation]))
+    pixels, said = item.query.images[0].pixels, combine(chain, item.query, [observation])
+    try:
+        arrays = derive.function(pixels, said)
+    except Exception as error:
+        who, why = described(item.job.metric), f"{type(error).__name__}: {error}"
+        raise BrokenPlugin(f"{who} failed in {derive.name!r} on {item.query.images[0].path}: {why}") from error
     store.put(derived_key(item.key, derive, item.job.metric.code_digest), arrays_to_bytes(arrays))
 
 

@@ -16,6 +16,7 @@ from ..components import (
     component,
 )
 from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, T2IError, UnknownName
+from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
 from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
@@ -63,6 +64,12 @@ def _check(request: Request) -> None:
         raise BadOption("seeds: want at least one, none negative")
 
 
+def _check_component(found: Component[Any]) -> None:
+    """Have a component say what is wrong with its argument and options, before anything is loaded."""
+    if found.info.check is not None:
+        found.info.check(found.setup())
+
+
 class _Planner:
     """Settles one request, and remembers what it used, so that an option for nobody is found."""
 
@@ -98,6 +105,7 @@ class _Planner:
 
     def model(self, asked: ModelRequest) -> Model:
         found = self.find("generator", asked.spec, asked.settings)
+        _check_component(found)
         said = " ".join(f"{k}={v}" for k, v in asked.settings.items())
         label = asked.label or f"{found.spec} {said}".strip()
         given = self.options_for("generator", found.name)
@@ -172,10 +180,12 @@ class _Planner:
     ) -> Job:
         generator = models[0].component
         needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
-        labels = next((judge_labels(s.choice.judge) for s in needs if s.choice), None)
+        known = (judge_labels(s.choice.judge) for s in needs if s.choice)
+        labels = next((found for found in known if found is not None), None)
         name, prompts = self.prompts(generator, metric, defaults, labels)
         for served in needs:
             self.refuse_ignorant(served, prompts, metric)
+        instance.check(prompts)
         return Job(
             metric=metric,
             instance=instance,
@@ -200,6 +210,8 @@ class _Planner:
                         f"which {described(model.component)} does not offer"
                     )
             return Served(need, None)
+        if need.capability == "pixels":
+            return Served(need, look())
         domain = models[0].component.info.domain
         preferred = []
         if need.capability in defaults.judges:
@@ -210,6 +222,7 @@ class _Planner:
             need.capability, need.requires, self.request.judges, preferred, domain, self.request.options
         )
         self.used.add(("judge", choice.judge.name))
+        _check_component(choice.judge)
         return Served(need, choice)
 
     def prompts(

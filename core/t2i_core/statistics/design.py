@@ -48,12 +48,13 @@ class Term:
 
     def variance(self, influence: Floats) -> float:
         """Estimate the variance of an estimate whose rows have these influences (they sum to zero)."""
+        # sums of squares, not dot products: BLAS starts threads for those, which wait on a busy machine
         total = np.bincount(self.codes, influence)
         if self.stratum is None:
-            return float(total @ total) * self.groups / (self.groups - 1)
+            return float(np.square(total).sum()) * self.groups / (self.groups - 1)
         size = np.bincount(self.stratum)
         centred = total - (np.bincount(self.stratum, total) / size)[self.stratum]
-        return float((centred**2) @ (size / (size - 1))[self.stratum])
+        return float((np.square(centred) * (size / (size - 1))[self.stratum]).sum())
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Design:
         0 only where no two cells differ.
         """
         variance, df = self.combine([term.variance(influence) for term in self.terms])
-        rounding = 1e-24 * float(influence @ influence)
+        rounding = 1e-24 * float(np.square(influence).sum())
         if variance <= rounding:
             variance = self.cells.variance(influence)
         return (variance if variance > rounding else 0.0), df

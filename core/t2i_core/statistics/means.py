@@ -58,7 +58,7 @@ def sample_of(value: ArrayLike, weights: ArrayLike | None) -> tuple[Sample, np.n
     if not np.isfinite(y).all():
         raise ValueError("values must be finite: leave failed samples out and count them")
     total = w.sum()
-    mean = min(max(float(w @ y / total), float(y.min())), float(y.max()))  # whatever the rounding
+    mean = min(max(float((w * y).sum() / total), float(y.min())), float(y.max()))  # whatever the rounding
     return Sample(y, mean, w * (y - mean) / total), kept
 
 
@@ -158,6 +158,6 @@ def _concentration(influence: Floats, design: Design) -> tuple[str, ...]:
     if not design.clusters.startswith("prompts") or prompts.groups < FEW:
         return ()
     squares = np.bincount(prompts.codes, influence) ** 2
-    if squares.sum() ** 2 > 3.5 * float(squares @ squares):  # the ratio of k equal ones and zeros is k
+    if squares.sum() ** 2 > 3.5 * float(np.square(squares).sum()):  # the ratio of k equal ones and zeros is k
         return ()
     return ("few prompts make up nearly all of the variation: the interval is rough",)

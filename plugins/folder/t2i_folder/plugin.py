@@ -35,6 +35,10 @@ def _seeds(setup: Setup[FolderOptions]) -> Iterable[int]:
     return _table(setup).seeds
 
 
+def _check(setup: Setup[FolderOptions]) -> None:
+    _table(setup)
+
+
 def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path]:
     """Return the table's file: another table is another model."""
     from .table import table_file
@@ -56,6 +60,7 @@ def t2i_generators() -> list[GeneratorInfo]:
             existing=True,
             prompts=_prompts,
             seeds=_seeds,
+            check=_check,
             weights=_depends_on,
         )
     ]

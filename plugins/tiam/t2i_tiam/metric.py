@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -36,6 +36,18 @@ class Tiam(Metric):
         derive = Derive("tiam", evidence.take, {"references": options.references})
         self.needs = (Need(NEED, "segment", knows=True, derive=derive),)
 
+    def check(self, prompts: Sequence[Prompt]) -> None:
+        """Refuse prompts that do not say which objects they expect, or want a colour that has no reference."""
+        for prompt in prompts:
+            if prompt.scene is None or not prompt.scene.objects:
+                raise BadPrompts(f"tiam: the prompt {prompt.id!r} does not say which objects it expects (a scene)")
+            for expected in prompt.scene.objects:
+                if expected.colour is not None and expected.colour not in self.columns:
+                    raise BadPrompts(
+                        f"tiam: the prompt {prompt.id!r} wants the colour {expected.colour!r}, "
+                        f"which is none of the references: {', '.join(self.columns)}"
+                    )
+
     def measure(self, unit: Unit) -> Iterator[Row]:
         """Turn one image into rows.
 
@@ -45,7 +57,8 @@ class Tiam(Metric):
         binding_pooled:  per found object with a colour, 0 or 1
         """
         observed = unit.one()
-        objects = self._expected(observed.prompt)
+        assert observed.prompt.scene is not None  # as checked before anything ran
+        objects = observed.prompt.scene.objects
         findings = decide(objects, observed.one(NEED), observed.derived(NEED), self.columns, self.thresholds)
         size = {"n_objects": len(objects)}
         yield Row("tiam", float(all(f.found and f.bound is not False for f in findings)), size)
@@ -53,17 +66,6 @@ class Tiam(Metric):
             yield Row("objects", float(all(f.found for f in findings)), size)
         for position, (expected, finding) in enumerate(zip(objects, findings, strict=True), 1):
             yield from _object_rows(position, expected, finding)
-
-    def _expected(self, prompt: Prompt) -> tuple[SceneObject, ...]:
-        if prompt.scene is None or not prompt.scene.objects:
-            raise BadPrompts(f"tiam: the prompt {prompt.id!r} does not say which objects it expects (a scene)")
-        for expected in prompt.scene.objects:
-            if expected.colour is not None and expected.colour not in self.columns:
-                raise BadPrompts(
-                    f"tiam: the prompt {prompt.id!r} wants the colour {expected.colour!r}, which is none of the "
-                    f"references: {', '.join(self.columns)}"
-                )
-        return prompt.scene.objects
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.

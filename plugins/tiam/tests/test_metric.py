@@ -32,11 +32,12 @@ def test_prompts_without_colours_have_no_rows_about_colours(world):
 
 
 def test_prompts_that_expect_nothing_or_an_unknown_colour_are_refused(world):
-    image = world.strip(("car", 0.9, {"red": 9}))
+    metric = world.metric()
     with pytest.raises(BadPrompts, match="'x' does not say which objects"):
-        world.rows(Prompt("x", "a car"), *image)
+        metric.check([world.prompt("car"), Prompt("x", "a car")])
     with pytest.raises(BadPrompts, match="wants the colour 'orange', which is none of the references: pink, red"):
-        world.rows(world.prompt("orange car"), *image)
+        metric.check([world.prompt("orange car")])
+    metric.check([world.prompt("red car")])
 
 
 def test_other_references_are_an_option(world):
