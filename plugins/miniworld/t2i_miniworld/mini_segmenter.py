@@ -1,0 +1,49 @@
+"""Judge `mini-segmenter`: a small SegFormer trained on renders, and connected regions of its classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+import torch
+from t2i_core import Failure, Query, Segments
+from t2i_core.judging import Capability
+from t2i_core.masks import PackedMask
+
+from t2i_miniworld import segmenter
+from t2i_miniworld.segmenting import Region, regions
+from t2i_miniworld.vocabulary import LABELS
+
+
+class MiniSegmenter:
+    """The trained judge. ``device`` None takes a GPU where there is one; ``batch_size`` None takes 32."""
+
+    def __init__(self, device: str | None = None, batch_size: int | None = None) -> None:
+        self._network = segmenter.load(device=device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._batch_size = batch_size or 32
+
+    def observe(
+        self, capability: Capability, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, Segments | Failure]]:
+        """Segment the image of each query, in order; the result does not depend on the batch."""
+        waiting = iter(queries)
+        while batch := list(islice(waiting, self._batch_size)):
+            pixels = [query.images[0].pixels for query in batch]
+            maps = segmenter.probabilities(self._network, pixels, self._batch_size)
+            for query, probabilities in zip(batch, maps, strict=True):
+                _, height, width = probabilities.shape
+                yield query, segments(regions(probabilities), (width, height))
+
+
+def segments(found: list[Region], size: tuple[int, int]) -> Segments:
+    """Regions as the observation that core keeps; ``size`` is width and height."""
+    return Segments(
+        size=size,
+        boxes=np.array([region.box for region in found], np.float32).reshape(-1, 4),
+        scores=np.array([region.score for region in found], np.float32),
+        classes=np.array([region.kind for region in found], np.int16),
+        labels=LABELS,
+        class_probs=np.array([region.probs for region in found], np.float32).reshape(-1, len(LABELS)),
+        masks=tuple(PackedMask.pack(region.mask) for region in found),
+    )

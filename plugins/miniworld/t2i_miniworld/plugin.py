@@ -1,0 +1,107 @@
+"""What this plugin offers. Imports nothing heavy: torch, Mitsuba and numpy wait for the factories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, Setup, hookimpl
+
+from t2i_miniworld.options import SimulatorOptions
+from t2i_miniworld.vocabulary import LABELS
+
+if TYPE_CHECKING:
+    from t2i_core import Generator, Judge, ObjectClass
+
+DOMAIN = Domain(
+    "mini world",
+    "Rendered scenes of eight kinds of things whose truth is known.",
+    judges={"segment": "mini-segmenter", "detect": "mini-segmenter"},
+    metrics={"tiam": Defaults(prompts="tiam-5-2", seeds=16)},
+)
+
+#: What a picture depends on; judges and training are left out, so that their changes redraw nothing.
+_DRAWING = (
+    "camera.py", "classes.py", "faults.py", "layout.py", "palette.py", "render.py", "scene.py", "shapes/*.py",
+    "simulator.py", "streams.py", "vocabulary.py",
+)  # fmt: skip
+_WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
+
+
+@hookimpl
+def t2i_generators() -> Iterable[GeneratorInfo]:
+    """Offer the simulator."""
+    return [
+        GeneratorInfo(
+            name="simulator",
+            summary="Draws what a prompt expects, with faults at known rates (Mitsuba 3).",
+            options=SimulatorOptions,
+            create=_simulator,
+            domain=DOMAIN,
+            reads_scene=True,
+            code=_DRAWING,
+            citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023",
+        )
+    ]
+
+
+@hookimpl
+def t2i_judges() -> Iterable[JudgeInfo]:
+    """Offer the ideal judge and the trained one."""
+    return [
+        JudgeInfo(
+            name="oracle",
+            summary="Reads what is really drawn: the ideal judge, to validate metrics with.",
+            capabilities={
+                "segment": frozenset({"class_probs", "colour"}),
+                "detect": frozenset({"class_probs", "colour"}),
+                "classify": frozenset(),
+                "reward": frozenset(),
+                "embed": frozenset(),
+            },
+            create=_oracle,
+            domain=DOMAIN,
+            labels=_labels,
+            reads_truth=True,
+            code=("oracle.py", "vocabulary.py"),
+        ),
+        JudgeInfo(
+            name="mini-segmenter",
+            summary="Segments the mini world's eight classes: a small SegFormer, trained on renders.",
+            capabilities={"segment": frozenset({"class_probs"})},
+            create=_mini_segmenter,
+            domain=DOMAIN,
+            labels=_labels,
+            code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
+            weights=_segmenter_weights,
+            licence="Apache-2.0",
+            citation="SegFormer: Xie et al., NeurIPS 2021",
+        ),
+    ]
+
+
+def _simulator(setup: Setup[SimulatorOptions]) -> Generator:
+    from t2i_miniworld.simulator import Simulator
+
+    return Simulator(setup.options)
+
+
+def _oracle(setup: Setup[Any]) -> Judge:
+    from t2i_miniworld.oracle import Oracle
+
+    return Oracle()
+
+
+def _mini_segmenter(setup: Setup[Any]) -> Judge:
+    from t2i_miniworld.mini_segmenter import MiniSegmenter
+
+    return MiniSegmenter(setup.device, setup.batch_size)
+
+
+def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
+    return LABELS
+
+
+def _segmenter_weights(argument: str | None, options: Any) -> Iterable[Path]:
+    return sorted(_WEIGHTS.iterdir())

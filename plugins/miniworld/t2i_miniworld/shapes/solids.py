@@ -1,0 +1,52 @@
+"""Hard things: convex solids with rounded edges, for cars, furniture and machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import trimesh
+
+from t2i_miniworld.shapes.mesh import Part, Point
+
+_BALL = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
+
+
+def solid(material: str, points: Sequence[Point], rounding: float) -> Part:
+    """The convex hull of balls of radius ``rounding`` around ``points``: one point gives a ball, two a rod."""
+    cloud = (np.asarray(points, dtype=float)[:, None] + rounding * _BALL[None]).reshape(-1, 3)
+    hull = trimesh.convex.convex_hull(cloud)
+    return Part(np.asarray(hull.vertices), np.asarray(hull.faces), np.full(len(hull.vertices), material))
+
+
+def box(material: str, low: Point, high: Point, rounding: float = 0.03) -> Part:
+    """A box between two corners; its edges are rounded inwards, so it keeps its outer size."""
+    inner = [(lo + rounding, hi - rounding) for lo, hi in zip(low, high, strict=True)]
+    return solid(material, [(x, y, z) for x in inner[0] for y in inner[1] for z in inner[2]], rounding)
+
+
+def disc(material: str, centre: Point, axis: int, radius: float, width: float, rounding: float = 0.03) -> Part:
+    """A round plate around ``centre`` whose axle runs along x (0), y (1) or z (2): a wheel, a hub, a lamp."""
+    u, v = [a for a in range(3) if a != axis]
+    points = []
+    for angle in np.linspace(0, 2 * np.pi, 20, endpoint=False):
+        for side in (-1, 1):
+            point = list(centre)
+            point[u] += (radius - rounding) * np.cos(angle)
+            point[v] += (radius - rounding) * np.sin(angle)
+            point[axis] += side * max(width / 2 - rounding, 0)
+            points.append(tuple(point))
+    return solid(material, points, rounding)
+
+
+def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0) -> Part:
+    """An ellipsoid turned about the vertical axis by ``yaw`` (rad): thin enough for an ear."""
+    ball = trimesh.creation.icosphere(subdivisions=3)
+    turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
+    vertices = (np.asarray(ball.vertices) * radii) @ turn.T + centre
+    return Part(vertices, np.asarray(ball.faces), np.full(len(vertices), material))
+
+
+def mirrored(part: Part) -> list[Part]:
+    """The part and its mirror image on the other side (y to -y)."""
+    return [part, Part(part.vertices * (1, -1, 1), part.faces[:, ::-1], part.material)]

@@ -1,0 +1,132 @@
+"""Train the mini-segmenter: ``python -m t2i_miniworld.train_segmenter DATA OUT --steps N``.
+
+DATA holds the shards of `training_data`. A checkpoint is kept in OUT every few hundred steps; the same command
+goes on from it. At the end the averaged weights lie in OUT/model (safetensors, half precision).
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import csv
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from t2i_miniworld import segmenter, training_data
+from t2i_miniworld.augment import augment
+
+#: Weight of background pixels in the loss: most pixels are background, and easy.
+_BACKGROUND = 0.5
+_EVERY = 250
+
+
+def train(data: Path, out: Path, steps: int, batch: int, rate: float, seed: int) -> None:
+    """Train for ``steps`` batches with AdamW, one cosine cycle, and an average of the weights."""
+    out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(seed)
+    network = segmenter.build().train()
+    average = copy.deepcopy(network).eval()
+    optimiser = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.02)
+    weights = torch.tensor([_BACKGROUND] + [1.0] * (network.config.num_labels - 1))
+    checkpoint, start = out / "checkpoint.pt", 0
+    if checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+        network.load_state_dict(state["network"])
+        average.load_state_dict(state["average"])
+        optimiser.load_state_dict(state["optimiser"])
+        start = state["step"]
+    images, labels = _load(data)
+    begun, losses = time.monotonic(), []
+    for step in range(start, steps):
+        # The stream depends on the step alone, so that a resumed run sees what an undisturbed one would.
+        random = torch.Generator().manual_seed(seed * 1_000_003 + step)
+        if step % _EVERY == 0 and step > start:
+            # New shards may have been drawn meanwhile.
+            images, labels = _load(data, images, labels)
+        for group in optimiser.param_groups:
+            group["lr"] = rate * _schedule(step, steps)
+        chosen = torch.randint(len(images), (batch,), generator=random)
+        pictures, targets = augment(images[chosen].float() / 255, labels[chosen].long(), random)
+        loss = _loss(network, segmenter.normalised(pictures), targets, weights)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimiser.step()
+        _follow(average, network, min(0.998, (step + 1) / (step + 10)))
+        losses.append(float(loss.detach()))
+        if (step + 1) % 50 == 0 or step + 1 == steps:
+            speed = (step + 1 - start) * batch / (time.monotonic() - begun)
+            _log(out / "log.csv", step + 1, losses, len(images), speed)
+            losses = []
+        if (step + 1) % _EVERY == 0 or step + 1 == steps:
+            state = {"network": network.state_dict(), "average": average.state_dict()}
+            torch.save({**state, "optimiser": optimiser.state_dict(), "step": step + 1}, out / "checkpoint.part")
+            (out / "checkpoint.part").rename(checkpoint)
+    average.half().save_pretrained(out / "model")
+
+
+def _loss(network: nn.Module, pictures: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
+    logits = network(pixel_values=pictures).logits
+    full = nn.functional.interpolate(logits, targets.shape[-2:], mode="bilinear", align_corners=False)
+    return nn.functional.cross_entropy(full, targets, weight=weights)
+
+
+def _schedule(step: int, steps: int) -> float:
+    warm = min(1.0, (step + 1) / 200)
+    return warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / steps)))
+
+
+@torch.no_grad()
+def _follow(average: nn.Module, network: nn.Module, keep: float) -> None:
+    """Move the averaged weights a little towards the network's."""
+    for kept, new in zip(average.state_dict().values(), network.state_dict().values(), strict=True):
+        if kept.dtype.is_floating_point:
+            kept.lerp_(new, 1 - keep)
+        else:
+            kept.copy_(new)
+
+
+def _load(data: Path, images: Tensor | None = None, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """All training images (N, 3, H, W) uint8 and labels (N, H, W) uint8; unchanged where no shard came in."""
+    paths = sorted(data.glob("train-[0-9][0-9][0-9][0-9].npz"))
+    if not paths:
+        raise SystemExit(f"{data}: no training shards; draw some with python -m t2i_miniworld.training_data")
+    if images is not None and labels is not None and len(images) == len(paths) * training_data.PER_SHARD:
+        return images, labels
+    pictures, named = [], []
+    for shard in training_data.load(data, "train"):
+        pictures.append(torch.from_numpy(shard["image"]).permute(0, 3, 1, 2))
+        named.append(torch.from_numpy(training_data.labels(shard["owner"], shard["kind"])))
+    return torch.cat(pictures), torch.cat(named)
+
+
+def _log(path: Path, step: int, losses: list[float], scenes: int, speed: float) -> None:
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.writer(file)
+        if new:
+            writer.writerow(["step", "loss", "scenes", "images_per_s"])
+        writer.writerow([step, f"{np.mean(losses):.5f}", scenes, f"{speed:.1f}"])
+    print(f"step {step}: loss {np.mean(losses):.4f}, {scenes} scenes, {speed:.1f} images/s", flush=True)
+
+
+def main() -> None:
+    """Read the command line and train."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--rate", type=float, default=1.5e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    train(arguments.data, arguments.out, arguments.steps, arguments.batch, arguments.rate, arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
