@@ -252,6 +252,7 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
         ({"seeds": (-1,)}, BadOption, "none negative"),
         ({"options": {"brightnes": {"bias": 1}}}, UnknownName, "did you mean 'brightness'"),
         ({"options": {"brightness": {"bais": 1}}}, BadOption, "bais"),
+        ({"judges": ("test-mean", "other=nobody")}, NoJudge, "--judge other=nobody"),
         ({"prompts": ("test-promts",)}, UnknownName, "did you mean 'test-prompts'"),
         ({"prompts": ("nowhere.txt",)}, BadPrompts, "nowhere.txt"),
         ({"metrics": ("brigthness",)}, UnknownName, "metric 'brigthness'"),

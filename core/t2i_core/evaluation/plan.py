@@ -64,6 +64,12 @@ def _check(request: Request) -> None:
         raise BadOption("seeds: want at least one, none negative")
 
 
+def _address(key: str) -> tuple[str, str]:
+    """Split `[kind:][dist/]name` into kind (empty where none is said) and name."""
+    kind, _, rest = key.rpartition(":")
+    return kind, rest.rpartition("/")[2]
+
+
 def _check_component(found: Component[Any]) -> None:
     """Have a component say what is wrong with its argument and options, before anything is loaded."""
     if found.info.check is not None:
@@ -89,7 +95,7 @@ class _Planner:
     def plan(self) -> Plan:
         models = self.models()
         jobs = [job for metric in self.request.metrics or (IMAGES,) for job in self.jobs_of(metric, models)]
-        self.refuse_unused_options()
+        self.refuse_unused()
         digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
         folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
         installed = tuple(self._resolver.manifest()) if self._resolver else ()
@@ -130,16 +136,25 @@ class _Planner:
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
-        return {**self.request.options.get(name, {}), **self.request.options.get(f"{kind}:{name}", {})}
+        found: dict[str, Any] = {}
+        for key, options in self.request.options.items():
+            its_kind, its_name = _address(key)
+            if its_name == name and its_kind in ("", kind):
+                found |= options
+        return found
 
-    def refuse_unused_options(self) -> None:
+    def refuse_unused(self) -> None:
+        """Refuse options and judges that no part of this run takes: most often they are misspelt."""
         known = {name for _, name in self.used}
-        for name in self.request.options:
-            kind, colon, bare = name.rpartition(":")
-            if not ((kind, bare) in self.used if colon else name in known):
-                raise UnknownName.among(
-                    "component in options", name, known, f"taking part: {', '.join(sorted(known))}"
-                )
+        for key in self.request.options:
+            kind, name = _address(key)
+            if not ((kind, name) in self.used if kind else name in known):
+                parts = ", ".join(sorted(known))
+                raise UnknownName.among("component in options", key, known, f"taking part: {parts}")
+        for word in self.request.judges:
+            name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
+            if ("judge", name) not in self.used:
+                raise NoJudge(f"--judge {word}: no metric of this run asks for what it offers")
 
     def jobs_of(self, asked: str | MetricInfo, models: Sequence[Model]) -> list[Job]:
         domains = {m.component.info.domain.name: m.component.info.domain for m in models}

@@ -72,17 +72,17 @@ class StaticResolver:
         domain: Domain,
         options: OptionTable,
     ) -> JudgeChoice:
-        """Return the judge asked for, or the first one given that can serve."""
+        """Return a judge asked for that can serve, or the first one given that can."""
+        wanted = {word.removeprefix(f"{capability}=") for word in asked}
+        choices = []
         for (kind, name), info in self._infos.items():
-            if kind != "judge" or not isinstance(info, JudgeInfo) or (asked and name not in asked):
-                continue
-            chain = path(capability, frozenset(info.capabilities))
-            if chain is None:
-                continue
-            base = chain[-1].offered if chain else capability
-            if requires <= info.capabilities[base]:
-                return JudgeChoice(self.component("judge", name, options), chain, "the only one given")
-        raise NoJudge(f"no judge given offers {capability}")
+            if kind == "judge" and isinstance(info, JudgeInfo):
+                chain = path(capability, frozenset(info.capabilities))
+                if chain is not None and requires <= info.capabilities[chain[-1].offered if chain else capability]:
+                    choices.append(JudgeChoice(self.component("judge", name, options), chain, "given by the test"))
+        if not choices:
+            raise NoJudge(f"no judge given offers {capability}")
+        return min(choices, key=lambda c: c.judge.name not in wanted)
 
     def manifest(self) -> list[dict[str, Any]]:
         """Return the names of what was given."""
