@@ -1,0 +1,1 @@
+"""Sharpness of images, a metric for t2i."""

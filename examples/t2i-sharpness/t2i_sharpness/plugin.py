@@ -1,0 +1,23 @@
+"""What t2i-sharpness offers: the metric `sharpness`."""
+
+from t2i_core import Measure, MetricInfo, hookimpl
+
+
+def _create(setup):
+    from .metric import Sharpness
+
+    return Sharpness(setup)
+
+
+@hookimpl
+def t2i_metrics():
+    """Offer the metric."""
+    return [
+        MetricInfo(
+            name="sharpness",
+            summary="How sharp is the image? Variance of the Laplacian of its luminance.",
+            citation="Pech-Pacheco et al.: Diatom autofocusing in brightfield microscopy. ICPR 2000",
+            create=_create,
+            measures=(Measure("sharpness", "Variance of the Laplacian.", low=0),),
+        )
+    ]
