@@ -73,11 +73,13 @@ def sheet() -> Image.Image:
 
 
 def main() -> None:
-    """Draw the page and write it, with 256 colours, as PNG."""
+    """Draw the page and write it as PNG."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
-    page = sheet().quantize(256, dither=Image.Dither.FLOYDSTEINBERG)
-    page.save(parser.parse_args().path, optimize=True)
+    path = parser.parse_args().path
+    # Six bits a channel: nobody sees the difference, and the file is half as large.
+    page = np.asarray(sheet())
+    Image.fromarray(page & 0xFC | page >> 6).save(path, optimize=True)
 
 
 if __name__ == "__main__":

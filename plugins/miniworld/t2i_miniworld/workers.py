@@ -22,11 +22,15 @@ def map_ordered(
 
     Yields each job, the same object, with its result, in the order of the jobs; at most four jobs per worker
     are in flight. Processes are spawned, not forked, so that threads of torch or Mitsuba in the caller do no
-    harm. What a job raises is raised here. Raises ValueError where ``workers`` is below 1.
+    harm. One worker is the caller itself. What a job raises is raised here. Raises ValueError where
+    ``workers`` is below 1.
     """
     count = workers if workers is not None else available_cores()
     if count < 1:
         raise ValueError(f"workers must be at least 1, not {count}")
+    if count == 1:
+        yield from ((job, function(job)) for job in jobs)
+        return
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_settle)
     waiting: deque[tuple[Job, Future[Result]]] = deque()

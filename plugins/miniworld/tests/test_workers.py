@@ -1,0 +1,65 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from t2i_miniworld.workers import available_cores, map_ordered
+
+ORPHANS = """
+import os, signal
+from t2i_miniworld.workers import map_ordered
+def pid(number):
+    return os.getpid()
+def main():
+    pids = map_ordered(pid, range(100), workers=2)
+    print(next(pids)[1], flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+if __name__ == "__main__":
+    main()
+"""
+
+
+def slow_square(number):
+    time.sleep(0.05 * (number % 3))
+    return number * number
+
+
+def fail_on_three(number):
+    if number == 3:
+        raise ZeroDivisionError("three")
+    return number
+
+
+def test_results_come_in_order_with_their_jobs():
+    assert list(map_ordered(slow_square, range(12), workers=2)) == [(n, n * n) for n in range(12)]
+    assert list(map_ordered(slow_square, range(3), workers=1)) == [(0, 0), (1, 1), (2, 4)]
+
+
+def test_what_a_job_raises_is_raised_here():
+    with pytest.raises(ZeroDivisionError, match="three"):
+        list(map_ordered(fail_on_three, range(6), workers=2))
+
+
+def test_workers_below_one_are_refused():
+    with pytest.raises(ValueError, match="at least 1"):
+        next(map_ordered(slow_square, [1], workers=0))
+
+
+def test_there_is_a_core():
+    assert available_cores() >= 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
+def test_workers_leave_when_their_parent_is_killed(tmp_path):
+    script = tmp_path / "orphans.py"
+    script.write_text(ORPHANS)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    worker = int(done.stdout)
+    for _ in range(100):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("a worker outlived its parent by ten seconds")
