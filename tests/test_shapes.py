@@ -194,18 +194,24 @@ BRADLEY_TERRY = MetricInfo(
 
 
 def test_pairs_of_models_are_rated_together(tmp_path: Path) -> None:
-    models = [ModelRequest(SHADED, str(mean), {"mean": mean}) for mean in (118, 120, 122)]
+    """Two drop rates, judged by the oracle: its rewards become preferences, and ties count half."""
+    quick = {"size": 64, "spp": 2, "workers": 1}
+    models = [ModelRequest("simulator", f"drop {d}", {**quick, "drop": d}) for d in (0.1, 0.7)]
     run = evaluate(
-        BRADLEY_TERRY, models, prompts="test-prompts", seeds=20, out=tmp_path / "run", resolver=RESOLVER
+        BRADLEY_TERRY, models, prompts="tiam-5-2", limit=10, seeds=3, judge="oracle", out=tmp_path / "run"
     )
-    results = run.results["results"]
-    assert [r["as"] for r in results] == ["118", "120", "122"]
-    scores = [r["score"] for r in results]
-    assert scores == sorted(scores)
-    assert sum(scores) == pytest.approx(0, abs=1e-9)
-    assert results[0]["n_ok"] == 3 * 2 * 20
-    assert all(r["ci"][0] < r["score"] < r["ci"][1] for r in results)
-    assert len(run.results["comparisons"]) == 3
+    good, bad = run.results["results"]
+    assert [good["as"], bad["as"]] == ["drop 0.1", "drop 0.7"]
+    assert "oracle" in good["judge"]["name"]
+    assert good["n_ok"] == 30
+    # the second object alone decides: p = 1/2 + (0.7 - 0.1) / 2
+    expected = math.log(0.8 / 0.2) / 2
+    assert good["ci"][0] < expected < good["ci"][1]
+    assert good["score"] == pytest.approx(-bad["score"], abs=1e-9)
+    assert good["score"] > 0
+    (comparison,) = run.results["comparisons"]
+    assert comparison["diff"] == pytest.approx(good["score"] - bad["score"])
+    assert comparison["p"] < 0.05
 
 
 # the model's own likelihood -----------------------------------------------------------------------------------
