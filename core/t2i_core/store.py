@@ -37,6 +37,7 @@ create table if not exists truths (
 create table if not exists observations (
     key blob primary key, value blob not null, crc integer not null
 ) without rowid;
+create table if not exists settings (fingerprint text primary key, value text not null) without rowid;
 create table if not exists rates (name text primary key, seconds real not null) without rowid;
 """
 
@@ -154,6 +155,16 @@ class Store:
             "insert or replace into observations values (?, ?, ?)", bytes.fromhex(key), value, zlib.crc32(value)
         )
         self._note(key)
+
+    def settings(self, fingerprint: str) -> dict[str, Any]:
+        """Return what a model said of its settings when it was last loaded; empty where it never was."""
+        row = self._one("select value from settings where fingerprint = ?", fingerprint)
+        return dict(json.loads(row[0])) if row else {}
+
+    def put_settings(self, fingerprint: str, settings: Mapping[str, Any]) -> None:
+        """Keep what a model says of its settings, for runs that take its images from here."""
+        value = json.dumps(dict(settings))
+        self._execute("insert or replace into settings values (?, ?)", fingerprint, value)
 
     def rate(self, name: str) -> float | None:
         """Return the seconds that one item of this work took when it was last done."""

@@ -319,6 +319,9 @@ def test_runs_can_be_listed_and_read(tmp_path: Path) -> None:
     assert manifest["status"] == "done"
     assert manifest["models"]["test-noise"]["reported"] == {"size": 32}
     assert manifest["packages"]["numpy"] == np.__version__
+    # a run that takes all images from the store says the same of the model, which it never loads
+    again = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "again", resolver=RESOLVER)
+    assert again.manifest["models"] == manifest["models"]
     table = found.measurements()
     assert list(table["metric"].unique()) == ["brightness"]
     facets = run.results["results"][0]["facets"]["reward"]

@@ -26,11 +26,8 @@ class _ToMake:
     request: ImageRequest
 
 
-def generate(
-    jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress
-) -> dict[str, dict[str, Any]]:
-    """Make what is missing, model by model. Returns what loaded models say of their settings, by fingerprint."""
-    settings = {}
+def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> None:
+    """Make what is missing, model by model, and keep what each model says of its settings."""
     for model, own in by_model(jobs):
         total = sum(1 for _ in missing(own, store, failures))
         if total == 0:
@@ -39,7 +36,7 @@ def generate(
             made(model.component, how) as generator,
             progress.task(f"images of {model.label}", total, "images") as task,
         ):
-            settings[model.fingerprint] = dict(getattr(generator, "settings", None) or {})
+            store.put_settings(model.fingerprint, getattr(generator, "settings", None) or {})
 
             started, done = time.monotonic(), 0
             in_flight: set[str] = set()
@@ -54,7 +51,6 @@ def generate(
                 task.advance()
             if done:
                 store.put_rate(model.fingerprint, (time.monotonic() - started) / done)
-    return settings
 
 
 def _requests(items: Iterable[_ToMake], keys: dict[int, str]) -> Iterator[ImageRequest]:

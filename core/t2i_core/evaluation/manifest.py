@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import distributions
 from typing import Any
 
 from .. import __version__
 from ..components import Component
+from ..store import Store
 from .plan import Plan
 
 
-def manifest(plan: Plan, settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the manifest of a run. `settings`: what loaded models say of themselves, by fingerprint."""
+def manifest(plan: Plan, store: Store) -> dict[str, Any]:
+    """Return the manifest of a run; what models say of themselves is read from the store."""
     request = plan.request
     used: dict[str, Component[Any]] = {}
     for job in plan.jobs:
@@ -42,7 +42,7 @@ def manifest(plan: Plan, settings: Mapping[str, Mapping[str, Any]]) -> dict[str,
             label: {
                 **model.component.manifest(),
                 "settings": model.settings,
-                "reported": dict(settings.get(model.fingerprint, {})),
+                "reported": store.settings(model.fingerprint),
             }
             for label, model in models.items()
         },

@@ -41,17 +41,16 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
     ):
         started = now()
         if request.shard is None:
-            folder.write_manifest({"status": "running", "started": started, **manifest(plan, {})})
-        settings = generate(plan.jobs, store, failures, how, progress)
-        healing = len(failures.healed)
+            folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
+        generate(plan.jobs, store, failures, how, progress)
         observe(plan.jobs, store, failures, how, progress)
-        if len(failures.healed) > healing:
+        if failures.healed:
             progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
-            settings |= generate(plan.jobs, store, failures, how, progress)
+            generate(plan.jobs, store, failures, how, progress)
             observe(plan.jobs, store, failures, how, progress)
         if request.shard is not None:
             return _partial(plan, folder, failures)
-        return _score(plan, folder, store, failures, progress, started, settings)
+        return _score(plan, folder, store, failures, progress, started)
 
 
 def _partial(plan: Plan, folder: RunFolder, failures: Failures) -> Run:
@@ -70,7 +69,6 @@ def _score(
     failures: Failures,
     progress: Progress,
     started: str,
-    settings: dict[str, dict[str, Any]],
 ) -> Run:
     interval = plan.request.interval
     by_metric: dict[str, list[Job]] = defaultdict(list)
@@ -105,7 +103,7 @@ def _score(
         "failed": failed,
         "started": started,
         "finished": now(),
-        **manifest(plan, settings),
+        **manifest(plan, store),
         "results": results,
         "comparisons": comparisons,
     }
