@@ -16,6 +16,7 @@ from scipy.integrate import quad
 from scipy.special import expit, logit
 from scipy.stats import norm
 from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.statistics import statistic_intervals
 
 SALTS = range(20)
 ENOUGH = 16
@@ -102,3 +103,22 @@ def test_salts_are_all_different(tmp_path: Path) -> None:
     run = evaluate("tiam", models, prompts="tiam-5-1", seeds=2, judge="oracle", out=tmp_path / "run")
     samples = run.samples()
     assert samples["digest"].nunique() == len(samples) == 2 * len(list(product(range(5), range(2))))
+
+
+def test_a_trained_judge_sees_drops_through_its_own_errors(tmp_path: Path) -> None:
+    """On identical scenes the score falls to 1 - d + d F / S of what it was, S and F the judge's own rates."""
+    drop = 0.4
+    models = [ModelRequest("simulator", str(d), {"drop": d}) for d in (0.0, drop, 1.0)]
+    run = evaluate("tiam", models, prompts="tiam-5-2", seeds=8, judge="mini-segmenter", out=tmp_path / "run")
+    table = run.measurements()
+    wide = table[table["measure"] == "tiam"].pivot_table(index=["prompt", "seed"], columns="model", values="value")
+    found_both, found_despite_drop = wide["0.0"].mean(), wide["1.0"].mean()
+    expected = 1 - drop + drop * found_despite_drop / found_both
+    ratio = statistic_intervals(
+        lambda w: {"ratio": float((w * wide[str(drop)]).sum() / (w * wide["0.0"]).sum())},
+        wide.index.get_level_values("prompt"),
+        wide.index.get_level_values("seed"),
+    )["ratio"]
+    assert found_both > 0.9
+    assert found_despite_drop < 0.1
+    assert ratio.lo <= expected <= ratio.hi
