@@ -42,8 +42,8 @@ def tiles() -> Iterator[Tile]:
         for column in range(len(_COLUMNS)):
             rng = stream("contact-sheet", count, column)
             kinds = rng.choice(list(KINDS), size=count, replace=False)
-            paints = rng.permutation(list(PAINTS))[:count] if column % 2 else [None] * count
-            yield Tile(tuple(Thing(str(k), p and str(p)) for k, p in zip(kinds, paints, strict=True)), column)
+            paints = [str(paint) for paint in rng.permutation(list(PAINTS))] if column % 2 else [None] * count
+            yield Tile(tuple(Thing(str(kind), paint) for kind, paint in zip(kinds, paints, strict=False)), column)
 
 
 def draw_tile(tile: Tile) -> NDArray[np.uint8]:

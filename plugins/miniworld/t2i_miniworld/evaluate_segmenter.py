@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from t2i_core.statistics import wilson
 
 from t2i_miniworld import segmenter
 from t2i_miniworld.classes import KINDS
@@ -59,8 +59,8 @@ def trials(each: int) -> Iterator[Trial]:
     for number in range(each):
         for pair in permutations(_NAMES, 2):
             rng = stream("evaluation-paint", *pair, number)
-            paints = rng.permutation(list(PAINTS))[:2] if number % 2 else (None, None)
-            asked = tuple(Thing(kind, paint and str(paint)) for kind, paint in zip(pair, paints, strict=True))
+            paints = [str(paint) for paint in rng.permutation(list(PAINTS))] if number % 2 else [None, None]
+            asked = (Thing(pair[0], paints[0]), Thing(pair[1], paints[1]))
             yield Trial(asked, 2, number)
             yield Trial(asked, 1, number)
             yield Trial(asked[:1], 1, number * 100 + _NAMES.index(pair[1]))
@@ -97,7 +97,7 @@ def measure(shown: list[Shown], found: list[list[Region]]) -> dict[str, object]:
         "S one": _share(counts["one"]),
         "S two": _share(counts["two"]),
         "F": _share(counts["missing"]),
-        "S one by class": {name: _share(count) for name, count in alone.items()},
+        "S one by class": {name: _share(count) for name, count in alone.items() if count},
         "F by pair (drawn, missing)": {
             f"{drawn}, {missing}": _share(count) for (drawn, missing), count in pairs.items() if count[True]
         },
@@ -120,20 +120,10 @@ def colour_confusion(shown: list[Shown], found: list[list[Region]]) -> dict[str,
     return {paint: dict(count) for paint, count in table.items()}
 
 
-def wilson(hits: int, total: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share."""
-    if total == 0:
-        return 0.0, 1.0
-    z, p = 1.959964, hits / total
-    middle, half = p + z * z / (2 * total), z * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
-    return (middle - half) / (1 + z * z / total), (middle + half) / (1 + z * z / total)
-
-
 def _share(count: Counter[bool]) -> dict[str, float]:
     total = count.total()
     low, high = wilson(count[True], total)
-    value = count[True] / total if total else float("nan")
-    return {"value": round(value, 4), "low": round(low, 4), "high": round(high, 4), "n": total}
+    return {"value": round(count[True] / total, 4), "low": round(low, 4), "high": round(high, 4), "n": total}
 
 
 def _drawn(folder: Path, each: int) -> list[Shown]:

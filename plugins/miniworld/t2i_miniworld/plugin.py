@@ -18,7 +18,7 @@ DOMAIN = Domain(
     "mini world",
     "Rendered scenes of eight kinds of things whose truth is known.",
     judges={"segment": "mini-segmenter", "detect": "mini-segmenter"},
-    metrics={"tiam": Defaults(prompts="tiam-5-2", seeds=16)},
+    metrics={"tiam": Defaults(prompts="tiam-5-1", seeds=24)},
 )
 
 #: What a picture depends on; judges and training are left out, so that their changes redraw nothing.

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def labels(owner: NDArray[np.int8], kind: NDArray[np.int8]) -> NDArray[np.uint8]
     return flat.reshape(owner.shape).astype(np.uint8)
 
 
-def load(folder: Path, split: str) -> Iterator[dict[str, NDArray]]:
+def load(folder: Path, split: str) -> Iterator[dict[str, NDArray[Any]]]:
     """The shards of a split that are on disk, in order."""
     for path in sorted(folder.glob(f"{split}-[0-9]*[0-9].npz")):
         with np.load(path) as arrays:

@@ -8,11 +8,16 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
+
+from loky import get_reusable_executor
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+#: Seconds after which an idle process leaves.
+_IDLE = 120
 
 
 def map_ordered(
@@ -21,29 +26,32 @@ def map_ordered(
     """Apply a picklable ``function`` to each job in ``workers`` processes (default: one per core).
 
     Yields each job, the same object, with its result, in the order of the jobs; at most four jobs per worker
-    are in flight. Processes are spawned, not forked, so that threads of torch or Mitsuba in the caller do no
-    harm. One worker is the caller itself. What a job raises is raised here. Raises ValueError where
-    ``workers`` is below 1.
+    are in flight. What a job raises is raised here. Raises ValueError where ``workers`` is below 1.
+
+    The processes are started afresh, not forked, so that threads of torch or Mitsuba in the caller do no harm;
+    they do not import the caller's main module, so that a plain script needs no guard; and they stay for the
+    next call, for each takes a second to import the renderer.
     """
     count = workers if workers is not None else available_cores()
     if count < 1:
         raise ValueError(f"workers must be at least 1, not {count}")
-    if count == 1:
-        yield from ((job, function(job)) for job in jobs)
-        return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_settle)
+    pool = get_reusable_executor(count, initializer=_settle, timeout=_IDLE)
     waiting: deque[tuple[Job, Future[Result]]] = deque()
     try:
         for job in jobs:
             waiting.append((job, pool.submit(function, job)))
             if len(waiting) >= 4 * count:
-                done, result = waiting.popleft()
-                yield done, result.result()
-        for done, result in waiting:
-            yield done, result.result()
+                yield _first(waiting)
+        while waiting:
+            yield _first(waiting)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for _, future in waiting:
+            future.cancel()
+
+
+def _first(waiting: deque[tuple[Job, Future[Result]]]) -> tuple[Job, Result]:
+    job, future = waiting.popleft()
+    return job, future.result()
 
 
 def available_cores() -> int:

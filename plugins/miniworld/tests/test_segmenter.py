@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from t2i_miniworld import segmenter
-from t2i_miniworld.evaluate_segmenter import draw_trial, measure, trials, wilson
+from t2i_miniworld.evaluate_segmenter import draw_trial, measure, trials
 from t2i_miniworld.segmenting import SMALLEST, regions
 
 SIDE = 60
@@ -37,11 +37,6 @@ def test_touching_classes_stay_apart():
 def test_specks_are_no_things():
     side = int(np.sqrt(SMALLEST) * SIDE) - 1
     assert regions(probability_map(a=(1, slice(0, side), slice(0, side), 0.9))) == []
-
-
-def test_wilson_interval_of_known_counts():
-    assert wilson(95, 100) == pytest.approx((0.8882, 0.9785), abs=1e-4)
-    assert wilson(0, 10)[0] == pytest.approx(0)
 
 
 @pytest.fixture(scope="module")

@@ -138,10 +138,10 @@ def _patches(rng: np.random.Generator, spacing: float, gap: float, above: float)
 
     def marks(vertices: FloatArray, material: NDArray[np.str_]) -> NDArray[np.str_]:
         skin = np.flatnonzero((material == "body") & (vertices[:, 2] > above))
-        seeds: list[FloatArray] = []
-        for candidate in vertices[rng.permutation(skin)]:
-            if all(np.linalg.norm(candidate - seed) > spacing for seed in seeds):
-                seeds.append(candidate)
+        seeds, left = [], vertices[rng.permutation(skin)]
+        while len(left):
+            seeds.append(left[0])
+            left = left[np.linalg.norm(left - left[0], axis=1) > spacing]
         distance = np.linalg.norm(vertices[skin, None] - np.array(seeds)[None], axis=-1)
         nearest = np.partition(distance, 1, axis=1)
         inside = nearest[:, 1] - nearest[:, 0] > gap

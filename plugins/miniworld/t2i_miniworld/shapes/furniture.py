@@ -67,11 +67,10 @@ def _dining_chair(form: str, rng: np.random.Generator) -> Model:
             ends = [(x, side * (half - 0.03), z + up) for side in (-1, 1) for up in (-0.03, 0.03)]
             parts.append(solid("body", ends, 0.018))
     else:
-        low, high = 0.25, 0.97
         ends = [
             (-deep + 0.01 - (rake + 0.01) * share, side * (half - 0.02), seat + (top - leg - seat) * share)
             for side in (-1, 1)
-            for share in (low, high)
+            for share in (0.25, 0.97)
         ]
         parts.append(solid("body", ends, 0.026))
     rail = seat * 0.42
