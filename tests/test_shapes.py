@@ -195,7 +195,7 @@ BRADLEY_TERRY = MetricInfo(
 
 def test_pairs_of_models_are_rated_together(tmp_path: Path) -> None:
     """Two drop rates, judged by the oracle: its rewards become preferences, and ties count half."""
-    quick = {"size": 64, "spp": 2, "workers": 1}
+    quick = {"size": 64, "spp": 2}
     models = [ModelRequest("simulator", f"drop {d}", {**quick, "drop": d}) for d in (0.1, 0.7)]
     run = evaluate(
         BRADLEY_TERRY, models, prompts="tiam-5-2", limit=10, seeds=3, judge="oracle", out=tmp_path / "run"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -35,7 +35,7 @@ def map_ordered(
     count = workers if workers is not None else available_cores()
     if count < 1:
         raise ValueError(f"workers must be at least 1, not {count}")
-    pool = get_reusable_executor(count, initializer=_settle, timeout=_IDLE)
+    pool = get_reusable_executor(count, initializer=_settle, initargs=(os.getpid(),), timeout=_IDLE)
     waiting: deque[tuple[Job, Future[Result]]] = deque()
     try:
         for job in jobs:
@@ -60,18 +60,20 @@ def available_cores() -> int:
     return len(affinity(0)) if affinity else (os.cpu_count() or 1)
 
 
-def _leave_with_parent() -> None:
-    """End this process when its parent is gone, however that was killed."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _settle() -> None:
+def _settle(parent: int) -> None:
     """Prepare a worker: Ctrl-C is the parent's business, and one process uses one core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    if hasattr(os, "setsid"):
+        # Mitsuba listens for Ctrl-C while it draws, and would hand in half a picture.
+        os.setsid()
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     import drjit
 
     drjit.set_thread_count(1)
+
+
+def _leave_with(parent: int) -> None:
+    """End this process when its parent is gone, however that was killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

@@ -4,6 +4,7 @@ import sys
 import time
 
 import pytest
+from loky import wrap_non_picklable_objects
 from t2i_miniworld.workers import available_cores, map_ordered
 
 ORPHANS = """
@@ -11,20 +12,19 @@ import os, signal
 from t2i_miniworld.workers import map_ordered
 def pid(number):
     return os.getpid()
-def main():
-    pids = map_ordered(pid, range(100), workers=2)
-    print(next(pids)[1], flush=True)
-    os.kill(os.getpid(), signal.SIGKILL)
-if __name__ == "__main__":
-    main()
+pids = map_ordered(pid, range(100), workers=2)
+print(next(pids)[1], flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@wrap_non_picklable_objects  # the workers cannot import this file by name
 def slow_square(number):
     time.sleep(0.05 * (number % 3))
     return number * number
 
 
+@wrap_non_picklable_objects
 def fail_on_three(number):
     if number == 3:
         raise ZeroDivisionError("three")

@@ -1,0 +1,223 @@
+"""What the documents say is so: code blocks are files or run, names are documented, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+from t2i_cli.app import app
+from t2i_cli.recipe import Recipe, RecipeModel
+from t2i_core import components, errors, hookspecs, metrics, observations
+from t2i_core.capabilities import ADAPTERS
+from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.generation import Failure, Generated, ImageRequest
+from t2i_core.judging import Capability, Query
+from t2i_core.metrics import Measure, Metric, Need, Row
+from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.runs import Run
+from t2i_core.testing import StaticResolver
+from t2i_registry.discovery import CAPABILITY_PREFIX, DISABLE_VARIABLE, KIND_OF_GROUP
+
+ROOT = Path(__file__).parent.parent
+ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.T2IError)]
+COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+HOOKS = [name for name in vars(hookspecs) if name.startswith("t2i_")]
+CONTRACTS = [
+    components.Setup, components.Defaults, components.Domain, components.GeneratorInfo, components.JudgeInfo,
+    components.MetricInfo, components.PromptSourceInfo, components.Preset, metrics.Measure, metrics.Need,
+    metrics.Derive, metrics.Unit, metrics.Observed, metrics.Sample, metrics.Row, metrics.Analysis, Prompt, Scene,
+    SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Query, *observations.TYPES.values(),
+]  # fmt: skip
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """The text under a heading, up to the next one of its level or above."""
+    level = len(heading) - len(heading.lstrip("#"))
+    _, found, rest = f"\n{text}".partition(f"\n{heading}\n")
+    assert found, f"there is no heading {heading!r}"
+    return re.split(rf"^#{{1,{level}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def undocumented(names: Iterable[str], text: str) -> list[str]:
+    """The names that stand nowhere as code, alone or at its beginning (`name`, `--name VALUE`, `name=...`)."""
+    return [name for name in names if not re.search(rf"`{re.escape(name)}(?![\w-])", text)]
+
+
+# code ---------------------------------------------------------------------------------------------------------
+
+FILE_BLOCK = re.compile(r"<!-- file: (\S+) -->\n+```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+RUN_BLOCK = re.compile(r"<!-- run -->\n+```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def test_the_hooks_examples_run() -> None:
+    found = doctest.testmod(hookspecs)
+    assert found.attempted > len(HOOKS)
+    assert found.failed == 0
+
+
+def test_the_worked_example_is_the_examples_files() -> None:
+    blocks = dict(FILE_BLOCK.findall(read("CONTRIBUTING.md")))
+    for name, block in blocks.items():
+        assert block == read(name), name
+    example = ROOT / "examples" / "t2i-sharpness"
+    shown = {ROOT / name for name in blocks}
+    # what must be written is shown; the package's __init__ is one line
+    assert {p for p in example.rglob("*") if p.suffix in (".py", ".toml")} - shown == {
+        example / "t2i_sharpness" / "__init__.py"
+    }
+
+
+class MeanReward(Metric):
+    needs = (Need("reward", "reward", queries=lambda samples: [samples[0].query_with_text()]),)
+
+    def measure(self, unit: Any) -> Iterator[Row]:
+        yield Row("reward", unit.one().one("reward").value, {"kind": unit.prompt.facets["kind"]})
+
+
+@pytest.fixture
+def contributed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The run of a metric on the generator, judge and prompts that CONTRIBUTING.md shows."""
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    names: dict[str, Any] = {"__name__": "contributed"}
+    blocks = RUN_BLOCK.findall(read("CONTRIBUTING.md"))
+    for block in blocks:
+        exec(compile(block, "CONTRIBUTING.md", "exec"), names)
+    (generator,), (judge,), (prompts,) = (
+        names[hook]() for hook in ("t2i_generators", "t2i_judges", "t2i_prompt_sources")
+    )
+    measure = Measure("reward", "Mean reward.", facets=("kind",))
+    metric = components.MetricInfo(name="mean", summary="Mean.", create=MeanReward, measures=(measure,))
+    models = [ModelRequest(generator, "dark", {"level": 50}), ModelRequest(generator, "bright", {"level": 200})]
+    resolver = StaticResolver(judge, prompts)
+    return evaluate(metric, models, prompts=prompts.name, seeds=2, out=tmp_path / "run", resolver=resolver)
+
+
+def test_the_other_kinds_code_runs_too(contributed: Run) -> None:
+    assert contributed.failed is None
+    scores = {r["as"]: r["score"] for r in contributed.results["results"]}
+    assert scores["dark"] < scores["bright"]
+
+
+# names --------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_run_writes_is_documented(contributed: Run) -> None:
+    text = read("docs/architecture.md")
+    written = section(text, "## The run folder")
+    printed = section(text, "## What `--json` prints")
+    assert undocumented(contributed.manifest, written) == []
+    assert undocumented(contributed.manifest["request"], written) == []
+    for table, heading in (
+        (contributed.samples(), "### samples.csv"),
+        (contributed.measurements().drop(columns="kind"), "### measurements.csv"),
+        (contributed.failures(), "### failures.csv"),
+    ):
+        assert undocumented(table.columns, section(text, heading)) == []
+    (first, _), (comparison,) = contributed.results["results"], contributed.results["comparisons"]
+    assert first["facets"]
+    assert undocumented([*contributed.results, *first, *comparison], printed) == []
+
+
+def test_every_exit_code_is_documented() -> None:
+    table = section(read("docs/architecture.md"), "## Exit codes")
+    for error in ERRORS:
+        assert re.search(rf"^\| {error.exit_code} \|.*`{error.__name__}`", table, re.MULTILINE), error
+    assert re.search(rf"^\| {errors.INTERRUPTED} \|", table, re.MULTILINE)
+    for error in ERRORS:
+        assert re.search(rf"^\| {error.exit_code} \|", read("cli/README.md"), re.MULTILINE), error
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = read("docs/command-line.md")
+    for name, command in COMMANDS.items():
+        own = section(text, f"## t2i {name}")
+        assert "```console\n$ t2i " in own, f"{name} is shown without what it prints"
+        assert undocumented(words_of(command), own) == [], name
+    everywhere = section(text, "## For every command")
+    assert undocumented(words_of(typer.main.get_command(app)), everywhere) == []
+
+
+def words_of(command: Any) -> list[str]:
+    """Every way to write an option of a command."""
+    return [word for p in command.params if p.param_type_name == "option" for word in (*p.opts, *p.secondary_opts)]
+
+
+def test_every_key_of_a_recipe_is_documented() -> None:
+    text = section(read("docs/command-line.md"), "## Recipes")
+    assert undocumented([*Recipe.model_fields, *RecipeModel.model_fields], text) == []
+
+
+def test_every_variable_is_documented() -> None:
+    text = read("docs/command-line.md")
+    sources = "\n".join(p.read_text(encoding="utf-8") for part in ("core", "registry", "cli") for p in code(part))
+    variables = {*re.findall(r"\"(T2I_[A-Z_]+)\"", sources), DISABLE_VARIABLE}
+    assert len(variables) > 2
+    assert undocumented(variables, text) == []
+
+
+def code(part: str) -> Iterator[Path]:
+    return (ROOT / part / f"t2i_{part}").rglob("*.py")
+
+
+def test_every_hook_group_and_capability_is_documented() -> None:
+    text = read("docs/plugins.md")
+    assert len(HOOKS) == len(components.KINDS)
+    assert undocumented([*HOOKS, *KIND_OF_GROUP, f"{CAPABILITY_PREFIX}CAPABILITY"], text) == []
+    assert undocumented(get_args(Capability), section(text, "## Capabilities")) == []
+    adapters = section(text, "## Adapters")
+    for adapter in ADAPTERS:
+        assert f"| `{adapter.wanted}` | `{adapter.offered}` |" in adapters
+
+
+@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
+def test_every_field_of_a_contract_is_documented(contract: Any) -> None:
+    text = read("docs/plugins.md")
+    own = section(text, f"### {contract.__name__}")
+    if issubclass(contract, components._Info):
+        own += section(text, "### Every descriptor")
+    assert undocumented([f.name for f in fields(contract)], own) == []
+
+
+# links --------------------------------------------------------------------------------------------------------
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def documents() -> Iterator[Path]:
+    for path in sorted(ROOT.rglob("*.md")):
+        if not any(part.startswith(".") for part in path.relative_to(ROOT).parts):
+            yield path
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a document's headings, as the usual renderers make them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", list(documents()), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_relative_link_leads_somewhere(path: Path) -> None:
+    for link in LINK.findall(without_code(path.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        place, _, anchor = link.partition("#")
+        target = (path.parent / place).resolve() if place else path
+        assert target.is_relative_to(ROOT), f"{link} leads out of the repository"
+        assert target.exists(), f"{link} leads nowhere"
+        if anchor:
+            assert anchor in anchors(target), f"{link}: no such heading"
