@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 mi.set_variant("scalar_rgb")
+# Its warnings (samples rounded up to a grid) are no news to who asked for a picture.
+mi.set_log_level(mi.LogLevel.Error)
 
 from t2i_miniworld import camera  # noqa: E402
 from t2i_miniworld.classes import KINDS, model  # noqa: E402
