@@ -172,7 +172,9 @@ def analyze(
 
 @app.command()
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to look.")] = Path("t2i-runs"),
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="Where to look; t2i-runs by default.")
+    ] = None,
     json: given.JsonOption = False,
 ) -> None:
     """List runs with their scores."""

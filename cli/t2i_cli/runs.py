@@ -14,10 +14,15 @@ from .rendering import interval, number
 from .terminal import console, print_json
 
 
-def list_runs(folder: Path, as_json: bool) -> None:
-    """Print the runs of a folder. Raises BadFolder where there is none."""
-    if not folder.is_dir():
-        raise BadFolder(f"{folder}: is no folder; name one that holds runs")
+#: Where runs go that are given no folder of their own.
+DEFAULT = Path("t2i-runs")
+
+
+def list_runs(named: Path | None, as_json: bool) -> None:
+    """Print the runs of a folder. Raises BadFolder where one is named that is none."""
+    folder = named or DEFAULT
+    if named and not named.is_dir():
+        raise BadFolder(f"{named}: is no folder; name one that holds runs")
     runs = list(stored_runs(folder))
     if as_json:
         print_json([_row(run) for run in runs])
