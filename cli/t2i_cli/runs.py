@@ -13,7 +13,6 @@ from t2i_core.runs import list_runs as stored_runs
 from .rendering import interval, number
 from .terminal import console, print_json
 
-
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
 

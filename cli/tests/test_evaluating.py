@@ -139,7 +139,8 @@ def test_generate_makes_what_eval_takes(toy, t2i):
 
 
 def test_runs_and_analyze(toy, t2i):
-    assert t2i("runs").exit_code == 11
+    assert t2i("runs").stdout == "no runs in t2i-runs\n"
+    assert t2i("runs", "elsewhere").exit_code == 11
     t2i(*EVAL, "--out", "t2i-runs/one")
     assert re.search(r"one +done +\d{4}-.* brightness +grey +0\.", t2i("runs").stdout)
     (run,) = json.loads(t2i("runs", "--json").stdout)
