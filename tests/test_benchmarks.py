@@ -1,0 +1,37 @@
+"""What the framework itself may cost, held by the committed benchmarks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent / "benchmarks"
+
+
+def measured(script: str, samples: int) -> dict[str, Any]:
+    """Run a benchmark in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / script, str(samples)], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image() -> None:
+    found = measured("rescoring.py", 10_000)
+    assert found["seconds"] <= 5
+    assert found["opened"] == 0
+    before, after = found["scores"]
+    assert after < before  # fewer detections pass the higher confidence: it was really scored again
+
+
+@pytest.mark.parametrize("more", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_memory_does_not_grow_with_the_work(more: int) -> None:
+    few, many = measured("null_run.py", 2_000), measured("null_run.py", more)
+    assert (few["samples"], many["samples"]) == (2_000, more)
+    assert many["peak_mb"] - few["peak_mb"] <= 100 * more / 200_000
