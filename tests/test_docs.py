@@ -13,10 +13,12 @@ import pytest
 import typer
 from t2i_cli.app import app
 from t2i_cli.recipe import Recipe, RecipeModel
+from t2i_core import __all__ as public
 from t2i_core import components, errors, hookspecs, metrics, observations
 from t2i_core.capabilities import ADAPTERS
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.generation import Failure, Generated, ImageRequest
+from t2i_core.images import Image, Instance, Truth
 from t2i_core.judging import Capability, Query
 from t2i_core.metrics import Measure, Metric, Need, Row
 from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
@@ -32,7 +34,8 @@ CONTRACTS = [
     components.Setup, components.Defaults, components.Domain, components.GeneratorInfo, components.JudgeInfo,
     components.MetricInfo, components.PromptSourceInfo, components.Preset, metrics.Measure, metrics.Need,
     metrics.Derive, metrics.Unit, metrics.Observed, metrics.Sample, metrics.Row, metrics.Analysis, Prompt, Scene,
-    SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Query, *observations.TYPES.values(),
+    SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
+    Query, *observations.TYPES.values(),
 ]  # fmt: skip
 
 
@@ -177,6 +180,12 @@ def test_every_hook_group_and_capability_is_documented() -> None:
     adapters = section(text, "## Adapters")
     for adapter in ADAPTERS:
         assert f"| `{adapter.wanted}` | `{adapter.offered}` |" in adapters
+
+
+def test_every_public_name_is_documented() -> None:
+    text = read("docs/plugins.md")
+    headings = re.findall(r"^### (\w+)$", text, re.MULTILINE)
+    assert undocumented(set(public) - set(headings), text) == []
 
 
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
