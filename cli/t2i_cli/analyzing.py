@@ -28,6 +28,8 @@ def analyze(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
     for folder in folders:
         run = load_run(folder)
         found = list(_analyses(run, registry))
+        if not found:
+            typer.echo(f"{run.folder}: its metrics have no analyses", err=True)
         if out is not None:
             for metric, analysis in found:
                 _write(out / slug(run.folder.name), metric, analysis)

@@ -173,7 +173,7 @@ def analyze(
 @app.command()
 def runs(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Where to look; t2i-runs by default.")
+        Path | None, typer.Argument(metavar="DIR", help="Where to look; t2i-runs by default.")
     ] = None,
     json: given.JsonOption = False,
 ) -> None:

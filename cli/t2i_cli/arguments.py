@@ -120,7 +120,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, alone on s
 NameArgument = Annotated[
     str,
     typer.Argument(
-        metavar="[KIND:]NAME", help="A component, as list-plugins shows it.", autocompletion=names_of(*KINDS)
+        metavar="KIND:NAME", help="A component, as list-plugins shows it.", autocompletion=names_of(*KINDS)
     ),
 ]
 RunsArgument = Annotated[

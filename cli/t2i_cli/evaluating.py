@@ -36,7 +36,8 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
         print_json(run.results)
     else:
         print_results(console(), run.results)
-        print(f"folder: {run.folder} (scores in run.json, images in images/)")
+        if not run.partial:
+            print(f"folder: {run.folder} (scores in run.json, images in images/)")
     _end(run)
 
 

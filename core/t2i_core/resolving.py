@@ -58,7 +58,7 @@ class Resolver(Protocol):
         """Return a judge that offers the capability itself or through adapters.
 
         asked:      judges that the user named (`NAME` or `CAPABILITY=NAME`); if any can serve, it is taken
-        preferred:  (name, reason) in order of preference: the domain's choice, then the metric's
+        preferred:  (name, reason) in order of preference: the domain's choice, or else the metric's
 
         Otherwise the only installed judge of the domain that can serve is taken; one that reads the truth never
         is. Raises NoJudge where none can, or several could.

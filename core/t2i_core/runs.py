@@ -56,8 +56,9 @@ class Run:
             ) from error
 
 
-def load_run(folder: Path) -> Run:
+def load_run(folder: str | Path) -> Run:
     """Read a run's folder. Raises BadFolder where it holds no run."""
+    folder = Path(folder)
     manifest = read_manifest(folder)
     if manifest is None:
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
@@ -69,8 +70,9 @@ def load_run(folder: Path) -> Run:
     return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"))
 
 
-def list_runs(folder: Path) -> Iterator[Run]:
+def list_runs(folder: str | Path) -> Iterator[Run]:
     """Yield the run that a folder is, or the runs in its direct subfolders, by name."""
+    folder = Path(folder)
     for path in [folder, *sorted(p for p in folder.glob("*") if p.is_dir())]:
         if (path / MANIFEST).is_file():
             yield load_run(path)

@@ -52,17 +52,20 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": dict(sorted({(d.name or "?"): d.version for d in distributions()}.items())),
-        "judges": [
-            {
-                "metric": job.metric.spec,
-                "need": s.need.name,
-                "judge": s.choice.judge.spec if s.choice else "the model itself",
-                "why": s.choice.why if s.choice else "",
-            }
-            for job in plan.jobs
-            for s in job.needs
-        ],
+        "judges": _judges(plan),
     }
+
+
+def _judges(plan: Plan) -> list[dict[str, str]]:
+    """Who answered which need, and why; the same for all models of a metric, mostly."""
+    found = []
+    for job in plan.jobs:
+        for s in job.needs:
+            name, why = (s.choice.judge.spec, s.choice.why) if s.choice else ("the model itself", "")
+            entry = {"metric": job.metric.spec, "need": s.need.name, "judge": name, "why": why}
+            if entry not in found:
+                found.append(entry)
+    return found
 
 
 def now() -> str:
