@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import SegformerConfig, SegformerForSemanticSegmentation
+from transformers.utils import logging
 
 from t2i_miniworld.classes import KINDS
 
@@ -41,8 +43,21 @@ def build() -> SegformerForSemanticSegmentation:
 
 def load(folder: Path = WEIGHTS, device: str = "cpu") -> SegformerForSemanticSegmentation:
     """Load trained weights for use, in single precision whatever precision they are kept in."""
-    network = SegformerForSemanticSegmentation.from_pretrained(folder, dtype=torch.float32)
+    with _no_progress_bar():
+        network = SegformerForSemanticSegmentation.from_pretrained(folder, dtype=torch.float32)
     return network.eval().to(device)
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Keep transformers from drawing a bar over the run's own."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def normalised(images: Tensor) -> Tensor:
@@ -65,7 +80,7 @@ def probabilities(
 
 
 def _square(image: NDArray[np.uint8]) -> Tensor:
-    pixels = torch.from_numpy(np.ascontiguousarray(image)).permute(2, 0, 1)[None].float() / 255
+    pixels = torch.tensor(image).permute(2, 0, 1)[None].float() / 255
     if pixels.shape[-2:] == (SIDE, SIDE):
         return pixels
     return nn.functional.interpolate(pixels, (SIDE, SIDE), mode="bilinear", antialias=True)

@@ -22,8 +22,8 @@ def test_regions_are_split_scored_and_sorted():
         probability_map(a=(1, slice(0, 10), slice(0, 10), 0.6), b=(1, slice(30, 50), slice(20, 45), 0.9))
     )
     assert [(r.kind, r.box) for r in found] == [(0, (20, 30, 45, 50)), (0, (0, 0, 10, 10))]
-    assert [r.score for r in found] == pytest.approx([0.9, 0.6])
-    assert found[1].probs == pytest.approx([0.75, 0.25])
+    assert [r.score for r in found] == pytest.approx([0.9, 0.6], abs=1e-5)
+    assert found[1].probs == pytest.approx([0.75, 0.25], abs=1e-5)
     assert found[1].mask.sum() == 100
 
 
