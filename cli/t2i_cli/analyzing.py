@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from t2i_core.errors import BadFolder, BrokenPlugin, MissingDependency, T2IError
 from t2i_core.evaluation.folder import slug
-from t2i_core.metrics import Analysis
+from t2i_core.metrics import Analysis, Study
 from t2i_core.runs import Run, load_run
 from t2i_registry import Registry
 
@@ -46,7 +46,7 @@ def _analyses(run: Run, registry: Registry) -> Iterator[tuple[str, Analysis]]:
     metrics = [c for c in run.manifest.get("components", []) if c["kind"] == "metric"]
     if not run.results["results"]:
         return
-    table = run.measurements()
+    table, samples = run.measurements(), run.samples()
     for recorded in metrics:
         name = recorded["name"]
         try:
@@ -57,7 +57,7 @@ def _analyses(run: Run, registry: Registry) -> Iterator[tuple[str, Analysis]]:
         own = table[table["metric"] == name].drop(columns="metric").dropna(axis="columns", how="all")
         try:
             metric = made.info.create(made.setup())
-            for analysis in metric.analyses(own):
+            for analysis in metric.analyses(Study(own, samples, run.folder)):
                 yield name, analysis
         except Exception as error:
             cause = f"{type(error).__name__}: {error}"

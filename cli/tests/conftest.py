@@ -56,8 +56,8 @@ TOY = """
                 yield Row("brightness", value)
                 yield Row("bright", float(value > 0.5))
 
-        def analyses(self, table):
-            means = table.groupby(["model", "prompt"])["value"].mean().reset_index()
+        def analyses(self, study):
+            means = study.table.groupby(["model", "prompt"])["value"].mean().reset_index()
             yield Analysis("prompts", "Means of prompts.", means)
 
     @hookimpl

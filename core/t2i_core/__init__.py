@@ -55,6 +55,8 @@ _HOME = {
     "Need": "metrics",
     "Answer": "metrics",
     "Derive": "metrics",
+    "Excluded": "metrics",
+    "Study": "metrics",
     "Observed": "metrics",
     "Row": "metrics",
     "Sample": "metrics",

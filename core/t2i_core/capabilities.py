@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .generation import Failure
 from .judging import Capability, Query
 from .observations import Detections, Embedding, Preference, Reward, Segments
 
@@ -21,7 +22,7 @@ class Adapter:
     """How observations of `wanted` are made from observations of `offered`.
 
     expand:   the queries to ask, for one query
-    combine:  the observation, from their answers in the same order
+    combine:  the observation, or why there is none, from their answers in the same order
     note:     what the combination assumes, for the reader of a score
     """
 
@@ -36,11 +37,11 @@ def _detections(answers: Sequence[Segments]) -> Detections:
     return answers[0].without_masks()
 
 
-def _cosine(answers: Sequence[Embedding]) -> Reward:
-    """Cosine of image and text; 0 where either vector is 0."""
+def _cosine(answers: Sequence[Embedding]) -> Reward | Failure:
+    """Cosine of image and text."""
     image, text = (a.values.astype(np.float64) for a in answers)
     norm = float(np.linalg.norm(image) * np.linalg.norm(text))
-    return Reward(float(image @ text) / norm if norm else 0.0)
+    return Reward(float(image @ text) / norm) if norm else Failure("an embedding is 0: it has no cosine")
 
 
 def _preference(answers: Sequence[Reward]) -> Preference:
@@ -54,14 +55,17 @@ ADAPTERS: tuple[Adapter, ...] = (
     Adapter(
         "reward",
         "embed",
-        lambda query: [Query(images=query.images), Query(texts=query.texts)],
+        lambda query: [
+            Query(images=query.images, params=query.params),
+            Query(texts=query.texts, params=query.params),
+        ],
         _cosine,
         note="cosine of image and text",
     ),
     Adapter(
         "prefer",
         "reward",
-        lambda query: [Query((image,), query.texts) for image in query.images],
+        lambda query: [Query((image,), query.texts, query.params) for image in query.images],
         _preference,
         note="the higher reward wins, equal ones tie",
     ),
@@ -98,13 +102,16 @@ def expand(chain: Sequence[Adapter], query: Query) -> list[Query]:
 
 
 def combine(chain: Sequence[Adapter], query: Query, answers: Sequence[Any]) -> Any:
-    """Return the observation wanted, from the answers to `expand(chain, query)`."""
+    """Return the observation wanted, or a Failure, from the answers to `expand(chain, query)`."""
     if not chain:
         return answers[0]
     adapter, rest = chain[0], chain[1:]
     inner, taken = [], 0
     for q in adapter.expand(query):
         width = len(expand(rest, q))
-        inner.append(combine(rest, q, answers[taken : taken + width]))
+        answer = combine(rest, q, answers[taken : taken + width])
+        if isinstance(answer, Failure):
+            return answer
+        inner.append(answer)
         taken += width
     return adapter.combine(inner)

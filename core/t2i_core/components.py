@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from .errors import BadModel
+from .errors import BadModel, BrokenPlugin
 from .judging import Capability
 from .options import Options, result_options
 from .prompts import ObjectClass, Prompt, digest_of
@@ -88,7 +88,7 @@ class _Info:
     citation:     paper or source to cite
     api_version:  the contracts it was written for
     code:         files of its package whose content its results depend on, as glob patterns
-    weights:      files of weights that its results depend on, given argument and options
+    weights:      weights that its results depend on, given argument and options: files, or texts (revisions)
     check:        says before anything is loaded what is wrong with argument and options: raises a T2IError
     """
 
@@ -99,8 +99,8 @@ class _Info:
     needs_argument: bool = False
     citation: str = ""
     api_version: int = API_VERSION
-    code: tuple[str, ...] = ("**/*.py",)
-    weights: Callable[[str | None, Any], Iterable[Path]] | None = None
+    code: tuple[str, ...] = ("**/*",)
+    weights: Callable[[str | None, Any], Iterable[Path | str]] | None = None
     check: Callable[[Setup[Any]], None] | None = None
 
 
@@ -238,7 +238,7 @@ class Component(Generic[InfoT]):
             {
                 "kind": self.kind,
                 "name": self.info.name,
-                "argument": self.argument,
+                "argument": self._place if getattr(self.info, "existing", False) else self.argument,
                 "options": result_options(self.options),
                 "code": self.code_digest,
                 "weights": weights,
@@ -248,8 +248,23 @@ class Component(Generic[InfoT]):
     @property
     def code_digest(self) -> str:
         """SHA-256 of the plugin's source files that its results depend on."""
-        made_by = self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
-        return sources_digest(made_by.__module__, self.info.code)
+        try:
+            return sources_digest(self.module or self._made_in, self.info.code)
+        except ValueError as error:
+            raise BrokenPlugin(f"{self.kind} {self.spec!r} ({self.dist} {self.version}): {error}") from error
+
+    @property
+    def _made_in(self) -> str:
+        """The module of the function that makes it."""
+        function = self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
+        while isinstance(function, partial):
+            function = function.func
+        return function.__module__
+
+    @property
+    def _place(self) -> str | None:
+        """The argument of images that exist already, a path, wherever it is seen from."""
+        return self.argument and str(Path(self.argument).absolute())
 
     def setup(
         self,

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 class Failure:
     """Why there is no image or no observation. Never a number.
 
-    missing: True where there was nothing to look at (a folder without this image), False where work failed.
+    missing:  True where there was nothing to look at (a folder without this image), False where work failed
+    final:    the same request will always fail (a safety filter, a prompt that cannot be drawn): it is kept like a
+              result, while other failures are tried again by the next run
     """
 
     reason: str
     missing: bool = False
+    final: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
+from PIL import UnidentifiedImageError
 
 from .masks import PackedMask
 from .prompts import ObjectClass, Scene
@@ -72,6 +73,8 @@ def decode(data: bytes, where: str) -> NDArray[np.uint8]:
                 white = PILImage.new("RGBA", rgba.size, "white")
                 return np.asarray(PILImage.alpha_composite(white, rgba).convert("RGB"))
             return np.asarray(image.convert("RGB"))
+    except UnidentifiedImageError as error:  # its message names a place in memory
+        raise DamagedImage(f"{where}: no image (of no known format)") from error
     # Pillow raises SyntaxError, ValueError, struct.error and more for files that are cut or hostile
     except Exception as error:
         raise DamagedImage(f"{where}: not an image that can be read ({error})") from error
@@ -98,11 +101,13 @@ class Truth:
     """What a rendered image really shows: its size (width, height) and each visible object.
 
     asked: the scene that the prompt asked for
+    text:  the prompt's text
     """
 
     size: tuple[int, int]
     instances: tuple[Instance, ...]
     asked: Scene | None = None
+    text: str = ""
 
     def to_bytes(self) -> bytes:
         """Return the stored form: one line of JSON, then the masks' bytes."""
@@ -119,7 +124,12 @@ class Truth:
             for i in self.instances
         ]
         line = json.dumps(
-            {"size": self.size, "asked": self.asked.to_json() if self.asked else None, "instances": head}
+            {
+                "size": self.size,
+                "asked": self.asked.to_json() if self.asked else None,
+                "text": self.text,
+                "instances": head,
+            }
         ).encode()
         return line + b"\n" + b"".join(i.mask.data for i in self.instances)
 
@@ -136,4 +146,4 @@ class Truth:
             instances.append(
                 Instance(ObjectClass(i["name"], i["synset"]), i["colour"], tuple(i["box"]), mask, i["attributes"])
             )
-        return cls(size, tuple(instances), Scene.from_json(head["asked"]) if head["asked"] else None)
+        return cls(size, tuple(instances), Scene.from_json(head["asked"]) if head["asked"] else None, head["text"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from .generation import Failure
@@ -34,15 +34,20 @@ class Query:
 
     | capability                               | images        | texts                 |
     |------------------------------------------|---------------|-----------------------|
-    | detect, segment, classify, features, caption, pixels | 1 | none                  |
+    | detect, segment                          | 1             | none, or the classes to look for |
+    | classify, features, caption, pixels      | 1             | none                  |
     | embed                                    | 1, or none    | none, or 1            |
     | reward                                   | 1             | the prompt            |
     | prefer                                   | 2, in the order shown | the prompt    |
     | likelihood                               | 1             | the candidate captions |
+
+    params: plain data that the capability takes beyond images and texts (trials and steps of a likelihood, a
+            number of a repeat, definitions shown to a judge of preferences); part of the answer's key
     """
 
     images: tuple[Image, ...] = ()
     texts: tuple[str, ...] = ()
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Judge(Protocol):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from .generation import Failure
     from .images import Image
     from .observations import Arrays
 
@@ -91,7 +92,9 @@ class Need:
                  `derive` says what it takes from each
     source:      `judge`, or `model` where the model itself must answer (its own likelihood)
     images:      `generated`, or `prompt` where the queries are about the prompt's own images or texts alone
-    queries:     the queries for one sample (or, grouped by pair, for two samples of one prompt and seed)
+    per:         `item`: asked for each sample (or, grouped by pair, for two samples of one prompt and seed);
+                 `run`: asked once, about reference images or a pool of texts; the answers are in `Unit.shared`
+    queries:     the queries for one item's samples; per run, for samples without images, one of each prompt
     requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
     knows:       the judge must know every class of the prompts' scenes
     derive:      numbers to take from image and observation
@@ -101,6 +104,7 @@ class Need:
     capability: Capability
     source: Literal["judge", "model"] = "judge"
     images: Literal["generated", "prompt"] = "generated"
+    per: Literal["item", "run"] = "item"
     queries: Callable[[Sequence[Sample]], Sequence[Query]] = image_alone
     requires: frozenset[str] = frozenset()
     knows: bool = False
@@ -109,6 +113,10 @@ class Need:
     def __post_init__(self) -> None:
         if self.capability == "pixels" and self.derive is None:
             raise ValueError(f"need {self.name!r}: pixels are not kept; say with `derive` what to take from them")
+        if self.per == "run" and (self.images == "generated" or self.derive is not None):
+            raise ValueError(
+                f"need {self.name!r}: asked once per run, it has no generated images and derives nothing"
+            )
 
 
 @dataclass(frozen=True)
@@ -158,12 +166,14 @@ class Unit:
     seed:      None for a prompt's samples and for a model's set
     observed:  read from the store while it is iterated; iterating again reads again. Samples that failed are
                left out (and counted by core); a sample or pair that failed makes no unit at all
+    shared:    the answers to needs that are asked once per run, by the need's name
     """
 
     models: tuple[str, ...]
     prompt: Prompt | None
     seed: int | None
     observed: Iterable[Observed]
+    shared: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
 
     def one(self) -> Observed:
         """The only sample or pair of the unit."""
@@ -185,6 +195,13 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Excluded:
+    """That a unit has no value and need not have one (no person to be seen, a synset with one leaf), and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class Measure:
     """What one kind of row means.
 
@@ -199,6 +216,20 @@ class Measure:
     high: float | None = None
     higher_is_better: bool | None = True
     facets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """What analyses are made from.
+
+    table:    the metric's measured rows of all models
+    samples:  one row per image: model, prompt, text, seed, status, image (a path, seen from `folder`), ...
+    folder:   the run's folder
+    """
+
+    table: pd.DataFrame
+    samples: pd.DataFrame
+    folder: Path
 
 
 @dataclass(frozen=True)
@@ -235,9 +266,10 @@ class Metric:
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts that cannot be measured, before anything runs: raises BadPrompts."""
 
-    def measure(self, unit: Unit) -> Iterable[Row]:
+    def measure(self, unit: Unit) -> Iterable[Row | Failure | Excluded]:
         """Turn one unit's observations into rows.
 
+        A unit that has no value gives a Failure (its samples count as failed) or Excluded instead of rows.
         Grouped by model, it is called once for the whole set and once more for each of 20 leave-one-block-out
         subsets, and gives one row per measure.
         """
@@ -248,11 +280,12 @@ class Metric:
 
         The table has the columns measure, value, model (or model_a, model_b), prompt, seed, and the facets;
         weights, float64 of shape (len(table),), say how often each row counts. Grouped by pair, it gives one
-        score per model label. Core resamples whatever it returns by calling it with other weights. Measures that
-        it does not name get the mean of their rows.
+        score per model label, and any others by name (a position bias), which are shown with every model. Core
+        resamples whatever it returns by calling it with other weights. Measures that it does not name get the mean
+        of their rows.
         """
         return {}
 
-    def analyses(self, table: pd.DataFrame) -> Iterator[Analysis]:
-        """Yield tables and figures from the measured table of all models."""
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield tables and figures from what was measured."""
         yield from ()

@@ -28,18 +28,21 @@ class Observation(Protocol):
 
     capability: ClassVar[Capability]
 
-    def to_bytes(self) -> bytes:
-        """Return the stored form."""
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
+        """Return the stored form. Labels are stored with it only where the judge declares none."""
         ...
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
-        """Read the stored form; `labels` are the judge's classes, which are not stored with each observation."""
+        """Read the stored form; `labels` are the classes that the judge declares, if it does."""
         ...
 
 
 def arrays_to_bytes(arrays: Arrays) -> bytes:
-    """Pack named arrays (safetensors: no pickle, readable by anything)."""
+    """Pack named arrays (safetensors: no pickle, readable by anything). Raises TypeError for other types."""
+    for name, array in arrays.items():
+        if array.dtype not in _DTYPES.values():
+            raise TypeError(f"array {name!r} is of {array.dtype}; want one of {', '.join(_DTYPES)}")
     return save({name: np.ascontiguousarray(a) for name, a in arrays.items()})
 
 
@@ -55,6 +58,14 @@ def arrays_from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
         name: np.frombuffer(t["data"], _DTYPES[t["dtype"]]).reshape(t["shape"])
         for name, t in deserialize(data)  # type: ignore[no-untyped-call]
     }
+
+
+def _labels_array(labels: Labels) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps([[c.name, c.synset] for c in labels]).encode(), np.uint8)
+
+
+def _labels_of(array: NDArray[np.uint8]) -> Labels:
+    return tuple(ObjectClass(name, synset) for name, synset in json.loads(array.tobytes()))
 
 
 @dataclass(frozen=True)
@@ -110,15 +121,18 @@ class Detections:
             "boxes": arrays["boxes"],
             "scores": arrays["scores"],
             "classes": arrays["classes"],
-            "labels": labels or (),
+            "labels": _labels_of(arrays["labels"]) if labels is None else labels,
             "class_probs": arrays.get("class_probs"),
             "colours": arrays.get("colours"),
             "colour_names": () if names is None else tuple(json.loads(names.tobytes())),
         }
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: a safetensors file."""
-        return arrays_to_bytes(self._arrays())
+        arrays = self._arrays()
+        if labels is None:
+            arrays["labels"] = _labels_array(self.labels)
+        return arrays_to_bytes(arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
@@ -172,7 +186,7 @@ class _Vector:
 
     values: NDArray[np.float32]
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: raw float32."""
         return np.asarray(self.values, "<f4").tobytes()
 
@@ -205,14 +219,18 @@ class ClassScores:
     logits: NDArray[np.float32]
     labels: Labels
 
-    def to_bytes(self) -> bytes:
-        """Return the stored form: raw float32."""
-        return np.asarray(self.logits, "<f4").tobytes()
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
+        """Return the stored form: raw float32, behind the labels where they are stored with it."""
+        head = b"" if labels is not None else _labels_array(self.labels).tobytes() + b"\n"
+        return head + np.asarray(self.logits, "<f4").tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
         """Read what `to_bytes` wrote."""
-        return cls(np.frombuffer(data, "<f4"), labels or ())
+        if labels is None:
+            head, _, data = data.partition(b"\n")
+            labels = _labels_of(np.frombuffer(head, np.uint8))
+        return cls(np.frombuffer(data, "<f4"), labels)
 
 
 @dataclass(frozen=True)
@@ -223,7 +241,7 @@ class Caption:
 
     text: str
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: UTF-8."""
         return self.text.encode()
 
@@ -241,7 +259,7 @@ class Reward:
 
     value: float
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: one float64."""
         return np.float64(self.value).tobytes()
 
@@ -268,7 +286,7 @@ class Preference:
     margin: float | None = None
     reasoning: str = ""
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: JSON."""
         return json.dumps([self.verdict, self.margin, self.reasoning]).encode()
 
@@ -283,21 +301,27 @@ class LikelihoodTerms:
     """The terms of which a likelihood of one image under each of several captions is made.
 
     terms: named float64 arrays whose last axis is the caption (and first the trial, second the step, where there
-           are trials and steps); which terms there are is the judge's to document
+           are trials and steps); which terms there are is the judge's to document. NaN where a caption was given
+           up before this term was needed
+    calls: evaluations of the model that it took
     """
 
     capability: ClassVar[Capability] = "likelihood"
 
     terms: Mapping[str, NDArray[np.float64]]
+    calls: int = 0
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: a safetensors file."""
-        return arrays_to_bytes({name: np.asarray(a, np.float64) for name, a in self.terms.items()})
+        terms = {f"term:{name}": np.asarray(a, np.float64) for name, a in self.terms.items()}
+        return arrays_to_bytes({**terms, "calls": np.asarray([self.calls], np.int64)})
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
         """Read what `to_bytes` wrote."""
-        return cls(arrays_from_bytes(data))
+        arrays = arrays_from_bytes(data)
+        calls = int(arrays.pop("calls")[0])
+        return cls({name.removeprefix("term:"): a for name, a in arrays.items()}, calls)
 
 
 @dataclass(frozen=True)
@@ -306,7 +330,7 @@ class Pixels:
 
     capability: ClassVar[Capability] = "pixels"
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: nothing, for the image is kept already."""
         return b""
 

@@ -26,14 +26,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import BadPrompts
-from .prompts import Prompt, Scene, digest_of
+from .prompts import RESERVED, Prompt, Scene, digest_of
 
 TEXT_FIELDS = ("prompt", "text")
 FILE_FIELDS = ("file", "file_name", "image")
 IMAGE_FIELDS = (*FILE_FIELDS, "seed")
-_RESERVED = ("measure", "value", "model", "model_a", "model_b")
-"""Columns of the measured table, which no facet may be named after (`prompt` and `seed` never become facets)."""
-
 _PLAIN = re.compile(r"[a-z0-9]+( [a-z0-9]+)*")
 _ID_LENGTH = 60
 
@@ -142,7 +139,7 @@ class Record:
         known = (*TEXT_FIELDS, *IMAGE_FIELDS, "id", "scene", "facets", "images", "texts", "answer", "cluster")
         facets = {**{name: v for name, v in self.fields.items() if name not in known}, **facets}
         for name, value in facets.items():
-            if name in (*_RESERVED, *TEXT_FIELDS, "seed"):
+            if name in RESERVED:
                 self.fail(name, "no facet may have this name: the measured table has a column of it")
             if not isinstance(value, str | int | float):
                 self.fail(name, "a facet is a text or a number")

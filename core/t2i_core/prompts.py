@@ -9,6 +9,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+RESERVED = frozenset(
+    {"metric", "model", "model_a", "model_b", "prompt", "text", "cluster", "seed", "seeds", "left_out"}
+    | {"measure", "value"}
+)
+"""Columns of the measured table, which no facet may be named after."""
+
 
 @dataclass(frozen=True)
 class ObjectClass:

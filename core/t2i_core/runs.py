@@ -46,14 +46,20 @@ class Run:
         return self._read("failures.csv")
 
     def _read(self, name: str) -> pd.DataFrame:
+        """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing."""
         import pandas as pd
 
         try:
-            return pd.read_csv(self.folder / name, low_memory=False)
+            table = pd.read_csv(self.folder / name, dtype=str, keep_default_na=False, na_values=[""])
         except OSError as error:
             raise BadFolder(
                 f"{self.folder / name}: cannot be read ({error.strerror}); was the run finished?"
             ) from error
+        if "value" in table:
+            table["value"] = table["value"].map(float)
+        if "seed" in table:
+            table["seed"] = table["seed"].astype("Int64")
+        return table
 
 
 def load_run(folder: str | Path) -> Run:

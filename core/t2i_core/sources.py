@@ -21,11 +21,15 @@ def _file_digest(path: str, size: int, mtime_ns: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def files_digest(paths: Iterable[Path]) -> str:
-    """SHA-256 over the contents of files, in the given order; their names and places do not count."""
+def files_digest(parts: Iterable[Path | str]) -> str:
+    """SHA-256 over the contents of files and over texts (pinned revisions), in the given order.
+
+    The files' names and places do not count.
+    """
     total = hashlib.sha256()
-    for path in paths:
-        total.update(bytes.fromhex(file_digest(path)))
+    for part in parts:
+        digest = file_digest(part) if isinstance(part, Path) else hashlib.sha256(part.encode()).hexdigest()
+        total.update(bytes.fromhex(digest))
     return total.hexdigest()
 
 
@@ -34,7 +38,7 @@ def sources_digest(module: str, patterns: tuple[str, ...]) -> str:
     """SHA-256 over those source files of a module's package that match any of the glob patterns.
 
     A module outside a package counts alone. One without a file (typed at a prompt) has the digest of nothing:
-    what it makes is told apart by name and options only.
+    what it makes is told apart by name and options only. Raises ValueError where a pattern matches no file.
     """
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
@@ -43,9 +47,14 @@ def sources_digest(module: str, patterns: tuple[str, ...]) -> str:
     if package is None or Path(package).name != "__init__.py":
         return files_digest([Path(file)])
     folder = Path(package).parent
-    files = sorted({p for pattern in patterns for p in folder.glob(pattern) if p.is_file()})
+    files: set[Path] = set()
+    for pattern in patterns:
+        matching = [p for p in folder.glob(pattern) if p.is_file() and "__pycache__" not in p.parts]
+        if not matching:
+            raise ValueError(f"the pattern {pattern!r} of {module} matches no file in {folder.name}")
+        files |= set(matching)
     total = hashlib.sha256()
-    for path in files:
+    for path in sorted(files):
         total.update(path.relative_to(folder).as_posix().encode())
         total.update(bytes.fromhex(file_digest(path)))
     return total.hexdigest()

@@ -24,12 +24,17 @@ import platformdirs
 from PIL import Image as PILImage
 
 from .errors import BadFolder
-from .images import Image, Truth, image_file
+from .images import DamagedImage, Image, Truth, image_file
+
+FORMAT = 1
+"""Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
 _SCHEMA = """
 create table if not exists images (
-    key blob primary key, digest text not null, bytes integer not null, path text, record text not null
+    key blob primary key, digest text not null, bytes integer not null, path text,
+    width integer not null, height integer not null, record text not null
 ) without rowid;
+create table if not exists failures (key blob primary key, reason text not null) without rowid;
 create index if not exists images_by_digest on images (digest);
 create table if not exists truths (
     digest text primary key, value blob not null, crc integer not null
@@ -63,6 +68,7 @@ class Store:
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=normal")
             self._db.executescript(_SCHEMA)
+            self._db.execute(f"pragma user_version={FORMAT}")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
 
@@ -96,17 +102,44 @@ class Store:
         row = self._one("select record from images where key = ?", bytes.fromhex(key))
         return dict(json.loads(row[0])) if row else {}
 
+    def size(self, key: str) -> tuple[int, int] | None:
+        """Return an image's width and height in pixels."""
+        row = self._one("select width, height from images where key = ?", bytes.fromhex(key))
+        return (row[0], row[1]) if row else None
+
+    def failure(self, key: str) -> str | None:
+        """Return why an image can never be made, where that is known."""
+        row = (
+            self._one("select reason from failures where key = ?", bytes.fromhex(key))
+            if self._usable(key)
+            else None
+        )
+        return row[0] if row else None
+
+    def put_failure(self, key: str, reason: str) -> None:
+        """Keep why an image can never be made."""
+        self._execute("insert or replace into failures values (?, ?)", bytes.fromhex(key), reason)
+        self._note(key)
+
     def put_image(
         self, key: str, image: Any, record: Mapping[str, Any] | None = None, truth: Truth | None = None
     ) -> Image:
-        """Keep an image: uint8 (height, width, 3), a PIL image, or the path of a file that stays where it is."""
+        """Keep an image: uint8 (height, width, 3), a PIL image, or the path of a file that stays where it is.
+
+        Where another process has kept one under this key meanwhile, that one stays: what was read stays true.
+        Raises TypeError or ValueError for a record that is no plain data.
+        """
+        said = json.dumps(dict(record or {}), allow_nan=False)
+        if not isinstance(image, Path) and (before := self.image(key)) is not None:
+            return before
         outside: str | None = None
         if isinstance(image, Path):
             found = image_file(image.absolute())
             digest, path, outside = found.digest, found.path, str(found.path)
             size = path.stat().st_size
+            width, height = picture_size(path)
         else:
-            data = png(image)
+            data, (width, height) = png(image), _size(image)
             digest, size = hashlib.sha256(data).hexdigest(), len(data)
             path = self._file(digest)
             if not (path.exists() and path.stat().st_size == size):
@@ -115,16 +148,20 @@ class Store:
             value = truth.to_bytes()
             self._execute("insert or replace into truths values (?, ?, ?)", digest, value, zlib.crc32(value))
         self._execute(
-            "insert or replace into images values (?, ?, ?, ?, ?)",
-            bytes.fromhex(key), digest, size, outside, json.dumps(dict(record or {})),
+            "insert or replace into images values (?, ?, ?, ?, ?, ?, ?)",
+            bytes.fromhex(key), digest, size, outside, width, height, said,
         )  # fmt: skip
         self._note(key)
         return Image(digest, path)
 
     def truth(self, digest: str) -> Truth | None:
-        """Return what is really drawn in an image, where that was kept."""
+        """Return what is really drawn in an image, where that was kept. Raises DamagedImage if it was altered."""
         row = self._one("select value, crc from truths where digest = ?", digest)
-        return Truth.from_bytes(row[0]) if row and zlib.crc32(row[0]) == row[1] else None
+        if row is None:
+            return None
+        if zlib.crc32(row[0]) != row[1]:
+            raise DamagedImage(f"the kept truth of image {digest[:12]} was altered")
+        return Truth.from_bytes(row[0])
 
     def holds(self, image: Image) -> bool:
         """Whether the image's file is the store's own."""
@@ -157,13 +194,16 @@ class Store:
         self._note(key)
 
     def settings(self, fingerprint: str) -> dict[str, Any]:
-        """Return what a model said of its settings when it was last loaded; empty where it never was."""
+        """Return what a model or judge said of its settings when it last worked; empty where it never did."""
         row = self._one("select value from settings where fingerprint = ?", fingerprint)
         return dict(json.loads(row[0])) if row else {}
 
     def put_settings(self, fingerprint: str, settings: Mapping[str, Any]) -> None:
-        """Keep what a model says of its settings, for runs that take its images from here."""
-        value = json.dumps(dict(settings))
+        """Keep what a model or judge says of its settings, for runs that take its work from here.
+
+        Raises TypeError or ValueError where they are no plain data.
+        """
+        value = json.dumps(dict(settings), allow_nan=False)
         self._execute("insert or replace into settings values (?, ?)", fingerprint, value)
 
     def rate(self, name: str) -> float | None:
@@ -213,6 +253,19 @@ class Store:
             f"cache folder {self.folder}: {error}; free it or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."
         )
+
+
+def picture_size(path: Path) -> tuple[int, int]:
+    """Width and height of an image file, from its head; (0, 0) where it is no image, which opening it will say."""
+    try:
+        with PILImage.open(path) as picture:
+            return picture.size
+    except (OSError, ValueError, SyntaxError):
+        return 0, 0
+
+
+def _size(image: Any) -> tuple[int, int]:
+    return (image.shape[1], image.shape[0]) if isinstance(image, np.ndarray) else image.size
 
 
 def png(image: Any) -> bytes:

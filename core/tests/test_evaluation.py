@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from t2i_core import (
     ClassScores,
     Defaults,
+    Derive,
     Domain,
+    Excluded,
+    ExecutionOption,
     Failure,
     Generated,
     GeneratorInfo,
@@ -25,6 +29,7 @@ from t2i_core import (
     Options,
     Prompt,
     PromptSourceInfo,
+    Query,
     Reward,
     Row,
     Scene,
@@ -386,3 +391,279 @@ def test_the_table_takes_columns_as_they_come() -> None:
     assert list(table["object"].isna()) == [False, True]
     assert table["position"].iloc[1] == 1
     assert TableBuilder().build().empty
+
+
+# what must not be confused ------------------------------------------------------------------------------------
+
+
+def pixel_metric(name: str, take: Any, measure: str = "value", **more: Any) -> MetricInfo:
+    class Taken(Metric):
+        needs = (Need("pixels", "pixels", derive=Derive("value", take)),)
+
+        def measure(self, unit: Any) -> Any:
+            yield Row(measure, float(unit.one().derived("pixels")["value"][0]))
+
+    return MetricInfo(name=name, summary=name, create=Taken, measures=(Measure(measure, "Value."),), **more)
+
+
+def test_metrics_do_not_read_each_others_derived_numbers() -> None:
+    mean = pixel_metric("mean", lambda pixels, _: {"value": np.array([pixels.mean()])})
+    spread = pixel_metric("spread", lambda pixels, _: {"value": np.array([pixels.std()])})
+    run = evaluate([mean, spread], TEST_MODEL, prompts="test-prompts", seeds=2, out="run", resolver=RESOLVER)
+    a, b = (r["score"] for r in run.results["results"])
+    assert a == pytest.approx(127, abs=5)
+    assert b == pytest.approx(74, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("take", "said"),
+    [(lambda p, _: 1 / 0, "ZeroDivisionError"), (lambda p, _: {"value": np.zeros(1, np.uint16)}, "uint16")],
+)
+def test_a_fault_in_a_metrics_own_function_is_the_metrics(take: Any, said: str) -> None:
+    with pytest.raises(BrokenPlugin, match=said):
+        evaluate(pixel_metric("m", take), TEST_MODEL, prompts="test-prompts", out="run", resolver=RESOLVER)
+
+
+def test_values_outside_the_declared_range_are_the_metrics_fault() -> None:
+    class Low(Brightness):
+        def measure(self, unit: Any) -> Any:
+            yield Row("reward", -1.0)
+
+    info = MetricInfo(name="low", summary="Low.", create=Low, measures=(Measure("reward", "Mean.", low=0),))
+    with pytest.raises(BrokenPlugin, match="outside its declared range"):
+        evaluate(info, TEST_MODEL, prompts="test-prompts", out="run", resolver=RESOLVER)
+
+
+def test_labels_are_part_of_what_an_observation_is_kept_under() -> None:
+    class First(Metric):
+        needs = (Need("class", "classify"),)
+
+        def measure(self, unit: Any) -> Any:
+            scores = unit.one().one("class")
+            yield Row("first", float(scores.labels[int(scores.logits.argmax())].name == "car"))
+
+    info = MetricInfo(name="first", summary="F.", create=First, measures=(Measure("first", "First."),))
+    car, dog = ObjectClass("car"), ObjectClass("dog")
+    found = []
+    for labels in ((car, dog), (dog, car)):
+
+        class Judge:
+            def __init__(self, labels: Any) -> None:
+                self.labels = labels
+
+            def observe(self, capability: str, queries: Any) -> Any:
+                return ((q, ClassScores(np.array([1, 0], np.float32), self.labels)) for q in queries)
+
+        judge = JudgeInfo(
+            name="j", summary="J.", capabilities={"classify": frozenset()},
+            create=lambda setup, labels=labels: Judge(labels), labels=lambda a, o, labels=labels: labels,
+        )  # fmt: skip
+        run = evaluate(
+            info,
+            TEST_MODEL,
+            prompts="test-prompts",
+            out=labels[0].name,
+            resolver=StaticResolver(judge, TEST_PROMPTS),
+        )
+        found.append(run.results["results"][0]["score"])
+    assert found == [1.0, 0.0]
+
+
+def test_one_bad_prompt_does_not_stop_the_others() -> None:
+    def draw(request: Any) -> Generated:
+        if request.prompt.id == "dog":
+            raise RuntimeError("cannot draw dogs")
+        return grey(request)
+
+    run = evaluate(BRIGHTNESS, model("catty", draw), seeds=40, out="run", resolver=RESOLVER)
+    (result,) = run.results["results"]
+    assert (result["n_ok"], result["n_failed"]) == (40, 40)
+
+
+def test_a_finished_runs_results_stay_until_new_ones_are_there(tmp_path: Path) -> None:
+    broken = [False]
+
+    def create(setup: Any) -> Any:
+        if broken[0]:
+            raise RuntimeError("no weights")
+        return TEST_MODEL.create(setup)
+
+    info = GeneratorInfo(name="m", summary="m", create=create)
+    evaluate(BRIGHTNESS, info, out=tmp_path / "run", resolver=RESOLVER)
+    broken[0] = True
+    with pytest.raises(BrokenPlugin):
+        evaluate(BRIGHTNESS, info, out=tmp_path / "run", resolver=RESOLVER, fresh=True)
+    stored = load_run(tmp_path / "run")
+    assert stored.manifest["status"] == "done"
+    assert stored.results["results"][0]["score"] is not None
+
+
+def test_prompts_that_only_share_ids_are_not_paired() -> None:
+    def own(word: str) -> GeneratorInfo:
+        return replace(
+            TEST_MODEL, name=word, prompts=lambda setup: [Prompt(str(i), f"{word} {i}") for i in range(9)]
+        )
+
+    metric = replace(BRIGHTNESS, defaults=Defaults())
+    run = evaluate(metric, [own("cat"), own("dog")], seeds=2, out="run", resolver=RESOLVER)
+    assert run.results["comparisons"] == []
+
+
+def test_prompt_values_of_other_seeds_are_not_compared() -> None:
+    class Count(Metric):
+        group_by = "prompt"
+        needs = (Need("features", "features"),)
+
+        def measure(self, unit: Any) -> Any:
+            yield Row("count", float(len(list(unit.observed))))
+
+    info = MetricInfo(name="count", summary="C.", create=Count, measures=(Measure("count", "Count."),))
+    half = model("half", lambda r: grey(r) if r.seed % 2 else Failure("gone", missing=True))
+    run = evaluate(info, [model("all", grey), half], prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER)
+    assert [r["score"] for r in run.results["results"]] == [4.0, 2.0]
+    assert run.results["comparisons"] == []
+
+
+def test_models_without_any_value_leave_the_others_results(tmp_path: Path) -> None:
+    class Size(Metric):
+        group_by = "model"
+        needs = (Need("features", "features"),)
+
+        def measure(self, unit: Any) -> Any:
+            yield Row("size", float(len(list(unit.observed))))
+
+    info = MetricInfo(name="size", summary="S.", create=Size, measures=(Measure("size", "Size."),))
+    nothing = model("nothing", lambda r: Failure("no"))
+    run = evaluate(
+        [info, info], [model("all", grey), nothing], prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER
+    )
+    assert [r["score"] for r in run.results["results"]] == [8.0, None]
+    assert run.failed is not None
+
+
+def test_final_failures_are_kept_and_others_are_not() -> None:
+    asked = []
+
+    def draw(request: Any) -> Any:
+        asked.append(request.seed)
+        return grey(request) if request.seed else Failure("the safety filter blanked it", final=True)
+
+    for out in ("one", "two"):
+        run = evaluate(BRIGHTNESS, model("safe", draw), seeds=3, out=out, resolver=RESOLVER)
+        assert run.results["results"][0]["n_failed"] == 2
+    assert len(asked) == 6
+
+
+def test_execution_options_make_no_other_run() -> None:
+    class Quick(Options):
+        workers: Annotated[int, ExecutionOption()] = 1
+
+    info = replace(TEST_MODEL, options=Quick)
+    for workers in (1, 2):
+        options = {"test-noise": {"workers": workers}}
+        evaluate(BRIGHTNESS, info, out="run", resolver=RESOLVER, options=options)
+
+
+def test_pairs_are_counted_for_the_models_in_them() -> None:
+    class Wins(Metric):
+        group_by = "pair"
+        needs = (
+            Need("battle", "prefer", queries=lambda s: [Query((s[0].image, s[1].image), (s[0].prompt.text,))]),
+        )
+
+        def measure(self, unit: Any) -> Any:
+            yield Row("win", float(unit.one().one("battle").verdict == "first"))
+
+        def aggregate(self, table: Any, weights: Any) -> Any:
+            names = {*table["model_a"], *table["model_b"]}
+            return {
+                **{n: float(n == "a") for n in names},
+                "order_bias": float(weights @ table["value"] / weights.sum()),
+            }
+
+    info = MetricInfo(name="wins", summary="W.", create=Wins, measures=(Measure("win", "Wins."),))
+    models = [model("a", grey), model("b", grey), model("c", lambda r: Failure("no"))]
+    run = evaluate(info, models, prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER)
+    counts = [(r["n_ok"], r["n_failed"]) for r in run.results["results"]]
+    assert counts == [(8, 8), (8, 8), (0, 16)]
+    assert "order_bias" in run.results["results"][0]["scores"]
+
+
+def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:
+    class Choosy(Brightness):
+        def measure(self, unit: Any) -> Any:
+            if unit.seed == 0:
+                yield Excluded("nobody to be seen")
+            elif unit.seed == 1:
+                yield Failure("unparsable")
+            else:
+                yield Row("reward", 1.0)
+
+    info = replace(BRIGHTNESS, create=Choosy)
+    run = evaluate(info, TEST_MODEL, seeds=4, out="run", resolver=RESOLVER)
+    (r,) = run.results["results"]
+    assert (r["n_ok"], r["n_failed"], r["n_excluded"]) == (4, 2, 2)
+    assert set(run.failures()["kind"]) == {"excluded", "failed"}
+
+
+def test_what_is_asked_once_per_run_is_shared_by_all_units(tmp_path: Path) -> None:
+    class Relative(Metric):
+        needs = (
+            Need("image", "embed"),
+            Need(
+                "pool", "embed", images="prompt", per="run",
+                queries=lambda samples: [Query(texts=(s.prompt.text,)) for s in samples],
+            ),
+        )  # fmt: skip
+
+        def measure(self, unit: Any) -> Any:
+            yield Row("pool", float(len(unit.shared["pool"])))
+
+    info = MetricInfo(name="rel", summary="R.", create=Relative, measures=(Measure("pool", "Pool."),))
+    run = evaluate(info, TEST_MODEL, prompts="test-prompts", seeds=3, out="run", resolver=RESOLVER)
+    assert run.results["results"][0]["score"] == 2.0
+
+
+def test_parameters_of_queries_are_part_of_their_key() -> None:
+    class Repeats(Metric):
+        needs = (
+            Need(
+                "r",
+                "reward",
+                queries=lambda s: [replace(s[0].query_with_text(), params={"repeat": i}) for i in (1, 2)],
+            ),
+        )
+
+        def measure(self, unit: Any) -> Any:
+            first, second = unit.one().all("r")
+            yield Row("same", float(first.value == second.value))
+
+    count = iter(range(1000))
+    counting = judge("counting", lambda q: Reward(float(next(count))))
+    info = MetricInfo(name="rep", summary="R.", create=Repeats, measures=(Measure("same", "Same."),))
+    run = evaluate(
+        info, TEST_MODEL, prompts="test-prompts", out="run", resolver=StaticResolver(counting, TEST_PROMPTS)
+    )
+    assert run.results["results"][0]["score"] == 0.0
+
+
+def test_tables_are_read_back_as_they_were_written() -> None:
+    odd = ("001", "NA", "1e3", "null", "=1+1", "ein 🐘\nmit Umbruch")
+    source = PromptSourceInfo(
+        name="odd", summary="O.", prompts=lambda setup: [Prompt(i, f"text {i}", facets={"object": i}) for i in odd]
+    )
+    run = evaluate(
+        BRIGHTNESS, TEST_MODEL, prompts="odd", seeds=1, out="run", resolver=StaticResolver(TEST_JUDGE, source)
+    )
+    assert tuple(run.measurements()["prompt"]) == odd
+    assert tuple(run.measurements()["object"]) == odd
+    assert tuple(run.samples()["text"]) == tuple(f"text {i}" for i in odd)
+    assert set(run.samples()["width"]) == {"32"}
+
+
+def test_the_first_image_kept_under_a_key_stays() -> None:
+    from t2i_core.store import Store
+
+    with Store() as one, Store() as two:
+        first = one.put_image("ab" * 32, np.full((4, 4, 3), 1, np.uint8))
+        assert two.put_image("ab" * 32, np.full((4, 4, 3), 2, np.uint8)) == first

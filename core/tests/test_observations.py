@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from t2i_core.capabilities import combine, expand, path, sources
+from t2i_core.checking import stored_form
+from t2i_core.generation import Failure
 from t2i_core.images import Image
 from t2i_core.judging import CAPABILITIES, Query
 from t2i_core.masks import PackedMask, intersection
@@ -84,9 +88,10 @@ EVERYTHING = [
 ]
 
 
+@pytest.mark.parametrize("declared", [LABELS, None])
 @pytest.mark.parametrize("observation", EVERYTHING, ids=lambda o: type(o).__name__)
-def test_observations_survive_storage(observation):
-    again = TYPES[observation.capability].from_bytes(observation.to_bytes(), LABELS)
+def test_observations_survive_storage(observation, declared):
+    again = TYPES[observation.capability].from_bytes(observation.to_bytes(declared), declared)
     assert type(again) is type(observation)
     for name in observation.__dataclass_fields__:
         np.testing.assert_equal(getattr(again, name), getattr(observation, name))
@@ -117,12 +122,51 @@ def test_a_preference_is_made_of_rewards_made_of_embeddings():
     chain = path("prefer", {"embed"})
     asked = expand(chain, query)
     assert asked == [Query((images[0],)), Query(texts=("a dog",)), Query((images[1],)), Query(texts=("a dog",))]
-    vectors = [np.array(v, np.float32) for v in ([1, 0], [1, 1], [0, 0], [1, 1])]
+    vectors = [np.array(v, np.float32) for v in ([1, 0], [1, 1], [1, -1], [1, 1])]
     preference = combine(chain, query, [Embedding(v) for v in vectors])
     assert preference.verdict == "first"
     assert preference.margin == pytest.approx(np.sqrt(0.5))
     tie = combine(chain, query, [Embedding(vectors[1])] * 4)
     assert (tie.verdict, tie.margin) == ("tie", 0)
+    nothing = combine(chain, query, [Embedding(np.zeros(2, np.float32))] * 4)
+    assert nothing == Failure("an embedding is 0: it has no cosine")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (Reward(np.float32("nan")), "not numbers"),
+        (Reward(None), "not numbers"),
+        (Embedding(["a"]), "could not convert"),
+        (Embedding(np.array([1, np.inf], np.float32)), "not numbers"),
+        (Caption("text"), "gave Caption where Reward"),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_found_before_it_is_kept(wrong, said):
+    capability = "reward" if isinstance(wrong, Reward | Caption) else "embed"
+    with pytest.raises((TypeError, ValueError), match=said):
+        stored_form(wrong, capability, None)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("boxes", np.zeros((3, 4), np.float32), "boxes of shape"),
+        ("classes", np.array([0, 9], np.int16), "a class 9 of 2 labels"),
+        ("class_probs", np.zeros((2, 3), np.float32), "class_probs of shape"),
+        ("labels", (LABELS[1], LABELS[0]), "other labels than it declares"),
+        ("masks", (), "0 masks for 2 detections"),
+    ],
+)
+def test_arrays_of_detections_must_fit(field, value, said):
+    with pytest.raises(ValueError, match=said):
+        stored_form(replace(segments(), **{field: value}), "segment", LABELS)
+    assert stored_form(segments(), "segment", LABELS)
+
+
+def test_logits_must_fit_the_labels():
+    with pytest.raises(ValueError, match="3 logits for 2 labels"):
+        stored_form(ClassScores(np.zeros(3, np.float32), LABELS), "classify", LABELS)
 
 
 def test_detections_of_a_segmenter_have_no_masks():

@@ -70,6 +70,10 @@ class RunFolder:
         if known is None and any(not p.name.startswith(".") for p in self.path.iterdir()):
             raise BadFolder(f"{self.path}: is not empty and holds no run; name another folder with --out")
 
+    def finished(self) -> bool:
+        """Whether the results of an earlier run stand here: they stay until new ones are complete."""
+        return (read_manifest(self.path) or {}).get("status") in ("done", "failed")
+
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Write run.json, whole or not at all."""
         data = json.dumps({"plan": self._digest, **manifest}, indent=1, ensure_ascii=False, allow_nan=False)

@@ -51,7 +51,7 @@ def _job(job: Job) -> Mapping[str, Any]:
         "as": " | ".join(m.label for m in job.models),
         "settings": [m.settings for m in job.models] if others else first.settings,
         "prompts": job.prompts_name,
-        "n_prompts": len(job.own_prompts),
+        "n_prompts": len(job.prompts),
         "seeds": list(job.seeds),
         "judges": [
             {
@@ -69,25 +69,32 @@ def _images(plan: Plan, store: Store) -> Work:
     work = Work()
     for model, jobs in by_model(plan.jobs):
         if model.component.info.existing:
-            work.kept += len({job.image_key(*cell) for job in jobs for cell in job.cells()})
+            work.kept += sum(1 for job in jobs for _ in job.cells())
             continue
         to_make = sum(1 for _ in missing(jobs, store, Failures()))
         work.add(to_make, store.rate(model.fingerprint))
-        work.kept += len({job.image_key(*cell) for job in jobs for cell in job.cells()}) - to_make
+        work.kept += sum(store.image(job.image_key(*cell)) is not None for job in jobs for cell in job.cells())
     return work
 
 
 def _observations(plan: Plan, store: Store) -> Work:
-    """Count queries; those about images that are not made yet are counted by sample, one each."""
+    """Count queries; those about images that are not made yet are counted by sample, one each.
+
+    A query that several samples share counts for each of them.
+    """
     work, failures = Work(), Failures()
     for desk in desks(plan.jobs):
-        keys, unmade = set(), 0
+        kept = to_make = 0
         for item in asked(desk, store, failures):
-            keys.add(item.key)
+            if store.has(item.key):
+                kept += 1
+            else:
+                to_make += 1
         for job, served in desk.asking:
-            for models, prompt, seed in job.items():
-                unmade += isinstance(gather(job, models, prompt, seed, served.need, store, failures), Failure)
-        kept = sum(store.has(key) for key in keys)
-        work.add(len(keys) - kept + unmade, store.rate(desk.component.fingerprint))
+            if served.need.per == "item":
+                for models, prompt, seed in job.items():
+                    found = gather(job, models, prompt, seed, served.need, store, failures)
+                    to_make += isinstance(found, Failure)
+        work.add(to_make, store.rate(desk.component.fingerprint))
         work.kept += kept
     return work

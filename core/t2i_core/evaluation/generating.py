@@ -16,7 +16,7 @@ from ..images import DamagedImage
 from ..progress import Progress
 from ..store import Store
 from .jobs import Failures, Job, Model
-from .making import Execution, described, made
+from .making import Execution, described, keep_settings, made
 from .streaming import answered
 
 
@@ -36,8 +36,6 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
             made(model.component, how) as generator,
             progress.task(f"images of {model.label}", total, "images") as task,
         ):
-            store.put_settings(model.fingerprint, getattr(generator, "settings", None) or {})
-
             started, done = time.monotonic(), 0
             in_flight: set[str] = set()
             keys: dict[int, str] = {}
@@ -49,6 +47,7 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
                 in_flight.discard(key)
                 done += 1
                 task.advance()
+            keep_settings(store, model.component, generator)
             if done:
                 store.put_rate(model.fingerprint, (time.monotonic() - started) / done)
 
@@ -90,6 +89,9 @@ def missing(
             key = job.image_key(model, prompt, seed)
             if key in in_flight or key in failures.images:
                 continue
+            if (never := store.failure(key)) is not None:
+                failures.images[key] = Failure(never, final=True)
+                continue
             if model.component.info.existing:
                 if key in looked_up:
                     continue
@@ -103,6 +105,8 @@ def missing(
 def _keep(store: Store, key: str, answer: Any) -> Failure | None:
     """Keep a generated image. Returns why it cannot be, if so."""
     if isinstance(answer, Failure):
+        if answer.final:
+            store.put_failure(key, answer.reason)
         return answer
     if not isinstance(answer, Generated):
         return Failure(f"the generator gave {type(answer).__name__} where an image was asked for")
@@ -113,8 +117,8 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
         return Failure(fault)
     try:
         store.put_image(key, image, answer.record, answer.truth)
-    except DamagedImage as error:
-        return Failure(str(error))
+    except (DamagedImage, TypeError, ValueError) as error:
+        return Failure(f"cannot be kept: {error}")
     return None
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice, product
 from typing import Any
 
 from ..capabilities import expand
 from ..components import Component, GeneratorInfo, MetricInfo
 from ..generation import Failure, ImageRequest
 from ..judging import Capability, Query
-from ..metrics import Derive, Metric, Need, Row, Sample, Unit
+from ..metrics import Metric, Need, Row, Sample, Unit
+from ..observations import Labels
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice
+from ..store import FORMAT
 from .request import NoisePolicy
 
 
@@ -50,6 +52,17 @@ class Served:
     need: Need
     choice: JudgeChoice | None
 
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The classes that the judge declares; None where it takes any text or is the model itself."""
+        return judge_labels(self.choice.judge) if self.choice else None
+
+    @cached_property
+    def _judge(self) -> str:
+        """What the judge's answers depend on: itself, and the classes that it declares."""
+        assert self.choice is not None
+        return digest_of([self.choice.judge.fingerprint, [[c.name, c.synset] for c in self.labels or ()]])
+
     @property
     def asked(self) -> Capability:
         """The capability that the judge itself is asked for."""
@@ -62,7 +75,7 @@ class Served:
 
     def judge_fingerprint(self, model: Model) -> str:
         """What the observations depend on beside the query."""
-        return self.choice.judge.fingerprint if self.choice else model.fingerprint
+        return self._judge if self.choice else model.fingerprint
 
 
 @dataclass(frozen=True)
@@ -89,33 +102,28 @@ class Job:
         """Whether the metric compares models two by two."""
         return self.instance.group_by == "pair"
 
-    @cached_property
-    def own_prompts(self) -> tuple[Prompt, ...]:
-        """The prompts of this process's shard."""
-        if self.shard is None:
-            return self.prompts
-        part, parts = self.shard
-        return self.prompts[part - 1 :: parts]
+    def drawn(self) -> Iterator[tuple[Prompt, int]]:
+        """Each prompt and seed of this process's shard: every n-th of them."""
+        part, parts = self.shard or (1, 1)
+        return islice(product(self.prompts, self.seeds), part - 1, None, parts)
 
     def cells(self) -> Iterator[tuple[Model, Prompt, int]]:
         """Each sample of this shard: model, prompt, seed."""
         for model in self.models:
-            for prompt in self.own_prompts:
-                for seed in self.seeds:
-                    yield model, prompt, seed
+            for prompt, seed in self.drawn():
+                yield model, prompt, seed
 
     def items(self) -> Iterator[tuple[tuple[Model, ...], Prompt, int]]:
         """Each thing observed, as models, prompt and seed: one sample, or two models on one prompt and seed."""
         groups = combinations(self.models, 2) if self.pairs else ((m,) for m in self.models)
         for models in groups:
-            for prompt in self.own_prompts:
-                for seed in self.seeds:
-                    yield models, prompt, seed
+            for prompt, seed in self.drawn():
+                yield models, prompt, seed
 
     def size(self) -> int:
-        """How many things are observed."""
+        """How many things are observed, without shards."""
         n = len(self.models)
-        return (n * (n - 1) // 2 if self.pairs else n) * len(self.own_prompts) * len(self.seeds)
+        return (n * (n - 1) // 2 if self.pairs else n) * len(self.prompts) * len(self.seeds)
 
     def request(self, prompt: Prompt, seed: int) -> ImageRequest:
         """What the generator is asked for one sample."""
@@ -128,7 +136,13 @@ class Job:
         # images that exist already are found by the prompt's id too
         identity = prompt.id if info.existing else ""
         noise = noise_seed(self.noise, prompt, seed)
-        return digest_of(["image", model.fingerprint, drawn, identity, seed, noise])
+        return digest_of([FORMAT, "image", model.fingerprint, drawn, identity, seed, noise])
+
+
+def judge_labels(judge: Component[Any]) -> Labels | None:
+    """The classes that a judge declares; None where it takes any text."""
+    labels = getattr(judge.info, "labels", None)
+    return tuple(labels(judge.argument, judge.options)) if labels else None
 
 
 def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
@@ -141,13 +155,25 @@ def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
 def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
     """The key under which an observation is kept."""
     return digest_of(
-        ["observation", judge_fingerprint, capability, [i.digest for i in query.images], list(query.texts)]
+        [
+            FORMAT,
+            "observation",
+            judge_fingerprint,
+            capability,
+            [i.digest for i in query.images],
+            list(query.texts),
+            dict(query.params),
+        ]
     )
 
 
-def derived_key(observation: str, derive: Derive, code: str) -> str:
-    """The key under which what a metric with this code derived from an observation is kept."""
-    return digest_of(["derived", observation, derive.name, dict(derive.options), code])
+def derived_key(observation: str, need: Need, metric: Component[MetricInfo]) -> str:
+    """The key under which what a metric derived from an observation is kept."""
+    derive = need.derive
+    assert derive is not None
+    function = (derive.function.__module__, getattr(derive.function, "__qualname__", ""))
+    whose = [metric.info.name, metric.code_digest, *function, need.capability]
+    return digest_of([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
 
 
 @dataclass

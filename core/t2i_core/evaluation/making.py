@@ -10,6 +10,8 @@ from typing import Any
 
 from ..components import Component
 from ..errors import BrokenPlugin, MissingDependency, T2IError
+from ..images import DamagedImage
+from ..store import Store
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,14 @@ def made(component: Component[Any], how: Execution) -> Iterator[Any]:
 
     Raises MissingDependency where an import fails and BrokenPlugin where the factory does.
     """
-    who = described(component)
     try:
-        instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
-    except T2IError:
+        with guarded(component, "to load"):
+            instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
+    except BrokenPlugin as error:
+        if isinstance(error.__cause__, ImportError):
+            missing = f"{described(component)} cannot be loaded: {error.__cause__}; install what it needs"
+            raise MissingDependency(missing) from error.__cause__
         raise
-    except ImportError as error:
-        raise MissingDependency(f"{who} cannot be loaded: {error}; install what it needs") from error
-    except Exception as error:
-        raise BrokenPlugin(f"{who} cannot be made: {type(error).__name__}: {error}") from error
     try:
         yield instance
     finally:
@@ -43,6 +44,24 @@ def made(component: Component[Any], how: Execution) -> Iterator[Any]:
             instance.close()
         del instance
         gc.collect()
+
+
+@contextmanager
+def guarded(component: Component[Any], doing: str) -> Iterator[None]:
+    """Run a plugin's code: what it raises is a BrokenPlugin that names it, and what it was doing."""
+    try:
+        yield
+    except (T2IError, DamagedImage):
+        raise
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BrokenPlugin(f"{described(component)} failed {doing}: {why}") from error
+
+
+def keep_settings(store: Store, component: Component[Any], instance: Any) -> None:
+    """Keep what a model or judge says of itself, as it is after its work."""
+    with guarded(component, "to say its settings as plain data"):
+        store.put_settings(component.fingerprint, getattr(instance, "settings", None) or {})
 
 
 def described(component: Component[Any]) -> str:

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from ..capabilities import combine, expand
-from ..errors import BrokenPlugin, T2IError
+from ..errors import BrokenPlugin
 from ..generation import Failure
 from ..images import DamagedImage
-from ..metrics import Answer, Observed, Row, Sample, Unit
-from ..observations import TYPES, Labels, arrays_from_bytes
-from ..progress import Progress
-from ..prompts import Prompt
+from ..metrics import Answer, Excluded, Observed, Row, Sample, Unit
+from ..observations import TYPES, arrays_from_bytes
+from ..progress import Progress, Task
+from ..prompts import RESERVED, Prompt
 from ..store import Store
 from .jobs import Failures, Job, Model, Served, derived_key
-from .making import described
-from .observing import gather, judge_labels, keyed
+from .making import described, guarded
+from .observing import gather, keyed, shared_samples
 from .table import TableBuilder
 
 BLOCKS = 20
 """Blocks of images that are left out in turn for the jackknife of a model's set."""
 
+Cell = tuple[Prompt, int]
+
 
 @dataclass
 class Counts:
-    """How many samples (or pairs) there were, and what became of the others."""
+    """What became of a model's samples (or, for pairs, of the pairs that it is in)."""
 
     ok: int = 0
     failed: int = 0
     missing: int = 0
-
-    @property
-    def planned(self) -> int:
-        """All of them."""
-        return self.ok + self.failed + self.missing
+    excluded: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,67 +47,90 @@ class Lost:
     models: tuple[str, ...]
     prompt: str
     seed: int
-    failure: Failure
+    reason: str
+    kind: str
 
 
 @dataclass
 class Measured:
-    """What became of a job's samples, beside the rows."""
+    """What became of a job's samples, beside the rows: counts by model label, and all that was lost."""
 
-    counts: Counts
+    counts: dict[str, Counts]
     lost: list[Lost] = field(default_factory=list)
+
+    def keep(self, models: Sequence[Model], cells: Iterable[Cell]) -> None:
+        """Count samples that have a value."""
+        for _ in cells:
+            for model in models:
+                self.counts[model.label].ok += 1
+
+    def lose(self, models: Sequence[Model], cells: Iterable[Cell], why: Failure | Excluded) -> None:
+        """Count samples that have none, and list them."""
+        kind = "excluded" if isinstance(why, Excluded) else "missing" if why.missing else "failed"
+        for prompt, seed in cells:
+            for model in models:
+                counts = self.counts[model.label]
+                setattr(counts, kind, getattr(counts, kind) + 1)
+            self.lost.append(Lost(tuple(m.label for m in models), prompt.id, seed, why.reason, kind))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A unit, with the samples that it stands for; none where it is a set without one of its blocks."""
+
+    unit: Unit
+    models: tuple[Model, ...]
+    cells: tuple[Cell, ...]
+    left_out: int | None = None
 
 
 def measure(job: Job, store: Store, failures: Failures, rows: TableBuilder, progress: Progress) -> Measured:
     """Measure every unit of a job into `rows`.
 
-    Samples that have no image or no answer are counted and listed, never scored.
+    Samples that have no image, no answer or no value are counted and listed, never scored.
     """
-    reader = _Reader(job, store, failures)
+    measured = Measured({model.label: Counts() for model in job.models})
     with progress.task(f"measuring {job.metric.spec}", job.size(), "samples") as task:
-        reader.advance = task.advance
-        for unit, left_out in _units(job, reader):
-            for row in _rows(job, unit):
-                rows.append(row.value, _columns(unit, left_out, row))
-    return Measured(reader.counts, reader.lost)
+        reader = _Reader(job, store, failures, measured, task)
+        for group in _groups(job, reader):
+            found = _found(job, group.unit)
+            if isinstance(found, Failure | Excluded):
+                measured.lose(group.models, group.cells, found)
+                continue
+            measured.keep(group.models, group.cells)
+            for row in found:
+                rows.append(row.value, _columns(group, row))
+    return measured
 
 
 class _Reader:
-    """Reads samples with their answers, and counts them once."""
+    """Reads samples with their answers from the store."""
 
-    def __init__(self, job: Job, store: Store, failures: Failures) -> None:
-        self.job, self.store, self.failures = job, store, failures
-        self.counts = Counts()
-        self.lost: list[Lost] = []
-        self.advance: Callable[[int], None] = lambda count: None
-        self.labels: dict[str, Labels | None] = {
-            s.need.name: judge_labels(s.choice.judge) if s.choice else None for s in job.needs
-        }
+    def __init__(self, job: Job, store: Store, failures: Failures, measured: Measured, task: Task) -> None:
+        self.job, self.store, self.failures, self.measured, self.task = job, store, failures, measured, task
+        self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
 
-    def read(self, models: Sequence[Model], prompt: Prompt, seed: int, count: bool) -> Observed | None:
-        """Return one item with its answers, or None where it failed; `count` it unless it was counted before."""
-        result = self._observed(models, prompt, seed)
-        if count:
-            self.advance(1)
-            if isinstance(result, Observed):
-                self.counts.ok += 1
-            else:
-                if result.missing:
-                    self.counts.missing += 1
-                else:
-                    self.counts.failed += 1
-                self.lost.append(Lost(tuple(m.label for m in models), prompt.id, seed, result))
-        return result if isinstance(result, Observed) else None
+    def read(self, models: Sequence[Model], prompt: Prompt, seed: int) -> Observed | None:
+        """Return one item with its answers, or None where it failed, which is counted."""
+        result = self.observed(models, prompt, seed)
+        self.task.advance()
+        if isinstance(result, Failure):
+            self.measured.lose(models, [(prompt, seed)], result)
+            return None
+        return result
 
-    def _observed(self, models: Sequence[Model], prompt: Prompt, seed: int) -> Observed | Failure:
+    def observed(self, models: Sequence[Model], prompt: Prompt, seed: int) -> Observed | Failure:
+        """Return one item with its answers, or why it has none."""
         samples: tuple[Sample, ...] = tuple(Sample(m.label, prompt, seed) for m in models)
         if self.job.generates:
             found = gather(self.job, models, prompt, seed, None, self.store, self.failures)
             if isinstance(found, Failure):
                 return found
             samples = found
-        answers: dict[str, list[Answer]] = {}
+        answers: dict[str, Sequence[Answer]] = {}
         for served in self.job.needs:
+            if served.need.per == "run":
+                continue
             try:
                 got = self._answers(served, models[0], samples)
             except DamagedImage as error:
@@ -118,29 +140,43 @@ class _Reader:
             answers[served.need.name] = got
         return Observed(samples, answers)
 
+    def _shared(self, served: Served) -> Sequence[Answer]:
+        """Return the answers that are asked once per run; without them nothing can be measured."""
+        got = self._answers(served, self.job.models[0], shared_samples(self.job))
+        if isinstance(got, Failure):
+            raise BrokenPlugin(
+                f"{described(self.job.metric)} cannot be measured without its {served.need.name}: {got.reason}"
+            )
+        return got
+
     def _answers(self, served: Served, model: Model, samples: tuple[Sample, ...]) -> list[Answer] | Failure:
         kept: list[tuple[str, Any]] = []
-        for key, _ in keyed(served, model, samples):
+        with guarded(self.job.metric, "to say what it asks"):
+            asked = list(keyed(served, model, samples))
+            queries = list(served.need.queries(samples))
+        for key, _ in asked:
             if key in self.failures.observations:
                 return self.failures.observations[key]
             value = self.store.get(key)
             if value is None:
-                return Failure("not observed yet", missing=True)
-            kept.append((key, TYPES[served.asked].from_bytes(value, self.labels[served.need.name])))
+                return Failure("its observation is not in the store any more: run again")
+            kept.append((key, TYPES[served.asked].from_bytes(value, served.labels)))
         chain = served.choice.chain if served.choice else ()
         answers, taken = [], 0
-        for query in served.need.queries(samples):
+        for query in queries:
             width = len(expand(chain, query))
             part = kept[taken : taken + width]
             taken += width
             derived = {}
             if served.need.derive:
-                key = derived_key(part[0][0], served.need.derive, self.job.metric.code_digest)
-                stored = self.store.get(key)
+                stored = self.store.get(derived_key(part[0][0], served.need, self.job.metric))
                 if stored is None:
-                    return Failure("not derived yet", missing=True)
+                    return Failure("the numbers derived from it are not in the store any more: run again")
                 derived = arrays_from_bytes(stored)
-            answers.append(Answer(combine(chain, query, [observation for _, observation in part]), derived))
+            combined = combine(chain, query, [observation for _, observation in part])
+            if isinstance(combined, Failure):
+                return combined
+            answers.append(Answer(combined, derived))
         return answers
 
 
@@ -154,42 +190,48 @@ class _Rereadable:
         return self.read()
 
 
-def _units(job: Job, reader: _Reader) -> Iterator[tuple[Unit, int | None]]:
-    """Yield each unit with the block that is left out of it, if any."""
+def _groups(job: Job, reader: _Reader) -> Iterator[_Group]:
+    """Yield each unit with the samples that it stands for."""
     by = job.instance.group_by
     if by in ("sample", "pair"):
         for models, prompt, seed in job.items():
-            observed = reader.read(models, prompt, seed, count=True)
+            observed = reader.read(models, prompt, seed)
             if observed is not None:
-                yield Unit(tuple(m.label for m in models), prompt, seed, (observed,)), None
+                labels = tuple(m.label for m in models)
+                unit = Unit(labels, prompt, seed, (observed,), reader.shared)
+                yield _Group(unit, models, ((prompt, seed),))
     elif by == "prompt":
         for model in job.models:
-            for prompt in job.own_prompts:
-                read = (reader.read((model,), prompt, seed, count=True) for seed in job.seeds)
-                group = tuple(observed for observed in read if observed is not None)
-                if group:
-                    yield Unit((model.label,), prompt, None, group), None
+            for prompt, cells in groupby(job.drawn(), key=lambda cell: cell[0]):
+                read = ((reader.read((model,), prompt, seed), seed) for _, seed in cells)
+                usable = [(observed, seed) for observed, seed in read if observed is not None]
+                if usable:
+                    unit = Unit((model.label,), prompt, None, tuple(o for o, _ in usable), reader.shared)
+                    yield _Group(unit, (model,), tuple((prompt, seed) for _, seed in usable))
     else:
         for model in job.models:
             yield from _sets(job, model, reader)
 
 
-def _sets(job: Job, model: Model, reader: _Reader) -> Iterator[tuple[Unit, int | None]]:
+def _sets(job: Job, model: Model, reader: _Reader) -> Iterator[_Group]:
     """Yield a model's whole set, then the set without each block in turn; empty ones are left out."""
-    cells = [(prompt, seed) for prompt in job.own_prompts for seed in job.seeds]
-    usable = [cell for cell in cells if reader.read((model,), *cell, count=True) is not None]
+    usable = tuple(cell for cell in job.drawn() if reader.read((model,), *cell) is not None)
     blocks = [image_block(prompt, seed) for prompt, seed in usable]
 
     def reading(left_out: int | None) -> Iterator[Observed]:
         for (prompt, seed), block in zip(usable, blocks, strict=True):
             if block != left_out:
-                observed = reader.read((model,), prompt, seed, count=False)
-                assert observed is not None  # it was there a moment ago, and nothing of the store is removed
+                observed = reader.observed((model,), prompt, seed)
+                if isinstance(observed, Failure):
+                    raise BrokenPlugin(
+                        f"{model.label}: a sample was lost while it was measured: {observed.reason}"
+                    )
                 yield observed
 
     for left_out in (None, *sorted(set(blocks))):
         if any(block != left_out for block in blocks):
-            yield Unit((model.label,), None, None, _Rereadable(partial(reading, left_out))), left_out
+            unit = Unit((model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
+            yield _Group(unit, (model,), usable if left_out is None else (), left_out)
 
 
 def image_block(prompt: Prompt, seed: int) -> int:
@@ -198,29 +240,40 @@ def image_block(prompt: Prompt, seed: int) -> int:
     return int.from_bytes(digest[:4]) % BLOCKS
 
 
-def _rows(job: Job, unit: Unit) -> Iterator[Row]:
-    """Have the metric measure a unit. What it raises, or a value that is no number, is the metric's fault."""
+def _found(job: Job, unit: Unit) -> list[Row] | Failure | Excluded:
+    """Have the metric measure a unit. What it raises, and a value that cannot be, is the metric's fault."""
     who = described(job.metric)
-    where = f"prompt {unit.prompt.id!r}" if unit.prompt else "a model's set"
-    known = {m.name for m in job.metric.info.measures}
-    try:
-        rows = list(job.instance.measure(unit))
-    except T2IError:
-        raise
-    except Exception as error:
-        raise BrokenPlugin(
-            f"{who} failed on {where}, seed {unit.seed}: {type(error).__name__}: {error}"
-        ) from error
+    where = f"on prompt {unit.prompt.id!r}, seed {unit.seed}" if unit.prompt else "on a model's set"
+    measures = {m.name: m for m in job.metric.info.measures}
+    with guarded(job.metric, where):
+        found = list(job.instance.measure(unit))
+        without = next((f for f in found if isinstance(f, Failure | Excluded)), None)
+        if without is not None:
+            return without
+        rows = [replace(row, value=float(row.value)) for row in found if isinstance(row, Row)]
+    if len(rows) < len(found):
+        raise BrokenPlugin(f"{who} gave something that is no Row {where}")
     for row in rows:
-        if row.measure not in known:
+        measure = measures.get(row.measure)
+        if measure is None:
             raise BrokenPlugin(f"{who} gave a row {row.measure!r}, which is none of its measures")
         if not math.isfinite(row.value):
-            raise BrokenPlugin(f"{who} gave {row.value} for {row.measure!r} on {where}, seed {unit.seed}")
-        yield row
+            raise BrokenPlugin(f"{who} gave {row.value} for {row.measure!r} {where}")
+        low = -math.inf if measure.low is None else measure.low - 1e-9
+        high = math.inf if measure.high is None else measure.high + 1e-9
+        if not low <= row.value <= high:
+            raise BrokenPlugin(f"{who} gave {row.value} for {row.measure!r} {where}, outside its declared range")
+        if hidden := RESERVED & row.facets.keys():
+            raise BrokenPlugin(f"{who} gave a facet {min(hidden)!r}: the table has a column of this name")
+    return rows
 
 
-def _columns(unit: Unit, left_out: int | None, row: Row) -> dict[str, Any]:
-    """The columns of a row beside its value; a facet cannot hide one of core's."""
+def _columns(group: _Group, row: Row) -> dict[str, Any]:
+    """The columns of a row beside its value.
+
+    `seeds` says which samples a prompt's or a set's value is made of: only values made of the same are compared.
+    """
+    unit = group.unit
     columns: dict[str, Any] = {**(unit.prompt.facets if unit.prompt else {}), **row.facets}
     if len(unit.models) == 1:
         columns["model"] = unit.models[0]
@@ -230,7 +283,12 @@ def _columns(unit: Unit, left_out: int | None, row: Row) -> dict[str, Any]:
         columns["prompt"], columns["cluster"] = unit.prompt.id, unit.prompt.cluster_id
     if unit.seed is not None:
         columns["seed"] = unit.seed
+    elif unit.prompt:
+        columns["seeds"] = " ".join(str(seed) for _, seed in group.cells)
     if unit.prompt is None:
-        columns["left_out"] = "none" if left_out is None else left_out
+        columns["left_out"] = "none" if group.left_out is None else group.left_out
+        if group.left_out is None:
+            said = "|".join(f"{prompt.id}/{prompt.scene_digest}/{seed}" for prompt, seed in group.cells)
+            columns["seeds"] = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     columns["measure"] = row.measure
     return columns

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..capabilities import combine
+from ..checking import stored_form
 from ..components import Component
-from ..errors import BrokenPlugin
 from ..generation import Failure
 from ..images import DamagedImage, Image
 from ..judging import Capability, Query
@@ -21,7 +19,7 @@ from ..progress import Progress, Task
 from ..prompts import Prompt
 from ..store import Store
 from .jobs import Failures, Job, Model, Served, derived_key, observation_key
-from .making import Execution, described, made
+from .making import Execution, described, guarded, keep_settings, made
 from .streaming import answered
 
 
@@ -43,14 +41,8 @@ class Desk:
 
     @property
     def labels(self) -> Labels | None:
-        """The classes that the judge knows."""
-        return judge_labels(self.component)
-
-
-def judge_labels(judge: Component[Any]) -> Labels | None:
-    """The classes that a judge knows; None where it takes any text or is the model itself."""
-    labels = getattr(judge.info, "labels", None)
-    return tuple(labels(judge.argument, judge.options)) if labels else None
+        """The classes that the judge declares."""
+        return self.asking[0][1].labels
 
 
 def desks(jobs: Iterable[Job]) -> list[Desk]:
@@ -107,18 +99,20 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
     started, done = time.monotonic(), 0
     for query, answer in answered(observe, readable(), described(desk.component)):
         item = asked_for.pop(id(query))
+        try:
+            value = b"" if isinstance(answer, Failure) else stored_form(answer, desk.capability, labels)
+        except Exception as error:  # whatever is wrong with it, it is this query's failure
+            answer = Failure(f"{described(desk.component)} {error}")
         if isinstance(answer, Failure):
             failures.observations[item.key] = answer
-        elif fault := _fault(answer, desk.capability):
-            failures.observations[item.key] = Failure(f"{described(desk.component)} {fault}")
         else:
-            value = answer.to_bytes()
             store.put(item.key, value)
             if item.served.need.derive:
                 _derive(replace(item, query=query), TYPES[desk.capability].from_bytes(value, labels), store)
         in_flight.discard(item.key)
         done += 1
         task.advance()
+    keep_settings(store, desk.component, judge)
     if done:
         store.put_rate(desk.component.fingerprint, (time.monotonic() - started) / done)
 
@@ -153,15 +147,32 @@ def missing(desk: Desk, store: Store, failures: Failures, in_flight: set[str] | 
 def asked(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]:
     """Yield every query of a desk with its key; samples without an image ask nothing."""
     for job, served in desk.asking:
+        if served.need.per == "run":
+            yield from _asked_once(job, served)
+            continue
         for models, prompt, seed in job.items():
             samples = gather(job, models, prompt, seed, served.need, store, failures)
             if isinstance(samples, Failure):
                 continue
             try:
-                for key, query in keyed(served, models[0], samples):
+                with guarded(job.metric, f"to say what to ask about prompt {prompt.id!r}"):
+                    queries = list(keyed(served, models[0], samples))
+                for key, query in queries:
                     yield _ToAsk(key, query, job, served)
             except DamagedImage:
                 continue  # measuring meets it again and counts it as this sample's failure
+
+
+def _asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
+    with guarded(job.metric, "to say what it asks once"):
+        queries = list(keyed(served, job.models[0], shared_samples(job)))
+    for key, query in queries:
+        yield _ToAsk(key, query, job, served)
+
+
+def shared_samples(job: Job) -> tuple[Sample, ...]:
+    """What a need that is asked once per run is asked for: a sample without an image for each prompt."""
+    return tuple(Sample(job.models[0].label, prompt, job.seeds[0]) for prompt in job.prompts)
 
 
 def keyed(served: Served, model: Model, samples: tuple[Sample, ...]) -> Iterator[tuple[str, Query]]:
@@ -220,7 +231,7 @@ def _underived(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]
         derive = item.served.need.derive
         if derive is None or item.key in failures.observations or not store.has(item.key):
             continue
-        if not store.has(derived_key(item.key, derive, item.job.metric.code_digest)):
+        if not store.has(derived_key(item.key, item.served.need, item.job.metric)):
             yield item
 
 
@@ -228,23 +239,8 @@ def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
     derive = item.served.need.derive
     assert derive is not None
     chain = item.served.choice.chain if item.served.choice else ()
-    pixels, said = item.query.images[0].pixels, combine(chain, item.query, [observation])
-    try:
-        arrays = derive.function(pixels, said)
-    except Exception as error:
-        who, why = described(item.job.metric), f"{type(error).__name__}: {error}"
-        raise BrokenPlugin(f"{who} failed in {derive.name!r} on {item.query.images[0].path}: {why}") from error
-    store.put(derived_key(item.key, derive, item.job.metric.code_digest), arrays_to_bytes(arrays))
-
-
-def _fault(answer: Any, capability: Capability) -> str | None:
-    """Say what is wrong with an answer, if anything: another type, or values that are not numbers."""
-    if not isinstance(answer, TYPES[capability]):
-        return f"gave {type(answer).__name__} where {TYPES[capability].__name__} was asked for"
-    for field in fields(answer):
-        value = getattr(answer, field.name)
-        arrays = value.values() if isinstance(value, dict) else (value,)
-        for array in arrays:
-            if isinstance(array, float | np.ndarray) and not np.isfinite(array).all():
-                return f"gave {field.name} that are not numbers"
-    return None
+    image = item.query.images[0]
+    with guarded(item.job.metric, f"in {derive.name!r} on {image.path}"):
+        arrays = derive.function(image.pixels, combine(chain, item.query, [observation]))
+        value = arrays_to_bytes(arrays)
+    store.put(derived_key(item.key, item.served.need, item.job.metric), value)

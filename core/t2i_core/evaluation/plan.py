@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..capabilities import expand
 from ..components import (
     Component,
     Defaults,
@@ -15,17 +16,18 @@ from ..components import (
     MetricInfo,
     component,
 )
-from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, T2IError, UnknownName
+from ..errors import BadOption, BadPrompts, NoJudge, UnknownName
+from ..judging import Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
+from ..options import result_options
 from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
 from .folder import slug
 from .jobs import IMAGES, Job, Model, Served
-from .making import described
-from .observing import judge_labels
+from .making import described, guarded
 from .request import ModelRequest, Request
 from .selection import checked, collect, limited, load
 
@@ -73,7 +75,8 @@ def _address(key: str) -> tuple[str, str]:
 def _check_component(found: Component[Any]) -> None:
     """Have a component say what is wrong with its argument and options, before anything is loaded."""
     if found.info.check is not None:
-        found.info.check(found.setup())
+        with guarded(found, "to check its argument and options"):
+            found.info.check(found.setup())
 
 
 class _Planner:
@@ -94,7 +97,11 @@ class _Planner:
 
     def plan(self) -> Plan:
         models = self.models()
-        jobs = [job for metric in self.request.metrics or (IMAGES,) for job in self.jobs_of(metric, models)]
+        metrics: list[str | MetricInfo] = []
+        for metric in self.request.metrics or (IMAGES,):
+            if metric not in metrics:
+                metrics.append(metric)
+        jobs = [job for metric in metrics for job in self.jobs_of(metric, models)]
         self.refuse_unused()
         digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
         folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
@@ -182,12 +189,8 @@ class _Planner:
             seeds=there.seeds or own.seeds,
             judges={**own.judges, **domain.judges, **there.judges},
         )
-        try:
+        with guarded(found, "to be made"):
             instance = found.info.create(found.setup())
-        except T2IError:
-            raise
-        except Exception as error:
-            raise BrokenPlugin(f"{described(found)} cannot be made: {type(error).__name__}: {error}") from error
         return found, instance, defaults
 
     def job(
@@ -195,12 +198,12 @@ class _Planner:
     ) -> Job:
         generator = models[0].component
         needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
-        known = (judge_labels(s.choice.judge) for s in needs if s.choice)
-        labels = next((found for found in known if found is not None), None)
+        labels = next((s.labels for s in needs if s.labels is not None), None)
         name, prompts = self.prompts(generator, metric, defaults, labels)
         for served in needs:
             self.refuse_ignorant(served, prompts, metric)
-        instance.check(prompts)
+        with guarded(metric, "to check its prompts"):
+            instance.check(prompts)
         return Job(
             metric=metric,
             instance=instance,
@@ -238,6 +241,11 @@ class _Planner:
         )
         self.used.add(("judge", choice.judge.name))
         _check_component(choice.judge)
+        if need.derive is not None and len(expand(choice.chain, Query())) != 1:
+            raise NoJudge(
+                f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
+                f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
+            )
         return Served(need, choice)
 
     def prompts(
@@ -253,7 +261,7 @@ class _Planner:
             names = (generator.spec,)
             key: Any = ("own", generator.fingerprint)
             if key not in self.lists:
-                own = collect(generator.info.prompts, generator.setup(), described(generator), generator.dist)
+                own = collect(generator, generator.info.prompts, generator.setup())
                 self.lists[key] = checked(own, generator.spec)
         else:
             if not names and defaults.prompts:
@@ -295,7 +303,7 @@ class _Planner:
             raise BadPrompts(
                 f"metric {metric.spec!r} must know what each prompt expects, but {blind.text[:60]!r} has no scene"
             )
-        labels = judge_labels(served.choice.judge) if served.choice else None
+        labels = served.labels
         if labels is None:
             return
         wanted = {c for p in prompts if p.scene for c in p.scene.classes}
@@ -317,21 +325,23 @@ def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
 def _identity(job: Job) -> Any:
     """What makes a run another run: all that is asked, nothing of how the code came to answer it."""
     return {
-        "metric": [job.metric.info.name, job.metric.options.model_dump(mode="json")],
+        "metric": [job.metric.info.name, result_options(job.metric.options)],
         "models": [
-            [m.label, m.component.info.name, m.component.argument, m.component.options.model_dump(mode="json")]
+            [m.label, m.component.info.name, m.component.argument, result_options(m.component.options)]
             for m in job.models
         ],
-        "prompts": [digest_of([p.id, p.scene_digest, list(p.images), list(p.texts)]) for p in job.prompts],
+        "prompts": [_prompt_identity(p) for p in job.prompts],
         "seeds": list(job.seeds),
         "judges": [
-            [s.need.name, s.choice.judge.spec, s.choice.judge.options.model_dump(mode="json")]
-            if s.choice
-            else None
+            [s.need.name, s.choice.judge.spec, result_options(s.choice.judge.options)] if s.choice else None
             for s in job.needs
         ],
         "noise": job.noise,
     }
+
+
+def _prompt_identity(p: Prompt) -> str:
+    return digest_of([p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)])
 
 
 def _folder_name(jobs: Sequence[Job], digest: str) -> str:

@@ -38,6 +38,7 @@ def result(job: Job, model: Model, scores: Scores, counts: Counts) -> dict[str, 
         "n_ok": counts.ok,
         "n_failed": counts.failed,
         "n_missing": counts.missing,
+        "n_excluded": counts.excluded,
         "scores": {name: value_of(e) for name, e in scores.scores.items()},
         "facets": {
             measure: {

@@ -22,7 +22,7 @@ from .observing import observe
 from .plan import Plan
 from .results import comparison, result
 from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, lost_row, samples
-from .scoring import compare, score
+from .scoring import compare, incomparable, score
 from .table import TableBuilder
 
 
@@ -40,7 +40,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         Store(fresh=request.fresh) as store,
     ):
         started = now()
-        if request.shard is None:
+        if request.shard is None and not folder.finished():
             folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
         generate(plan.jobs, store, failures, how, progress)
         observe(plan.jobs, store, failures, how, progress)
@@ -55,11 +55,17 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
 
 def _partial(plan: Plan, folder: RunFolder, failures: Failures) -> Run:
     part, parts = plan.request.shard or (1, 1)
-    failed = len(failures.images) + len(failures.observations)
-    message = (
-        f"part {part} of {parts} is done ({failed} failed): run the same command without --shard for the scores"
+    failed = sum(not f.missing for f in (*failures.images.values(), *failures.observations.values()))
+    tried = sum(1 for job in plan.jobs for _ in job.items())
+    done = f"part {part} of {parts} is done ({failed} failed)"
+    message = f"{done}: run the same command without --shard for the scores"
+    worst = (failed / max(tried, 1), done)
+    return Run(
+        folder.path,
+        {"run": str(folder.path), "results": [], "comparisons": []},
+        failed=_verdict(worst, plan.request.max_failed),
+        partial=message,
     )
-    return Run(folder.path, {"run": str(folder.path), "results": [], "comparisons": []}, partial=message)
 
 
 def _score(
@@ -84,15 +90,15 @@ def _score(
         measured = [measure(job, store, failures, rows, progress) for job in jobs]
         lost += [(name, each) for m in measured for each in m.lost]
         for job, m in zip(jobs, measured, strict=True):
-            worst = max(worst, _failed_share(job, m.counts))
+            worst = max(worst, *(_failed_share(job, label, c) for label, c in m.counts.items()))
         if jobs[0].metric.info is IMAGES:
             continue
         tables[name] = table = rows.build()
         for job, m in zip(jobs, measured, strict=True):
             own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
             scores = score(job, own, interval)
-            results += [result(job, model, scores[model.label], m.counts) for model in job.models]
-        comparisons += _comparisons(jobs, table, plan)
+            results += [result(job, model, scores[model.label], m.counts[model.label]) for model in job.models]
+        comparisons += _comparisons(jobs, table, plan, progress)
     folder.write_rows("samples.csv", SAMPLE_COLUMNS, samples(plan.jobs, folder, store, failures, progress))
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
@@ -116,14 +122,17 @@ def _score(
     )
 
 
-def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan) -> list[dict[str, Any]]:
+def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Progress) -> list[dict[str, Any]]:
     """Compare each two models of a metric, p-values adjusted together by Holm's method."""
-    job, labels = jobs[0], [m.label for j in jobs for m in j.models]
     found = []
-    for a, b in combinations(labels, 2):
-        compared = compare(job, a, b, table, plan.request.interval)
+    for a, b in combinations([(job, model) for job in jobs for model in job.models], 2):
+        (job_a, model_a), (job_b, model_b) = a, b
+        if why := incomparable(job_a, job_b):
+            progress.note(f"{job_a.metric.spec}: {model_a.label} and {model_b.label} are not compared: {why}")
+            continue
+        compared = compare(job_a, job_b, model_a.label, model_b.label, table, plan.request.interval)
         if compared is not None:
-            found.append(comparison(job.metric.spec, a, b, compared))
+            found.append(comparison(job_a.metric.spec, model_a.label, model_b.label, compared))
     tested = [c for c in found if c["p"] is not None]
     if tested:
         for c, p in zip(tested, holm([c["p"] for c in tested]), strict=True):
@@ -131,13 +140,13 @@ def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan) -> list[dict[
     return found
 
 
-def _failed_share(job: Job, counts: Counts) -> tuple[float, str]:
-    """The share of a job's samples that failed, and in words; what never existed is missing, not failed."""
-    who = f"{job.metric.spec} on {', '.join(m.label for m in job.models)}"
+def _failed_share(job: Job, label: str, counts: Counts) -> tuple[float, str]:
+    """The share of a model's samples that failed, and in words; what never existed is missing, not failed."""
+    who = f"{job.metric.spec} on {label}"
     tried = counts.ok + counts.failed
-    if counts.ok == 0:
+    if counts.ok == 0 and counts.excluded == 0:
         return 1.0, f"{who}: no sample has a value ({counts.failed} failed, {counts.missing} missing)"
-    share = counts.failed / tried
+    share = counts.failed / max(tried, 1)
     return share, f"{who}: {counts.failed} of {tried} samples failed ({share:.1%})"
 
 

@@ -11,12 +11,15 @@ from ..progress import Progress
 from ..prompts import Prompt
 from ..store import Store
 from .folder import RunFolder, slug
-from .jobs import Failures, Job, Model
+from .jobs import Failures, Job, Model, noise_seed
 from .measuring import Lost
 from .observing import gather
 
-SAMPLE_COLUMNS = ("model", "prompt", "text", "seed", "status", "reason", "image", "digest", "record")
-LOST_COLUMNS = ("metric", "model", "prompt", "seed", "missing", "reason")
+SAMPLE_COLUMNS = (
+    *("model", "prompt", "text", "seed", "noise_seed", "status", "reason"),
+    *("image", "digest", "width", "height", "record"),
+)
+LOST_COLUMNS = ("metric", "model", "prompt", "seed", "kind", "reason")
 
 
 def samples(
@@ -28,22 +31,24 @@ def samples(
     with progress.task("listing samples", sum(1 for _ in _images(looking)), "samples") as task:
         for number, job, model, prompt, seed in _images(looking):
             task.advance()
-            head = (model.label, prompt.id, prompt.text, seed)
+            head = (model.label, prompt.id, prompt.text, seed, noise_seed(job.noise, prompt, seed))
             found = gather(job, (model,), prompt, seed, None, store, failures)
             if isinstance(found, Failure):
-                yield (*head, "missing" if found.missing else "failed", found.reason, "", "", "")
+                yield (*head, "missing" if found.missing else "failed", found.reason, "", "", "", "", "")
                 continue
             image = found[0].image
             assert image is not None  # gather gives samples with images, or a failure
             own = store.holds(image)
             path = folder.link_image(places[model.label], number, seed, image) if own else str(image.path)
-            record = store.record(job.image_key(model, prompt, seed))
-            yield (*head, "ok", "", path, image.digest, json.dumps(record, ensure_ascii=False) if record else "")
+            key = job.image_key(model, prompt, seed)
+            record, size = store.record(key), store.size(key) or ("", "")
+            said = json.dumps(record, ensure_ascii=False) if record else ""
+            yield (*head, "ok", "", path, image.digest, *size, said)
 
 
 def lost_row(metric: str, lost: Lost) -> tuple[Any, ...]:
     """A row of failures.csv."""
-    return metric, " | ".join(lost.models), lost.prompt, lost.seed, lost.failure.missing, lost.failure.reason
+    return metric, " | ".join(lost.models), lost.prompt, lost.seed, lost.kind, lost.reason
 
 
 def _images(jobs: Iterable[Job]) -> Iterator[tuple[int, Job, Model, Prompt, int]]:
@@ -53,13 +58,12 @@ def _images(jobs: Iterable[Job]) -> Iterator[tuple[int, Job, Model, Prompt, int]
     for job in jobs:
         for model in job.models:
             known = numbers.setdefault(model.label, {})
-            for prompt in job.own_prompts:
+            for prompt, seed in job.drawn():
                 number = known.setdefault(prompt.id, len(known))
                 listed = seen.setdefault((model.label, prompt.id), set())
-                for seed in job.seeds:
-                    if seed not in listed:
-                        listed.add(seed)
-                        yield number, job, model, prompt, seed
+                if seed not in listed:
+                    listed.add(seed)
+                    yield number, job, model, prompt, seed
 
 
 def _places(labels: Iterable[str]) -> dict[str, str]:

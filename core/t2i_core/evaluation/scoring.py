@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -11,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..metrics import Measure, Metric
+from ..metrics import Measure
+from ..options import result_options
 from ..statistics import (
     Comparison,
     Estimate,
@@ -23,6 +25,7 @@ from ..statistics import (
     statistic_intervals,
 )
 from .jobs import Job
+from .making import guarded
 
 MOST_LEVELS = 1000
 """A facet with more levels than this is left to the measurement table."""
@@ -57,11 +60,12 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     if table.empty:
         return {model.label: Scores({}, {}) for model in job.models}
     if job.pairs:
-        ratings = _aggregated(job, table, interval)
+        found = _aggregated(job, table, interval)
+        labels = [model.label for model in job.models]
         headline = job.metric.info.measures[0].name
+        others = {name: estimate for name, estimate in found.items() if name not in labels}
         return {
-            model.label: Scores({headline: ratings[model.label]} if model.label in ratings else {}, {})
-            for model in job.models
+            label: Scores({headline: found[label], **others} if label in found else {}, {}) for label in labels
         }
     (model,) = job.models
     if job.instance.group_by == "model":
@@ -70,9 +74,13 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     aggregated = _aggregated(job, table, interval)
     for measure in job.metric.info.measures:
         rows = table[table["measure"] == measure.name]
-        if len(rows) and measure.name not in aggregated:
-            means[measure.name] = _mean(job, measure, rows, interval)
-            facets[measure.name], said = _facets(job, measure, rows, interval)
+        if measure.name in aggregated:
+            facets[measure.name], said = _facets(measure, table, partial(_one_aggregated, job, measure, interval))
+            notes += said
+        elif len(rows):
+            mean = partial(_mean, job, measure, interval)
+            means[measure.name] = mean(rows)
+            facets[measure.name], said = _facets(measure, rows, mean)
             notes += said
     order = [m.name for m in job.metric.info.measures]
     named = {**means, **aggregated}
@@ -82,38 +90,58 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     }
 
 
-def compare(job: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -> Comparison | None:
+def incomparable(a: Job, b: Job) -> str | None:
+    """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
+    if result_options(a.metric.options) != result_options(b.metric.options):
+        return "the metric's options differ"
+    judges = [
+        [(s.need.name, s.choice.judge.fingerprint) for s in job.needs if s.choice is not None] for job in (a, b)
+    ]
+    return "their judges differ" if judges[0] != judges[1] else None
+
+
+def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -> Comparison | None:
     """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
 
-    `table` holds the rows of both. None where they share nothing, or where one has no score.
+    `job` measured a and `other` b; `table` holds the rows of both. None where they share nothing, or where one has
+    no score.
     """
     if table.empty:
         return None
+    if not job.pairs and not {a, b} <= set(table["model"].unique()):
+        return None
     if job.pairs:
-        statistic = _statistic(job.instance, table)
+        statistic = _statistic(job, table)
         if not {a, b} <= set(statistic(np.ones(len(table)))):
             return None
         return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, table))[a, b]
     if job.instance.group_by == "model":
         return _jackknifed_difference(job, table, a, b)
     headline = job.metric.info.measures[0]
-    rows = _shared(table, a, b)
+    digests = {p.id: p.scene_digest for p in other.prompts}
+    same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
+    rows = _shared(table[table["prompt"].isin(same)], a, b)
     if rows.empty:
         return None
-    if headline.name in _statistic(job.instance, rows)(np.ones(len(rows))):
-        statistic = _one_each(job.instance, rows, (a, b), headline.name)
+    if headline.name in _statistic(job, rows)(np.ones(len(rows))):
+        statistic = _one_each(job, rows, (a, b), headline.name)
         return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, rows))[a, b]
     return _paired(job, headline, rows, (a, b), interval)
 
 
-def _mean(job: Job, measure: Measure, rows: pd.DataFrame, interval: Question) -> Estimate:
+def _one_aggregated(job: Job, measure: Measure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
+    return _aggregated(job, rows, interval).get(measure.name)
+
+
+def _mean(job: Job, measure: Measure, interval: Question, rows: pd.DataFrame) -> Estimate:
     clusters = _clusters(job, rows)
     return mean_interval(rows["value"], interval=interval, low=measure.low, high=measure.high, **clusters)
 
 
 def _facets(
-    job: Job, measure: Measure, rows: pd.DataFrame, interval: Question
+    measure: Measure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
 ) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
+    """Estimate a measure for each level of its facets."""
     found: dict[str, dict[str, Estimate]] = {}
     notes = []
     for facet in measure.facets:
@@ -123,7 +151,8 @@ def _facets(
         if len(levels) > MOST_LEVELS:
             notes.append(f"{measure.name} by {facet}: {len(levels)} levels, see measurements.csv")
             continue
-        found[facet] = {str(level): _mean(job, measure, part, interval) for level, part in levels}
+        estimates = {str(level): estimate(part) for level, part in levels}
+        found[facet] = {level: e for level, e in estimates.items() if e is not None}
     return found, notes
 
 
@@ -137,13 +166,19 @@ def _clusters(job: Job, rows: pd.DataFrame) -> _Clusters:
     }
 
 
-def _statistic(metric: Metric, table: pd.DataFrame) -> Statistic:
-    return lambda weights: metric.aggregate(table, weights)
+def _statistic(job: Job, table: pd.DataFrame) -> Statistic:
+    """The metric's own scores as a function of weights."""
+
+    def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
+        with guarded(job.metric, "to aggregate its rows"):
+            return job.instance.aggregate(table, weights)
+
+    return statistic
 
 
 def _aggregated(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Estimate]:
     """The scores that are no plain means, resampled."""
-    statistic = _statistic(job.instance, table)
+    statistic = _statistic(job, table)
     names = set(statistic(np.ones(len(table))))
     if not names:
         return {}
@@ -151,17 +186,18 @@ def _aggregated(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, 
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **_clusters(job, table))
 
 
-def _one_each(metric: Metric, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
+def _one_each(job: Job, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
     """One score of each of several models, under the same weights."""
     own = [(label, (rows["model"] == label).to_numpy()) for label in labels]
     parts = [(label, mask, rows[mask]) for label, mask in own]
-    return lambda weights: {label: metric.aggregate(part, weights[mask])[name] for label, mask, part in parts}
+    statistics = [(label, mask, _statistic(job, part)) for label, mask, part in parts]
+    return lambda weights: {label: statistic(weights[mask])[name] for label, mask, statistic in statistics}
 
 
 def _shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """The rows of two models whose prompt (and seed) both have."""
+    """The rows of two models whose prompt (and seed, or all seeds that a value is made of) both have."""
     table = table[table["model"].isin([a, b])]
-    cell = [c for c in ("prompt", "seed") if c in table]
+    cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
     both = table.groupby(cell, observed=True)["model"].transform("nunique") == 2
     return table[both]
 
@@ -211,7 +247,10 @@ def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
 def _jackknifed_difference(job: Job, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
     """Compare two sets by leaving the same blocks of images out of both."""
     name = job.metric.info.measures[0].name
-    (full_a, parts_a), (full_b, parts_b) = (_left_out(table[table["model"] == m], name) for m in (a, b))
+    both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
+    if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
+        return None  # sets of different images: a difference would be one of size too
+    (full_a, parts_a), (full_b, parts_b) = (_left_out(rows, name) for rows in both)
     parts = (parts_a - parts_b).dropna()
     if len(parts) < 2:
         return None

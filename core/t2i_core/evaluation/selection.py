@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..components import Component, PromptSourceInfo, Setup
-from ..errors import BadPrompts, BrokenPlugin, T2IError
-from ..prompts import ObjectClass, Prompt
+from ..errors import BadPrompts, BrokenPlugin
+from ..prompts import RESERVED, ObjectClass, Prompt
+from .making import described, guarded
 
 
 def load(source: Component[PromptSourceInfo], labels: tuple[ObjectClass, ...] | None) -> list[Prompt]:
-    """Return a source's prompts. Raises BadPrompts where there are none, BrokenPlugin where the source fails."""
-    return collect(source.info.prompts, source.setup(labels=labels), f"prompt source {source.spec!r}", source.dist)
+    """Return a source's prompts. Raises BrokenPlugin where the source fails."""
+    return collect(source, source.info.prompts, source.setup(labels=labels))
 
 
-def collect(read: Any, setup: Setup[Any], who: str, dist: str) -> list[Prompt]:
+def collect(
+    component: Component[Any], read: Callable[[Setup[Any]], Iterable[Prompt]], setup: Setup[Any]
+) -> list[Prompt]:
     """Read prompts from a plugin's function."""
-    try:
+    with guarded(component, "to give its prompts"):
         prompts = list(read(setup))
-    except T2IError:
-        raise
-    except Exception as error:
-        raise BrokenPlugin(f"{who} ({dist}) failed: {type(error).__name__}: {error}") from error
     strange = next((p for p in prompts if not isinstance(p, Prompt)), None)
     if strange is not None:
-        raise BrokenPlugin(f"{who} ({dist}) gave {type(strange).__name__} where prompts were asked for")
+        raise BrokenPlugin(f"{described(component)} gave {type(strange).__name__} where prompts were asked for")
     return prompts
 
 
@@ -40,6 +39,9 @@ def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
     twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
     if twice:
         raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
+    hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
+    if hidden:
+        raise BadPrompts(f"prompts {name!r}: no facet may be called {hidden!r}, as a column of the table is")
     missing = next((path for p in prompts for path in p.images if not Path(path).is_file()), None)
     if missing:
         raise BadPrompts(f"prompts {name!r}: there is no image {missing}")

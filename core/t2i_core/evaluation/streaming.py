@@ -17,7 +17,10 @@ from ..generation import Failure
 ItemT = TypeVar("ItemT")
 
 PATIENCE = 20
-"""So many items in a row that raise, and the plugin is given up: more would only hide the cause."""
+"""So many items in a row that raise, and a plugin that never worked is given up: more would hide the cause."""
+
+LONG_PATIENCE = 500
+"""The same for one that has worked before: a bad prompt may come with as many seeds."""
 
 
 def answered(
@@ -26,7 +29,7 @@ def answered(
     """Yield each item with the plugin's answer, or with a Failure that says why there is none.
 
     who: names plugin and distribution in messages. Raises BrokenPlugin where the plugin answers what it was not
-    asked, stops taking items, or raises PATIENCE times in a row.
+    asked, stops taking items, or raises too often in a row.
     """
     source = iter(items)
     open_items: dict[int, ItemT] = {}
@@ -39,7 +42,7 @@ def answered(
             yield item
         exhausted = True
 
-    raised_in_a_row = 0
+    raised_in_a_row, patience = 0, PATIENCE
     while not exhausted:
         cause: Exception | None = None
         answers = 0
@@ -47,7 +50,7 @@ def answered(
             for answer in work(feed()):
                 item, value = _close(answer, open_items, who)
                 answers += 1
-                raised_in_a_row = 0
+                raised_in_a_row, patience = 0, LONG_PATIENCE
                 yield item, value
         except T2IError:
             raise
@@ -58,8 +61,9 @@ def answered(
         for item in list(open_items.values()):
             value, raised = _alone(work, item, who)
             raised_in_a_row = raised_in_a_row + 1 if raised else 0
-            if raised_in_a_row >= PATIENCE:
-                raise BrokenPlugin(f"{who} failed {PATIENCE} times in a row, last with {value.reason}")
+            patience = patience if raised else LONG_PATIENCE
+            if raised_in_a_row >= patience:
+                raise BrokenPlugin(f"{who} failed {patience} times in a row, last with {value.reason}")
             del open_items[id(item)]
             yield item, value
 

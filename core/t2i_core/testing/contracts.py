@@ -229,7 +229,7 @@ class JudgeContract(ComponentContract):
         for capability in info.capabilities:
             for answer in _answers(judge, capability, self.queries(capability, images, text)):
                 if not isinstance(answer, Failure):
-                    _assert_close(TYPES[capability].from_bytes(answer.to_bytes(), labels), answer, 0)
+                    _assert_close(TYPES[capability].from_bytes(answer.to_bytes(labels), labels), answer, 0)
 
 
 class MetricContract(ComponentContract):

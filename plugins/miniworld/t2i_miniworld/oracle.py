@@ -100,6 +100,8 @@ def _answer(capability: Capability, query: Query) -> Observation | Failure:
     shown = query.images[0].truth
     if shown is None:
         return Failure("no truth is kept with this image; the oracle judges only what the simulator drew")
+    if capability == "reward" and query.texts != (shown.text,):
+        return Failure("the oracle knows what this image's own prompt asked for, and no other text")
     return _ANSWERS[capability](shown)
 
 

@@ -64,7 +64,7 @@ def t2i_judges() -> Iterable[JudgeInfo]:
             domain=DOMAIN,
             labels=_labels,
             reads_truth=True,
-            code=("oracle.py", "vocabulary.py"),
+            code=("oracle.py", "palette.py", "vocabulary.py"),
         ),
         JudgeInfo(
             name="mini-segmenter",
@@ -73,7 +73,7 @@ def t2i_judges() -> Iterable[JudgeInfo]:
             create=_mini_segmenter,
             domain=DOMAIN,
             labels=_labels,
-            code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
+            code=("classes.py", "mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
             weights=_segmenter_weights,
             licence="Apache-2.0",
             citation="SegFormer: Xie et al., NeurIPS 2021",

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from t2i_core import Failure, Generated, ImageRequest, Instance, ObjectClass, Truth
+from t2i_core import Failure, Generated, ImageRequest, Instance, ObjectClass, Prompt, Truth
 from t2i_core import Scene as AskedScene
 from t2i_core.masks import PackedMask
 
@@ -52,9 +52,9 @@ def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Fa
     try:
         scene = commission(options, request)
     except CannotDraw as reason:
-        return Failure(str(reason))
+        return Failure(str(reason), final=True)
     picture = draw(scene, options.size, options.spp)
-    return Generated(picture.image, truth=truth(scene, picture, request.prompt.scene))
+    return Generated(picture.image, truth=truth(scene, picture, request.prompt))
 
 
 def commission(options: SimulatorOptions, request: ImageRequest) -> Scene:
@@ -84,7 +84,7 @@ def things(scene: AskedScene) -> list[Thing]:
     return asked
 
 
-def truth(scene: Scene, picture: Picture, asked: AskedScene | None) -> Truth:
+def truth(scene: Scene, picture: Picture, prompt: Prompt) -> Truth:
     """What the picture really shows: every thing with at least one pixel, in the prompt's order."""
     height, width = picture.owner.shape
     instances = []
@@ -93,4 +93,4 @@ def truth(scene: Scene, picture: Picture, asked: AskedScene | None) -> Truth:
         if mask.data:
             cls = ObjectClass(placed.thing.kind, KINDS[placed.thing.kind].synset)
             instances.append(Instance(cls, placed.thing.paint, mask.box, mask, {"form": placed.form}))
-    return Truth((width, height), tuple(instances), asked)
+    return Truth((width, height), tuple(instances), prompt.scene, prompt.text)

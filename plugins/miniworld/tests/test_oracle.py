@@ -16,7 +16,7 @@ def instance(cls, colour, rows):
 
 
 def observe(capability, *instances, asked=None, text=None):
-    image = Image("0" * 64, None, Truth((64, 64), instances, asked))
+    image = Image("0" * 64, None, Truth((64, 64), instances, asked, "x"))
     query = Query((image,), (text,) if text else ())
     ((asked_back, answer),) = Oracle().observe(capability, [query])
     assert asked_back is query
@@ -56,6 +56,7 @@ def test_classify_gives_the_thing_that_shows_most():
 )
 def test_reward_is_the_share_of_asked_things_that_are_right(objects, value):
     assert observe("reward", RED_CAR, PLAIN_DOG, asked=Scene(objects), text="x").value == value
+    assert isinstance(observe("reward", RED_CAR, asked=Scene(objects), text="another text"), Failure)
 
 
 def test_texts_and_images_embed_alike():

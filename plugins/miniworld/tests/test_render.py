@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from loky import wrap_non_picklable_objects
 from t2i_miniworld.classes import KINDS
 from t2i_miniworld.layout import lay_out
 from t2i_miniworld.palette import PAINTS
@@ -14,6 +15,7 @@ PAIR = lay_out([Thing("elephant", "blue"), Thing("chair", "yellow")], "render", 
 SCENES = [lay_out([Thing(kind)], "render", 0) for kind in ("car", "dog", "chair")]
 
 
+@wrap_non_picklable_objects  # the workers cannot import this file by name
 def draw_small(scene):
     return draw(scene, 64, 4)
 
