@@ -42,6 +42,11 @@ class WithTruth(JudgeContract):
             kept.append(Image(hashlib.sha256(path.read_bytes()).hexdigest(), path, drawn.truth))
         return kept
 
+    @pytest.fixture
+    def text(self):
+        """The prompt that the images were drawn for."""
+        return request().prompt.text
+
 
 class TestOracle(WithTruth):
     name = "oracle"
