@@ -151,6 +151,7 @@ class Store:
             "insert or replace into images values (?, ?, ?, ?, ?, ?, ?)",
             bytes.fromhex(key), digest, size, outside, width, height, said,
         )  # fmt: skip
+        self._execute("delete from failures where key = ?", bytes.fromhex(key))
         self._note(key)
         return Image(digest, path)
 

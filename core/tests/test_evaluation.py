@@ -39,6 +39,7 @@ from t2i_core.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, Miss
 from t2i_core.evaluation import ModelRequest, Request, evaluate, forecast, make_plan, parse_seeds, parse_shard
 from t2i_core.evaluation.selection import limited
 from t2i_core.evaluation.table import TableBuilder
+from t2i_core.progress import Silent
 from t2i_core.runs import list_runs, load_run
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
@@ -505,8 +506,15 @@ def test_prompts_that_only_share_ids_are_not_paired() -> None:
         )
 
     metric = replace(BRIGHTNESS, defaults=Defaults())
-    run = evaluate(metric, [own("cat"), own("dog")], seeds=2, out="run", resolver=RESOLVER)
+    said = []
+
+    class Heard(Silent):
+        def note(self, message: str) -> None:
+            said.append(message)
+
+    run = evaluate(metric, [own("cat"), own("dog")], seeds=2, out="run", resolver=RESOLVER, progress=Heard())
     assert run.results["comparisons"] == []
+    assert said == ["brightness: cat and dog are not compared: they share no prompts under the same seeds"]
 
 
 def test_prompt_values_of_other_seeds_are_not_compared() -> None:
@@ -552,6 +560,10 @@ def test_final_failures_are_kept_and_others_are_not() -> None:
         run = evaluate(BRIGHTNESS, model("safe", draw), seeds=3, out=out, resolver=RESOLVER)
         assert run.results["results"][0]["n_failed"] == 2
     assert len(asked) == 6
+    cured = evaluate(BRIGHTNESS, model("safe", lambda r: asked.append(r.seed) or grey(r)), seeds=3, out="two",
+                     resolver=RESOLVER, fresh=True)  # fmt: skip
+    assert cured.failed is None
+    assert evaluate(BRIGHTNESS, model("safe", draw), seeds=3, out="two", resolver=RESOLVER).failed is None
 
 
 def test_execution_options_make_no_other_run() -> None:

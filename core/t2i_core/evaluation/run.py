@@ -127,11 +127,14 @@ def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Pro
     found = []
     for a, b in combinations([(job, model) for job in jobs for model in job.models], 2):
         (job_a, model_a), (job_b, model_b) = a, b
-        if why := incomparable(job_a, job_b):
+        compared = None
+        why = incomparable(job_a, job_b)
+        if why is None:
+            compared = compare(job_a, job_b, model_a.label, model_b.label, table, plan.request.interval)
+            why = "they share no prompts under the same seeds"
+        if compared is None:
             progress.note(f"{job_a.metric.spec}: {model_a.label} and {model_b.label} are not compared: {why}")
-            continue
-        compared = compare(job_a, job_b, model_a.label, model_b.label, table, plan.request.interval)
-        if compared is not None:
+        else:
             found.append(comparison(job_a.metric.spec, model_a.label, model_b.label, compared))
     tested = [c for c in found if c["p"] is not None]
     if tested:
