@@ -201,7 +201,7 @@ def gather(
                 return failures.images[key]
             image = store.image(key)
             if image is None:
-                return Failure("not made yet", missing=True)
+                return Failure("its image is not in the store: run again")
         samples.append(Sample(model.label, prompt, seed, image))
     return tuple(samples)
 
