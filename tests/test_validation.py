@@ -105,7 +105,7 @@ def test_a_trained_judge_sees_drops_through_its_own_errors(tmp_path: Path) -> No
     """On identical scenes the score falls to 1 - d + d F / S of what it was, S and F the judge's own rates."""
     drop = 0.4
     models = [ModelRequest("simulator", str(d), {"drop": d}) for d in (0.0, drop, 1.0)]
-    run = evaluate("tiam", models, prompts="tiam-5-2", seeds=8, judge="mini-segmenter", out=tmp_path / "run")
+    run = evaluate("tiam", models, prompts="tiam-5-2", seeds=5, judge="mini-segmenter", out=tmp_path / "run")
     table = run.measurements()
     wide = table[table["measure"] == "tiam"].pivot_table(index=["prompt", "seed"], columns="model", values="value")
     found_both, found_despite_drop = wide["0.0"].mean(), wide["1.0"].mean()

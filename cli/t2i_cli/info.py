@@ -139,11 +139,16 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
                 yield f"{label}{measure}: {summary}"
                 label = " " * len(label)
         elif isinstance(value, dict):
-            yield f"{label}{', '.join(f'{k} {v}' for k, v in value.items())}"
+            yield f"{label}{', '.join(f'{k} {_flat(v)}' for k, v in value.items())}"
         elif isinstance(value, list):
             yield f"{label}{', '.join(value)}"
         else:
             yield f"{label}{'yes' if value is True else value}"
+
+
+def _flat(value: Any) -> str:
+    """Nested values as the command line would say them: `segment=yolov8x-seg`."""
+    return ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
 
 
 def _with(capability: str, gives: list[str]) -> str:
