@@ -62,6 +62,7 @@ _HOME = {
     "Sample": "metrics",
     "Unit": "metrics",
     "T2IError": "errors",
+    "ModelRequest": "evaluation",
     "evaluate": "evaluation",
     "Run": "runs",
     "load_run": "runs",

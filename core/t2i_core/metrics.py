@@ -67,6 +67,11 @@ def image_alone(samples: Sequence[Sample]) -> Sequence[Query]:
     return [samples[0].query()]
 
 
+def image_with_text(samples: Sequence[Sample]) -> Sequence[Query]:
+    """One query for the first sample's image and its prompt: what a reward is about."""
+    return [samples[0].query_with_text()]
+
+
 @dataclass(frozen=True)
 class Derive:
     """Numbers to take from an image together with its observation, while the image is open.
@@ -94,7 +99,8 @@ class Need:
     images:      `generated`, or `prompt` where the queries are about the prompt's own images or texts alone
     per:         `item`: asked for each sample (or, grouped by pair, for two samples of one prompt and seed);
                  `run`: asked once, about reference images or a pool of texts; the answers are in `Unit.shared`
-    queries:     the queries for one item's samples; per run, for samples without images, one of each prompt
+    queries:     the queries for one item's samples; per run, for samples without images, one of each prompt. By
+                 default the image alone, or, for a reward, image and prompt
     requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
     knows:       the judge must know every class of the prompts' scenes
     derive:      numbers to take from image and observation
@@ -111,6 +117,8 @@ class Need:
     derive: Derive | None = None
 
     def __post_init__(self) -> None:
+        if self.capability == "reward" and self.queries is image_alone:
+            object.__setattr__(self, "queries", image_with_text)
         if self.capability == "pixels" and self.derive is None:
             raise ValueError(f"need {self.name!r}: pixels are not kept; say with `derive` what to take from them")
         if self.per == "run" and (self.images == "generated" or self.derive is not None):

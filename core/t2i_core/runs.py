@@ -28,8 +28,8 @@ class Run:
     """
 
     folder: Path
-    results: Mapping[str, Any]
-    manifest: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(repr=False)
+    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
     failed: str | None = None
     partial: str | None = None
 
@@ -77,11 +77,18 @@ def load_run(folder: str | Path) -> Run:
 
 
 def list_runs(folder: str | Path) -> Iterator[Run]:
-    """Yield the run that a folder is, or the runs in its direct subfolders, by name."""
+    """Yield the run that a folder is, or the runs in its direct subfolders, by name.
+
+    One whose run.json is damaged has the status `unreadable` and no results.
+    """
     folder = Path(folder)
     for path in [folder, *sorted(p for p in folder.glob("*") if p.is_dir())]:
         if (path / MANIFEST).is_file():
-            yield load_run(path)
+            try:
+                yield load_run(path)
+            except BadFolder:
+                nothing = {"run": str(path.absolute()), "results": [], "comparisons": []}
+                yield Run(path.absolute(), nothing, {"status": "unreadable"})
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:

@@ -52,7 +52,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Brightness(Metric):
-    needs = (Need("reward", "reward", queries=lambda samples: [samples[0].query_with_text()]),)
+    needs = (Need("reward", "reward"),)
 
     def measure(self, unit: Any) -> Any:
         yield Row("reward", unit.one().one("reward").value)
@@ -634,6 +634,13 @@ def test_what_is_asked_once_per_run_is_shared_by_all_units(tmp_path: Path) -> No
     info = MetricInfo(name="rel", summary="R.", create=Relative, measures=(Measure("pool", "Pool."),))
     run = evaluate(info, TEST_MODEL, prompts="test-prompts", seeds=3, out="run", resolver=RESOLVER)
     assert run.results["results"][0]["score"] == 2.0
+
+
+def test_a_reward_is_asked_with_the_prompt() -> None:
+    asked = []
+    listening = judge("listening", lambda q: asked.append(q.texts) or Reward(1.0))
+    evaluate(BRIGHTNESS, TEST_MODEL, seeds=1, out="run", resolver=StaticResolver(listening, TEST_PROMPTS))
+    assert asked == [("a photo of a car",), ("a photo of a dog",)]
 
 
 def test_parameters_of_queries_are_part_of_their_key() -> None:

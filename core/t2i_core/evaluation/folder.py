@@ -33,6 +33,7 @@ class RunFolder:
     def __init__(self, path: Path, plan_digest: str, shard: tuple[int, int] | None) -> None:
         self.path = path.absolute()
         self._digest = plan_digest
+        self._refuse_others()
         part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -64,6 +65,8 @@ class RunFolder:
         self.close()
 
     def _refuse_others(self) -> None:
+        if not self.path.is_dir():
+            return
         known = read_manifest(self.path)
         if known is not None and known.get("plan") != self._digest:
             raise BadFolder(f"{self.path}: holds another run; name another folder with --out")

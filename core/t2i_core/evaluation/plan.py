@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,8 @@ def _check(request: Request) -> None:
         raise BadOption(f"--limit {request.limit}: want at least 1 prompt")
     if request.batch_size is not None and request.batch_size < 1:
         raise BadOption(f"--batch-size {request.batch_size}: want at least 1")
+    if request.device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", request.device):
+        raise BadOption(f"--device {request.device!r}: want cpu, cuda, cuda:N or mps")
     if not 0 <= request.max_failed <= 1:
         raise BadOption(f"--max-failed {request.max_failed}: want a share between 0 and 1")
     if request.seeds is not None and (not request.seeds or min(request.seeds) < 0):

@@ -65,15 +65,19 @@ class Request:
     max_failed: float = 0.01
 
 
+MOST_SEEDS = 1_000_000
+"""More seeds than anybody draws; a slip of the keyboard must not fill the memory."""
+
+
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Read `16` (seeds 0 to 15), `0,7`, `0-63` or a mixture such as `0-3,9`. Raises BadOption."""
     try:
-        if text.strip().isdecimal():
-            seeds = tuple(range(int(text)))
-        else:
-            seeds = tuple(s for part in text.split(",") for s in _span(part.strip()))
+        parts = [_span(f"0-{int(text) - 1}" if text.strip().isdecimal() else part) for part in text.split(",")]
     except ValueError:
-        seeds = ()
+        parts = []
+    if any(part.start < 0 or part.stop - part.start > MOST_SEEDS for part in parts):
+        raise BadOption(f"--seeds {text!r}: more than {MOST_SEEDS:,} seeds")
+    seeds = tuple(seed for part in parts for seed in part)
     if not seeds or len(set(seeds)) != len(seeds):
         raise BadOption(
             f"--seeds {text!r}: want a number of seeds (16), a list (0,7) or a range (0-63), none twice"
@@ -82,7 +86,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def _span(part: str) -> range:
-    first, dash, last = part.partition("-")
+    first, dash, last = part.strip().partition("-")
     return range(int(first), int(last) + 1) if dash else range(int(first), int(first) + 1)
 
 

@@ -21,6 +21,11 @@ def result(job: Job, model: Model, scores: Scores, counts: Counts) -> dict[str, 
         for s in job.needs
     ]
     notes = [*scores.notes, *(headline.notes if headline else ())]
+    if counts.missing:
+        planned = counts.ok + counts.failed + counts.missing + counts.excluded
+        notes.append(
+            f"{model.label}: {counts.missing} of {planned} samples are missing, the score leaves them out"
+        )
     return {
         "metric": job.metric.spec,
         "model": model.component.spec,

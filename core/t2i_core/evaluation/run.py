@@ -156,4 +156,6 @@ def _failed_share(job: Job, label: str, counts: Counts) -> tuple[float, str]:
 def _verdict(worst: tuple[float, str], allowed: float) -> str | None:
     if worst[0] <= allowed:
         return None
+    if worst[1].endswith("missing)"):
+        return f"{worst[1]}; failures.csv says why"
     return f"{worst[1]}, more than the {allowed:.1%} allowed; failures.csv says why"
