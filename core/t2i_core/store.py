@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import platformdirs
+from filelock import FileLock
 from PIL import Image as PILImage
 
 from .errors import BadFolder
@@ -65,10 +66,12 @@ class Store:
         try:
             (self.folder / "images").mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.folder / "store.sqlite", timeout=120, isolation_level=None)
-            self._db.execute("pragma journal_mode=wal")
-            self._db.execute("pragma synchronous=normal")
-            self._db.executescript(_SCHEMA)
-            self._db.execute(f"pragma user_version={FORMAT}")
+            # SQLite does not wait for another process that turns a new database to WAL at the same moment
+            with FileLock(self.folder / ".opening.lock", timeout=120):
+                self._db.execute("pragma journal_mode=wal")
+                self._db.execute("pragma synchronous=normal")
+                self._db.executescript(_SCHEMA)
+                self._db.execute(f"pragma user_version={FORMAT}")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
 

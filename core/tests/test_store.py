@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,21 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         assert all(store.get(digest_of([w, i])) == bytes([w]) for w in range(3) for i in range(100))
         assert all(store.get(digest_of(["shared", i])) == b"same" for i in range(100))
+
+
+OPEN = """
+import sys, pathlib, time
+from t2i_core.store import Store
+time.sleep(max(0, float(sys.argv[2]) - time.time()))
+for i in range(10):
+    Store(pathlib.Path(sys.argv[1]) / str(i)).close()
+"""
+
+
+def test_several_processes_open_a_new_store_at_the_same_moment(tmp_path: Path) -> None:
+    moment = str(time.time() + 3)
+    openers = [subprocess.Popen([sys.executable, "-c", OPEN, tmp_path, moment]) for _ in range(4)]
+    assert [o.wait() for o in openers] == [0] * 4
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
