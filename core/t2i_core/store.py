@@ -30,6 +30,9 @@ from .images import DamagedImage, Image, Truth, image_file
 FORMAT = 1
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
+DATABASE = f"store-{FORMAT}.sqlite"
+"""The database's file: another version of t2i keeps its own beside it."""
+
 _SCHEMA = """
 create table if not exists images (
     key blob primary key, digest text not null, bytes integer not null, path text,
@@ -65,13 +68,12 @@ class Store:
         self._made: set[str] | None = set() if fresh else None
         try:
             (self.folder / "images").mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.folder / "store.sqlite", timeout=120, isolation_level=None)
+            self._db = sqlite3.connect(self.folder / DATABASE, timeout=120, isolation_level=None)
             # SQLite does not wait for another process that turns a new database to WAL at the same moment
             with FileLock(self.folder / ".opening.lock", timeout=120):
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
                 self._db.executescript(_SCHEMA)
-                self._db.execute(f"pragma user_version={FORMAT}")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
 

@@ -84,7 +84,7 @@ def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, t
 def test_an_altered_observation_is_not_given_back(store: Store) -> None:
     store.put(KEY, b"what was said")
     assert store.get(KEY) == b"what was said"
-    with sqlite3.connect(store.folder / "store.sqlite") as db:
+    with sqlite3.connect(store.folder / "store-1.sqlite") as db:
         db.execute("update observations set value = ?", (b"what was sAid",))
     assert store.get(KEY) is None
     assert not store.has(KEY)
@@ -142,7 +142,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BadFolder, match="T2I_CACHE_DIR"):
         Store(tmp_path / "file")
-    (tmp_path / "store.sqlite").write_bytes(b"this is no database, but it is long enough to be read" * 100)
+    (tmp_path / "store-1.sqlite").write_bytes(b"this is no database, but it is long enough to be read" * 100)
     with pytest.raises(BadFolder, match="not a database"):
         Store(tmp_path)
 
