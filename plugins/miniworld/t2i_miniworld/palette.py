@@ -1,4 +1,4 @@
-"""The six paints of the mini world, and the way from sRGB to light and back."""
+"""The eight paints of the mini world, and the way from sRGB to light and back."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ PAINTS: dict[str, RGB] = {
     "purple": (87, 38, 108),
     "pink": (228, 129, 174),
     "yellow": (247, 191, 73),
+    "white": (246, 246, 243),
+    "black": (26, 25, 27),
 }
 
 

@@ -23,8 +23,8 @@ DOMAIN = Domain(
 
 #: What a picture depends on; judges and training are left out, so that their changes redraw nothing.
 _DRAWING = (
-    "camera.py", "classes.py", "faults.py", "layout.py", "palette.py", "render.py", "scene.py", "shapes/*.py",
-    "simulator.py", "streams.py", "vocabulary.py",
+    "camera.py", "classes.py", "faults.py", "kinds/*.py", "layout.py", "palette.py", "render.py", "scene.py",
+    "shapes/*.py", "simulator.py", "streams.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
 

@@ -139,6 +139,8 @@ def _colours(placed: Placed) -> FloatArray:
     """Linear colours (M, 3) of the materials of a thing's model: its paint where it takes paint."""
     kind = KINDS[placed.thing.kind]
     natural = kind.marks | kind.coats[placed.coat]
+    if placed.thing.paint == "black" and kind.on_black:
+        natural |= kind.on_black
     colours = []
     for material in model(placed.thing.kind, placed.form, placed.variant).materials:
         if placed.thing.paint is not None and material in kind.paint:
