@@ -115,6 +115,8 @@ class GeneratorInfo(_Info):
     capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
     prompts:       its own prompts, where it comes with some (a folder of images)
     seeds:         the seeds that it has images for, where they exist already
+    labels:        every class it can draw, in a lasting order: the categories of the annotations of its images
+                   are numbered by it; wanted where it says what is really drawn (`Generated.truth`)
     licence:       of the weights
     """
 
@@ -125,6 +127,7 @@ class GeneratorInfo(_Info):
     capabilities: frozenset[Capability] = frozenset()
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
+    labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
     licence: str = ""
 
 

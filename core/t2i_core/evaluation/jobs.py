@@ -55,7 +55,7 @@ class Served:
     @cached_property
     def labels(self) -> Labels | None:
         """The classes that the judge declares; None where it takes any text or is the model itself."""
-        return judge_labels(self.choice.judge) if self.choice else None
+        return declared_labels(self.choice.judge) if self.choice else None
 
     @cached_property
     def _judge(self) -> str:
@@ -139,10 +139,10 @@ class Job:
         return digest_of([FORMAT, "image", model.fingerprint, drawn, identity, seed, noise])
 
 
-def judge_labels(judge: Component[Any]) -> Labels | None:
-    """The classes that a judge declares; None where it takes any text."""
-    labels = getattr(judge.info, "labels", None)
-    return tuple(labels(judge.argument, judge.options)) if labels else None
+def declared_labels(component: Component[Any]) -> Labels | None:
+    """The classes that a judge knows or a generator draws; None where it does not say."""
+    labels = getattr(component.info, "labels", None)
+    return tuple(labels(component.argument, component.options)) if labels else None
 
 
 def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
