@@ -40,6 +40,7 @@ def t2i_generators() -> Iterable[GeneratorInfo]:
             create=_simulator,
             domain=DOMAIN,
             reads_scene=True,
+            labels=_labels,
             code=_DRAWING,
             citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023",
         )
