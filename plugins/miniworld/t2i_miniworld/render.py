@@ -147,7 +147,7 @@ def _colours(placed: Placed) -> FloatArray:
             colours.append(to_linear(PAINTS[placed.thing.paint]) * kind.paint[material])
         else:
             # A coat names what differs; the rest of the body shares its main colour.
-            colours.append(to_linear(natural.get(material, natural["body"])))
+            colours.append(to_linear(natural[material if material in natural else "body"]))
     return np.array(colours)
 
 
