@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from t2i_miniworld.kinds.kind import EYE, WHITE, Kind
-from t2i_miniworld.shapes import animals
+from t2i_miniworld.shapes import animals, birds
 
 KINDS = (
     Kind(
@@ -55,5 +55,76 @@ KINDS = (
         {"mark": (30, 26, 26), "eye": EYE},
         {"body": 1.0, "chest": 0.8, "ear": 0.55},
         turn=(-10, 58),
+    ),
+    Kind(
+        "bird",
+        birds.bird,
+        ("duck", "owl", "flamingo"),
+        # Duck and owl wear "body"; the flamingo has plumage of its own, so that one list suits all three.
+        (
+            {
+                "body": (134, 100, 70),
+                "wing": (104, 76, 52),
+                "breast": (206, 180, 144),
+                "fleck": (104, 76, 52),
+                "plume": (232, 160, 142),
+                "pinion": (206, 122, 106),
+                "shank": (214, 132, 118),
+            },
+            {
+                "body": (142, 138, 132),
+                "wing": (112, 108, 104),
+                "breast": (208, 202, 192),
+                "fleck": (112, 108, 104),
+                "plume": (238, 186, 170),
+                "pinion": (214, 150, 134),
+                "shank": (216, 146, 132),
+            },
+            {
+                "body": (234, 230, 222),
+                "wing": (208, 202, 192),
+                "breast": (240, 236, 228),
+                "fleck": (150, 138, 122),
+                "plume": (240, 206, 194),
+                "pinion": (220, 172, 158),
+                "shank": (220, 158, 144),
+            },
+            {
+                "body": (176, 138, 98),
+                "wing": (140, 102, 68),
+                "breast": (226, 204, 170),
+                "fleck": (132, 94, 62),
+                "plume": (226, 148, 132),
+                "pinion": (194, 108, 94),
+                "shank": (204, 120, 108),
+            },
+        ),
+        {
+            "bill": (232, 150, 52),
+            "beak": (96, 84, 66),
+            "mark": (36, 32, 32),
+            "disc": (236, 224, 200),
+            "iris": (244, 188, 56),
+            "pupil": EYE,
+            "eye": EYE,
+        },
+        {"body": 1.0, "wing": 0.75, "breast": 1.0, "plume": 1.0, "pinion": 0.75, "shank": 0.8},
+        turn=(20, 62),
+        on_black={"fleck": (120, 116, 112), "eye": (236, 206, 140)},
+    ),
+    Kind(
+        "bear",
+        animals.bear,
+        ("standing", "sitting"),
+        (
+            {"body": (118, 80, 52), "muzzle": (190, 152, 112), "ear": (176, 136, 98)},
+            {"body": (142, 102, 66), "muzzle": (206, 172, 130), "ear": (192, 156, 114)},
+            {"body": (56, 52, 52), "muzzle": (178, 140, 100), "ear": (122, 100, 80), "eye": (196, 150, 92)},
+            {"body": (236, 232, 220), "muzzle": (214, 204, 186), "ear": (186, 176, 164), "claw": (96, 90, 84)},
+        ),
+        {"mark": (30, 26, 26), "claw": (226, 214, 190), "eye": EYE},
+        {"body": 1.0},
+        turn=(5, 65),
+        on_black={"eye": (214, 170, 110)},
     ),
 )

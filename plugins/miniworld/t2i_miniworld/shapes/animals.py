@@ -98,6 +98,77 @@ def dog(form: str, rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
+def bear(form: str, rng: np.random.Generator) -> Model:
+    """A bear: ``standing`` on four heavy legs with its head low, or ``sitting`` upright with its soles ahead."""
+    return _standing_bear(rng) if form == "standing" else _sitting_bear(rng)
+
+
+def _standing_bear(rng: np.random.Generator) -> Model:
+    girth, step = rng.uniform(0.92, 1.08), rng.uniform(0.05, 0.15) * rng.choice((-1, 1))
+    low, hump = rng.uniform(-0.10, 0.08), rng.uniform(0.9, 1.15)
+    head = (0.98, 0.0, 1.00 + low)
+    body: list[Primitive] = [
+        Limb("body", (-0.52, 0, 0.80), (0.32, 0, 0.82), 0.37 * girth, 0.37 * girth),
+        Egg("body", (0.30, 0, 1.04), (0.32, 0.26 * girth, 0.22 * hump)),
+        Limb("body", (0.42, 0, 0.94), (0.86, 0, head[2] - 0.02), 0.32, 0.25),
+        *_bear_head(head),
+        *_legs(-0.58, 0.42, 0.72, 0.22 * girth, (0.25, 0.18, 0.165), step, foot="body", paws=0.11),
+        Egg("body", (-0.92, 0, 0.92), (0.08, 0.07, 0.09)),
+    ]
+    claws = [
+        _claw((x + side * swing + 0.11 + 0.16, side * 0.22 * girth + y, 0.075))
+        for x, swing in ((-0.58, step), (0.42, -step))
+        for side in (1, -1)
+        for y in (-0.10, 0.0, 0.10)
+    ]
+    return assemble([melt(body, 0.14, cells=72), *_bear_face(head), *claws])
+
+
+def _sitting_bear(rng: np.random.Generator) -> Model:
+    girth, apart, tall = rng.uniform(0.92, 1.1), rng.uniform(0.36, 0.46), rng.uniform(-0.06, 0.06)
+    hang = rng.uniform(-0.06, 0.08)
+    head = (0.10, 0.0, 1.30 + tall)
+    body: list[Primitive] = [
+        Egg("body", (-0.06, 0, 0.55), (0.44 * girth, 0.46 * girth, 0.55)),
+        Egg("body", (-0.02, 0, 0.90 + tall / 2), (0.33, 0.37 * girth, 0.33)),
+        *_bear_head(head),
+        *both(
+            chain("body", [(0.06, 0.34, 0.98), (0.26, 0.46, 0.66), (0.46, 0.36, 0.50 + hang)], [0.17, 0.15, 0.155])
+        ),
+        *both(chain("body", [(0.0, 0.30, 0.26), (0.62, apart, 0.20)], [0.27, 0.185])),
+        *both([Egg("body", (0.74, apart, 0.25), (0.13, 0.185, 0.25))]),
+    ]
+    soles = mirrored(egg("muzzle", (0.855, apart, 0.20), (0.035, 0.095, 0.10)))
+    toes = [
+        part
+        for y, z in ((-0.10, 0.355), (0.0, 0.39), (0.10, 0.355))
+        for part in mirrored(egg("muzzle", (0.850, apart + y, z), (0.03, 0.038, 0.038)))
+    ]
+    claws = [part for y in (-0.085, 0.0, 0.085) for part in mirrored(_claw((0.60, 0.36 + y, 0.44 + hang)))]
+    return assemble([melt(body, 0.12, cells=72), *_bear_face(head), *soles, *toes, *claws])
+
+
+def _bear_head(head: Point) -> list[Primitive]:
+    x, _, z = head
+    return [
+        Egg("body", head, (0.27, 0.29, 0.255)),
+        Limb("muzzle", (x + 0.19, 0, z - 0.08), (x + 0.36, 0, z - 0.115), 0.145, 0.115),
+        *both([Egg("body", (x - 0.06, 0.215, z + 0.225), (0.065, 0.115, 0.115), yaw=0.25)]),
+    ]
+
+
+def _bear_face(head: Point) -> list[Part]:
+    x, _, z = head
+    inner = mirrored(egg("ear", (x - 0.005, 0.225, z + 0.225), (0.035, 0.068, 0.068), yaw=0.25))
+    nose = solid("mark", [(x + 0.455, y, z - 0.075) for y in (-0.035, 0.035)], 0.05)
+    return [*inner, nose, *_eyes(head, 0.115, 0.042, forward=0.225, up=0.075)]
+
+
+def _claw(root: Point) -> Part:
+    x, y, z = root
+    return solid("claw", [(x - 0.03, y, z), (x + 0.035, y, z - 0.035)], 0.027)
+
+
 def _legs(
     hind: float,
     fore: float,
