@@ -17,6 +17,22 @@ MANIFEST = "run.json"
 
 
 @dataclass(frozen=True)
+class Made:
+    """How many images a process made, not taken from the cache, and in how many seconds, loading left out."""
+
+    images: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Made) -> Made:
+        return Made(self.images + other.images, self.seconds + other.seconds)
+
+    @property
+    def rate(self) -> float | None:
+        """Images a second; None where none was made."""
+        return self.images / self.seconds if self.images and self.seconds else None
+
+
+@dataclass(frozen=True)
 class Run:
     """A run.
 
@@ -25,6 +41,7 @@ class Run:
     manifest:  all that run.json says
     failed:    why the run has failed, where more samples failed than it allows
     partial:   what a shard says instead of scores
+    made:      the images that were made for it now
     """
 
     folder: Path
@@ -32,6 +49,7 @@ class Run:
     manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
     failed: str | None = None
     partial: str | None = None
+    made: Made = Made()
 
     def samples(self) -> pd.DataFrame:
         """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""

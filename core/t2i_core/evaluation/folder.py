@@ -5,6 +5,7 @@ samples.csv        one line per image: model, prompt, seed, status, reason, path
 measurements.csv   one line per measured value
 failures.csv       one line per sample that has no value, with the reason
 images/MODEL/...   links to the kept images (copies where links cannot be), which outlive the cache
+annotations/       with what is really drawn in them, where images are all that was wanted and a model says so
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 from filelock import FileLock, Timeout
@@ -84,17 +86,10 @@ class RunFolder:
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write a CSV file row by row, whole or not at all."""
-        part = self.path / f".{name}.{os.getpid()}.part"
-        try:
-            with part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-                writer = csv.writer(file)
-                writer.writerow(header)
-                writer.writerows(rows)
-            part.replace(self.path / name)
-        except OSError as error:
-            raise self._unwritable(error) from error
-        finally:
-            part.unlink(missing_ok=True)
+        with self.writing(name) as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            writer.writerows(rows)
 
     def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the tables of several metrics as one CSV file with a first column `metric`."""
@@ -102,22 +97,37 @@ class RunFolder:
         first = [c for c in ("model", "model_a", "model_b", "prompt", "cluster", "seed") if c in columns]
         last = [c for c in ("measure", "value") if c in columns]
         order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
-        part = self.path / f".{name}.{os.getpid()}.part"
+        with self.writing(name) as file:
+            pd.DataFrame(columns=order).to_csv(file, index=False)
+            for metric, table in tables.items():
+                named = table.assign(metric=metric).reindex(columns=order)
+                named.to_csv(file, index=False, header=False, chunksize=20_000)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[IO[str]]:
+        """Open a text file of the folder; it is there when the block ends, or, where that fails, not at all."""
+        target = self.path / name
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             with part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-                pd.DataFrame(columns=order).to_csv(file, index=False)
-                for metric, table in tables.items():
-                    named = table.assign(metric=metric).reindex(columns=order)
-                    named.to_csv(file, index=False, header=False, chunksize=20_000)
-            part.replace(self.path / name)
+                yield file
+            part.replace(target)
         except OSError as error:
             raise self._unwritable(error) from error
         finally:
             part.unlink(missing_ok=True)
 
-    def link_image(self, model: str, prompt_number: int, seed: int, image: Image) -> str:
+    def remove(self, name: str) -> None:
+        """Take away a file that another run of the same plan has left here, if there is one."""
+        try:
+            (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
         """Put a kept image into the folder; returns its path within it. Outside files stay where they are."""
-        name = f"images/{slug(model)}/{prompt_number:05d}-{seed}{image.path.suffix}"
+        name = _image_name(place, prompt_number, seed, image.path.suffix)
         target = self.path / name
         try:
             if target.exists():
@@ -133,6 +143,10 @@ class RunFolder:
             raise self._unwritable(error) from error
         return name
 
+    def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
+        """Take away the link to an image that an earlier run has left, and that is there no more."""
+        self.remove(_image_name(place, prompt_number, seed, ".png"))
+
     def _write(self, name: str, data: bytes) -> None:
         try:
             write_whole(self.path / name, data)
@@ -141,6 +155,10 @@ class RunFolder:
 
     def _unwritable(self, error: OSError) -> BadFolder:
         return BadFolder(f"{self.path}: {error.strerror or error}; what was made is kept in the cache")
+
+
+def _image_name(place: str, prompt_number: int, seed: int, suffix: str) -> str:
+    return f"images/{place}/{prompt_number:05d}-{seed}{suffix}"
 
 
 def slug(text: str) -> str:

@@ -14,6 +14,7 @@ from PIL.Image import Image as PILImage
 from ..generation import Failure, Generated, ImageRequest
 from ..images import DamagedImage
 from ..progress import Progress
+from ..runs import Made
 from ..store import Store
 from .jobs import Failures, Job, Model
 from .making import Execution, described, keep_settings, made
@@ -26,8 +27,9 @@ class _ToMake:
     request: ImageRequest
 
 
-def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> None:
+def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> Made:
     """Make what is missing, model by model, and keep what each model says of its settings."""
+    all_made = Made()
     for model, own in by_model(jobs):
         total = sum(1 for _ in missing(own, store, failures))
         if total == 0:
@@ -36,7 +38,7 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
             made(model.component, how) as generator,
             progress.task(f"images of {model.label}", total, "images") as task,
         ):
-            started, done = time.monotonic(), 0
+            started, done, failed = time.monotonic(), 0, 0
             in_flight: set[str] = set()
             keys: dict[int, str] = {}
             requests = _requests(missing(own, store, failures, in_flight), keys)
@@ -44,12 +46,16 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
                 key = keys.pop(id(request))
                 if (failure := _keep(store, key, answer)) is not None:
                     failures.images[key] = failure
+                    failed += 1
                 in_flight.discard(key)
                 done += 1
                 task.advance()
+            seconds = time.monotonic() - started
             keep_settings(store, model.component, generator)
             if done:
-                store.put_rate(model.fingerprint, (time.monotonic() - started) / done)
+                store.put_rate(model.fingerprint, seconds / done)
+            all_made += Made(done - failed, seconds)
+    return all_made
 
 
 def _requests(items: Iterable[_ToMake], keys: dict[int, str]) -> Iterator[ImageRequest]:

@@ -47,6 +47,11 @@ class Plan:
     installed: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
 
+    @property
+    def unmeasured(self) -> tuple[Job, ...]:
+        """The jobs that want images and nothing else: `t2i generate`."""
+        return tuple(job for job in self.jobs if job.metric.info is IMAGES)
+
 
 def make_plan(request: Request, resolver: Resolver | None = None) -> Plan:
     """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights."""

@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from ..progress import Progress, Silent
-from ..runs import Run
+from ..runs import Made, Run
 from ..statistics import holm
 from ..store import Store
+from .dataset import check_kept, data_sets
 from .folder import RunFolder
 from .generating import generate
 from .jobs import IMAGES, Failures, Job
@@ -21,7 +22,7 @@ from .measuring import Counts, Lost, measure
 from .observing import observe
 from .plan import Plan
 from .results import comparison, result
-from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, lost_row, samples
+from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
 from .scoring import compare, incomparable, score
 from .table import TableBuilder
 
@@ -42,18 +43,19 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         started = now()
         if request.shard is None and not folder.finished():
             folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
-        generate(plan.jobs, store, failures, how, progress)
+        made = generate(plan.jobs, store, failures, how, progress)
         observe(plan.jobs, store, failures, how, progress)
+        check_kept(plan.unmeasured, store, failures, progress)
         if failures.healed:
             progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
-            generate(plan.jobs, store, failures, how, progress)
+            made += generate(plan.jobs, store, failures, how, progress)
             observe(plan.jobs, store, failures, how, progress)
         if request.shard is not None:
-            return _partial(plan, folder, failures)
-        return _score(plan, folder, store, failures, progress, started)
+            return _partial(plan, folder, failures, made)
+        return _score(plan, folder, store, failures, progress, started, made)
 
 
-def _partial(plan: Plan, folder: RunFolder, failures: Failures) -> Run:
+def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> Run:
     part, parts = plan.request.shard or (1, 1)
     failed = sum(not f.missing for f in (*failures.images.values(), *failures.observations.values()))
     tried = sum(1 for job in plan.jobs for _ in job.items())
@@ -65,6 +67,7 @@ def _partial(plan: Plan, folder: RunFolder, failures: Failures) -> Run:
         {"run": str(folder.path), "results": [], "comparisons": []},
         failed=_verdict(worst, plan.request.max_failed),
         partial=message,
+        made=made,
     )
 
 
@@ -75,6 +78,7 @@ def _score(
     failures: Failures,
     progress: Progress,
     started: str,
+    made: Made,
 ) -> Run:
     interval = plan.request.interval
     by_metric: dict[str, list[Job]] = defaultdict(list)
@@ -87,7 +91,8 @@ def _score(
     worst = (0.0, "")
     for name, jobs in by_metric.items():
         rows = TableBuilder()
-        measured = [measure(job, store, failures, rows, progress) for job in jobs]
+        shown = Silent() if jobs[0].metric.info is IMAGES else progress
+        measured = [measure(job, store, failures, rows, shown) for job in jobs]
         lost += [(name, each) for m in measured for each in m.lost]
         for job, m in zip(jobs, measured, strict=True):
             worst = max(worst, *(_failed_share(job, label, c) for label, c in m.counts.items()))
@@ -99,7 +104,11 @@ def _score(
             scores = score(job, own, interval)
             results += [result(job, model, scores[model.label], m.counts[model.label]) for model in job.models]
         comparisons += _comparisons(jobs, table, plan, progress)
-    folder.write_rows("samples.csv", SAMPLE_COLUMNS, samples(plan.jobs, folder, store, failures, progress))
+    places = places_of(model.label for job in plan.jobs for model in job.models)
+    alone = [model for job in plan.unmeasured for model in job.models]
+    with data_sets(alone, folder, places, store, progress) as sets:
+        images = listed(plan.jobs, folder, places, store, failures, progress)
+        folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(sample_row, sets.passing(images)))
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
         folder.write_tables("measurements.csv", tables)
@@ -112,6 +121,7 @@ def _score(
         **manifest(plan, store),
         "results": results,
         "comparisons": comparisons,
+        "datasets": sets.written,
     }
     folder.write_manifest(finished)
     return Run(
@@ -119,6 +129,7 @@ def _score(
         {"run": str(folder.path), "results": results, "comparisons": comparisons},
         finished,
         failed,
+        made=made,
     )
 
 
