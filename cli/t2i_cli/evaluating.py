@@ -14,7 +14,7 @@ from t2i_registry import Registry
 from .asking import Asked, request
 from .commands import say_error
 from .progress import shown_progress
-from .rendering import print_plan, print_results
+from .rendering import print_images, print_plan, print_results
 from .terminal import console, print_json, stdout_kept_clean
 
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     run = _carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return
-    if not run.partial:
-        _print_images(run, as_json)
-    elif as_json:
-        print_json({"run": str(run.folder)})
+    images = _images(run)
+    if as_json:
+        print_json(images)
+    else:
+        print_images(console(), images)
     _end(run)
 
 
@@ -83,15 +84,16 @@ def _run(plan: Plan) -> Run:
         raise typer.Exit(INTERRUPTED) from error
 
 
-def _print_images(run: Run, as_json: bool) -> None:
-    counts = run.samples()["status"].value_counts()
+def _images(run: Run) -> dict[str, Any]:
+    """What became of a run's images; a shard knows only what it made."""
     found: dict[str, Any] = {"run": str(run.folder)}
-    found |= {f"n_{status}": int(counts.get(status, 0)) for status in ("ok", "failed", "missing")}
-    if as_json:
-        print_json(found)
-        return
-    print(f"images: {found['n_ok']} ok, {found['n_failed']} failed, {found['n_missing']} missing")
-    print(f"folder: {run.folder} (images in images/)")
+    if not run.partial:
+        counts = run.samples()["status"].value_counts()
+        found |= {f"n_{status}": int(counts.get(status, 0)) for status in ("ok", "failed", "missing")}
+    found |= {"n_made": run.made.images, "images_per_second": run.made.rate}
+    if not run.partial:
+        found["datasets"] = run.manifest["datasets"]
+    return found
 
 
 def _end(run: Run) -> None:

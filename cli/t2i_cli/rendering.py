@@ -10,32 +10,32 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from .progress import duration
+from .progress import duration, rate
 
 MOST_LEVELS = 8
 """A facet with more levels is shown by its lowest and highest."""
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
-    """Show what will be done: per metric and model prompts, seeds and judges; what is to make and what is kept."""
-    table = _table("metric", "model", "prompts", "seeds", "judge")
+    """Show what will be done: per model prompts and seeds, and metric and judges where there are any; what is to
+    make and what is kept.
+    """
+    measures = "observations" in plan
+    columns = ("model", "prompts", "seeds")
+    table = _table(*(("metric", *columns, "judge") if measures else columns))
     reasons: dict[str, None] = {}
     for job in plan["jobs"]:
+        drawn = job["as"], f"{job['prompts']} ({job['n_prompts']})", _seeds(job["seeds"])
+        if not measures:
+            table.add_row(*_cells(*drawn))
+            continue
         judges = list(dict.fromkeys(judge["name"] for judge in job["judges"]))
-        table.add_row(
-            *_cells(
-                job["metric"],
-                job["as"],
-                f"{job['prompts']} ({job['n_prompts']})",
-                _seeds(job["seeds"]),
-                ", ".join(judges) or "-",
-            )
-        )
+        table.add_row(*_cells(job["metric"], *drawn, ", ".join(judges) or "-"))
         reasons |= dict.fromkeys(f"{j['capability']}: {j['name']} ({j['why']})" for j in job["judges"])
     console.print(table)
     for reason in reasons:
         console.print(Text(reason))
-    for what in ("images", "observations"):
+    for what in ("images", "observations") if measures else ("images",):
         console.print(Text(_work(what, plan[what])))
     for note in plan["notes"]:
         console.print(Text(note))
@@ -56,6 +56,23 @@ def print_results(console: Console, results: Mapping[str, Any]) -> None:
         console.print(Text(line, style="dim"))
     for note in notes:
         console.print(Text(f"note: {note}"))
+
+
+def print_images(console: Console, images: Mapping[str, Any]) -> None:
+    """Show what became of a run's images, how many were made for it at which rate, and where the data sets are."""
+    if "n_ok" in images:
+        counts = "{n_ok} ok, {n_failed} failed, {n_missing} missing".format(**images)
+        console.print(Text(f"images: {counts}"))
+    speed = rate(images["images_per_second"])
+    console.print(Text(f"made now: {images['n_made']}{f', {speed}' if speed else ''}"))
+    for each in images.get("datasets", ()):
+        console.print(
+            Text(f"data set of {each['model']}: {each['images']} ({each['n_images']} in metadata.jsonl)")
+        )
+        if each["annotations"]:
+            objects = f"{each['n_annotations']} objects in {each['n_annotated']} images"
+            console.print(Text(f"annotations of {each['model']}: {each['annotations']} ({objects})"))
+    console.print(Text(f"folder: {images['run']}"))
 
 
 def number(value: float | None) -> str:

@@ -128,14 +128,58 @@ def test_generate_makes_what_eval_takes(toy, t2i):
     words = ("--model", "grey", "--prompts", "four", "--seeds", "4")
     made = t2i("generate", *words, "--out", "images", "--json")
     assert made.exit_code == 0, made.stderr
-    assert json.loads(made.stdout) == {
+    found = json.loads(made.stdout)
+    assert found.pop("images_per_second") > 0
+    assert found == {
         "run": str(Path("images").absolute()),
         "n_ok": 16,
         "n_failed": 0,
         "n_missing": 0,
+        "n_made": 16,
+        "datasets": [
+            {
+                "model": "grey",
+                "images": "images/grey",
+                "metadata": "images/grey/metadata.jsonl",
+                "annotations": None,  # it does not say what it draws
+                "n_images": 16,
+                "n_annotated": 0,
+                "n_annotations": 0,
+            }
+        ],
     }
     assert "images: 0 to make, 16 kept already" in t2i(*EVAL).stdout
-    assert "images: 16 ok, 0 failed, 0 missing" in t2i("generate", *words, "--out", "images").stdout
+    again = t2i("generate", *words, "--out", "images").stdout
+    assert "images: 16 ok, 0 failed, 0 missing\nmade now: 0\n" in again
+    assert "data set of grey: images/grey (16 in metadata.jsonl)\n" in again
+    assert json.loads(t2i("generate", *words, "--out", "images", "--json").stdout)["images_per_second"] is None
+
+
+def test_generate_speaks_of_images_alone(toy, t2i_process):
+    words = ("generate", "--model", "grey", "--prompts", "four", "--seeds", "4", "-o", "grey.fail=2")
+    done = t2i_process(*words, "--out", "images", "--max-failed", "0.5")
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert re.search(r"^model +prompts +seeds *\ngrey +four \(4\) +4 \(0-3\) *\nimages: 16 to make", done.stdout)
+    assert not re.search("metric|judge|observations|measuring", said)
+    assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
+    assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
+    plan = json.loads(t2i_process(*words, "--dry-run", "--json").stdout)
+    assert set(plan) == {"folder", "jobs", "images", "notes"}
+    assert set(plan["jobs"][0]) == {"model", "as", "settings", "prompts", "n_prompts", "seeds"}
+
+
+def test_a_shard_of_images_says_what_it_made(toy, t2i):
+    words = ("generate", "--model", "grey", "--prompts", "four", "--seeds", "4", "--out", "images")
+    first = t2i(*words, "--shard", "1/2")
+    assert first.exit_code == 0, first.stderr
+    assert re.search(r"^made now: 8, [\d.]+/s$", first.stdout, re.MULTILINE)
+    assert "run the same command without --shard" in first.stderr
+    assert not Path("images/images").exists()
+    second = json.loads(t2i(*words, "--shard", "2/2", "--json").stdout)
+    assert (set(second), second["n_made"]) == ({"run", "n_made", "images_per_second"}, 8)
+    whole = json.loads(t2i(*words, "--json").stdout)
+    assert (whole["n_ok"], whole["n_made"], whole["datasets"][0]["n_images"]) == (16, 0, 16)
 
 
 def test_runs_and_analyze(toy, t2i):

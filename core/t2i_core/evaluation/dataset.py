@@ -179,7 +179,7 @@ class _DataSet:
         domain = component.info.domain.name
         categories = [_category(n, cls, domain) for n, cls in enumerate(self._labels or (), 1)]
         with self._folder.writing(name) as file:
-            file.write(f'{{"info": {_json(info)},\n"licenses": [],\n"categories": {_json(categories)},\n')
+            file.write(f'{{"info": {_ascii(info)},\n"licenses": [],\n"categories": {_ascii(categories)},\n')
             for key, spool in (("images", self._images), ("annotations", self._annotations)):
                 file.write(f'"{key}": [')
                 spool.seek(0)
@@ -261,8 +261,13 @@ def _identity(cls: ObjectClass) -> str:
 
 def _append(spool: IO[str], before: int, entry: Mapping[str, Any]) -> None:
     """Append an entry of a JSON list, one a line, of which so many are there already."""
-    spool.write((",\n" if before else "\n") + _json(entry))
+    spool.write((",\n" if before else "\n") + _ascii(entry))
 
 
 def _json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+def _ascii(data: Any) -> str:
+    """As JSON in ASCII, for pycocotools opens files in the encoding of the reader's locale."""
+    return json.dumps(data, allow_nan=False)

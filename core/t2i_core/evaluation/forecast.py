@@ -31,28 +31,38 @@ class Work:
 
 
 def forecast(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes."""
+    """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
+
+    Where nothing is measured, there are no metrics, judges and observations to speak of.
+    """
+    measures = len(plan.unmeasured) < len(plan.jobs)
     with Store(fresh=plan.request.fresh) as store:
-        images, observations = _images(plan, store), _observations(plan, store)
+        images = _images(plan, store)
+        observations = {"observations": asdict(_observations(plan, store))} if measures else {}
     return {
         "folder": str(plan.folder),
-        "jobs": [_job(job) for job in plan.jobs],
+        "jobs": [{**_drawn(job), **(_measured(job) if measures else {})} for job in plan.jobs],
         "images": asdict(images),
-        "observations": asdict(observations),
+        **observations,
         "notes": list(plan.notes),
     }
 
 
-def _job(job: Job) -> Mapping[str, Any]:
+def _drawn(job: Job) -> Mapping[str, Any]:
     (first, *others) = job.models
     return {
-        "metric": job.metric.spec,
         "model": " | ".join(m.component.spec for m in job.models),
         "as": " | ".join(m.label for m in job.models),
         "settings": [m.settings for m in job.models] if others else first.settings,
         "prompts": job.prompts_name,
         "n_prompts": len(job.prompts),
         "seeds": list(job.seeds),
+    }
+
+
+def _measured(job: Job) -> Mapping[str, Any]:
+    return {
+        "metric": job.metric.spec,
         "judges": [
             {
                 "need": s.need.name,

@@ -60,7 +60,8 @@ def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> R
     failed = sum(not f.missing for f in (*failures.images.values(), *failures.observations.values()))
     tried = sum(1 for job in plan.jobs for _ in job.items())
     done = f"part {part} of {parts} is done ({failed} failed)"
-    message = f"{done}: run the same command without --shard for the scores"
+    wanted = "data set" if plan.unmeasured else "scores"
+    message = f"{done}: run the same command without --shard for the {wanted}"
     worst = (failed / max(tried, 1), done)
     return Run(
         folder.path,
