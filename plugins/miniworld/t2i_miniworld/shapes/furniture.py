@@ -1,11 +1,12 @@
-"""Chairs and refrigerators, built from rounded convex solids. Lengths are in metres, roughly life size."""
+"""Chairs, tables, beds and refrigerators, built from rounded solids. Lengths are in metres, roughly life size."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from t2i_miniworld.shapes.mesh import Model, Part, assemble
-from t2i_miniworld.shapes.solids import box, mirrored, solid
+from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
+from t2i_miniworld.shapes.turned import lathe, tube
 
 
 def refrigerator(form: str, rng: np.random.Generator) -> Model:
@@ -46,7 +47,9 @@ def _handle(front: float, y: float, bottom: float, top: float) -> list[Part]:
 
 
 def chair(form: str, rng: np.random.Generator) -> Model:
-    """A chair: ``slat-back``, ``panel-back`` (both on four legs) or ``armchair`` (upholstered)."""
+    """A chair: ``slat-back``, ``panel-back`` (both on four legs), ``armchair`` (upholstered) or ``swivel``."""
+    if form == "swivel":
+        return _swivel_chair(rng)
     return _armchair(rng) if form == "armchair" else _dining_chair(form, rng)
 
 
@@ -90,4 +93,142 @@ def _armchair(rng: np.random.Generator) -> Model:
     ]
     for x in (-deep + 0.08, deep - 0.08):
         parts += mirrored(solid("leg", [(x, half - 0.06, 0.18), (x, half - 0.03, 0.025)], 0.028))
+    return assemble(parts)
+
+
+def _swivel_chair(rng: np.random.Generator) -> Model:
+    half, seat = rng.uniform(0.25, 0.29), rng.uniform(0.46, 0.53)
+    top, reach = rng.uniform(1.02, 1.16), rng.uniform(0.30, 0.34)
+    lean, foot = rng.uniform(0.03, 0.09), rng.uniform(0, 2 * np.pi)
+    back = [(-0.24, y, seat + 0.20) for y in (0.07 - half, half - 0.07)]
+    back += [(-0.24 - lean, y, top - 0.07) for y in (0.10 - half, half - 0.10)]
+    back += [(-0.255 - lean * 0.5, y, seat + 0.36) for y in (0.06 - half, half - 0.06)]
+    parts = [
+        box("seat", (-0.25, -half, seat - 0.05), (0.26, half, seat + 0.06), 0.052),
+        solid("body", back, 0.05),
+        *tube(
+            "base", [(-0.05, 0, seat - 0.055), (-0.31, 0, seat - 0.045), (-0.32 - lean / 2, 0, seat + 0.42)], 0.034
+        ),
+        lathe("metal", [(0.030, 0.10), (0.030, seat - 0.05)]),
+        lathe("base", [(0.065, 0.085), (0.05, 0.17), (0.042, 0.28)]),
+    ]
+    for angle in foot + np.arange(5) * 2 * np.pi / 5:
+        x, y = reach * np.cos(angle), reach * np.sin(angle)
+        parts.append(solid("base", [(0, 0, 0.135), (x, y, 0.09)], 0.026))
+        parts.append(disc("base", (x, y, 0.042), 1, 0.042, 0.055, 0.014))
+    if rng.random() < 0.7:
+        arm = seat + rng.uniform(0.19, 0.23)
+        parts += mirrored(box("body", (-0.17, half - 0.01, arm - 0.045), (0.15, half + 0.065, arm), 0.02))
+        for part in tube(
+            "base",
+            [(-0.05, half - 0.06, seat - 0.03), (-0.03, half + 0.03, seat), (-0.03, half + 0.03, arm - 0.03)],
+            0.024,
+        ):
+            parts += mirrored(part)
+    return assemble(parts)
+
+
+def dining_table(form: str, rng: np.random.Generator) -> Model:
+    """A laid table: ``rectangular`` on four legs, its length across x, or ``round`` on a pillar."""
+    height = rng.uniform(0.74, 0.80)
+    if form == "round":
+        return _round_table(height, rng)
+    half, deep, leg = rng.uniform(0.68, 0.82), rng.uniform(0.42, 0.48), rng.uniform(0.045, 0.06)
+    parts = [
+        box("body", (-deep, -half, height - 0.065), (deep, half, height), 0.018),
+        box("leg", (-deep + 0.07, -half + 0.07, height - 0.17), (deep - 0.07, half - 0.07, height - 0.05), 0.012),
+    ]
+    taper = rng.uniform(0.6, 1.0)
+    for x in (-deep + 0.09, deep - 0.09):
+        posts = [
+            (x + dx * wide, half - 0.09 + dy * wide, z)
+            for z, wide in ((height - 0.07, leg - 0.015), (0.015, leg * taper - 0.015))
+            for dx in (-1, 1)
+            for dy in (-1, 1)
+        ]
+        parts += mirrored(solid("leg", posts, 0.015))
+    for x in (-deep * 0.56, deep * 0.56):
+        for y in (-half * 0.58, half * 0.58):
+            parts += _setting(x, y, height)
+    return assemble([*parts, *_fruit_bowl(height, rng)])
+
+
+def _round_table(height: float, rng: np.random.Generator) -> Model:
+    radius, pillar = rng.uniform(0.56, 0.66), rng.uniform(0.05, 0.065)
+    parts = [
+        disc("body", (0, 0, height - 0.035), 2, radius, 0.07, 0.022),
+        lathe("leg", [(radius * 0.8, height - 0.12), (radius * 0.8, height - 0.05)]),
+        lathe(
+            "leg",
+            [
+                (0.11, 0.12),
+                (0.12, 0.20),
+                (pillar, 0.30),
+                (pillar * 1.35, height * 0.6),
+                (pillar, height - 0.2),
+                (0.14, height - 0.08),
+            ],
+            rounding=0.03,
+        ),
+    ]
+    for angle in np.pi / 4 + np.arange(4) * np.pi / 2:
+        x, y = np.cos(angle), np.sin(angle)
+        reach = radius * 0.72
+        path = [
+            (0.06 * x, 0.06 * y, 0.19),
+            (reach * 0.6 * x, reach * 0.6 * y, 0.12),
+            (reach * x, reach * y, 0.045),
+        ]
+        parts += tube("leg", path, 0.045)
+    for angle in np.arange(4) * np.pi / 2:
+        parts += _setting(radius * 0.62 * np.cos(angle), radius * 0.62 * np.sin(angle), height)
+    return assemble([*parts, *_fruit_bowl(height, rng)])
+
+
+def _setting(x: float, y: float, height: float) -> list[Part]:
+    """A plate."""
+    rim = [(0.055, height), (0.115, height + 0.022), (0.105, height + 0.026), (0.06, height + 0.010)]
+    return [lathe("china", rim, (x, y), 0.004)]
+
+
+def _fruit_bowl(height: float, rng: np.random.Generator) -> list[Part]:
+    wall = [
+        (0.05, height),
+        (0.06, height + 0.02),
+        (0.15, height + 0.11),
+        (0.135, height + 0.11),
+        (0.05, height + 0.04),
+    ]
+    parts = [lathe("china", wall, rounding=0.008)]
+    turn = rng.uniform(0, 2 * np.pi)
+    for number, fruit in enumerate(("apple", "orange", "pear")):
+        x, y = 0.06 * np.cos(turn + number * 2.1), 0.06 * np.sin(turn + number * 2.1)
+        parts.append(solid(fruit, [(x, y, height + 0.125)], 0.058))
+    return parts
+
+
+def bed(form: str, rng: np.random.Generator) -> Model:
+    """A made bed, its foot to the front: ``single`` or ``double``."""
+    half = rng.uniform(0.46, 0.53) if form == "single" else rng.uniform(0.76, 0.86)
+    length, board = rng.uniform(0.98, 1.06), rng.uniform(0.92, 1.12)
+    foot, top = rng.uniform(0.42, 0.56), rng.uniform(0.50, 0.55)
+    fold = -length + rng.uniform(0.62, 0.72)
+    parts = [
+        box("body", (-length - 0.03, -half - 0.05, 0.16), (-length + 0.05, half + 0.05, board), 0.03),
+        box("body", (length - 0.05, -half - 0.05, 0.12), (length + 0.03, half + 0.05, foot), 0.03),
+        box("body", (-length, -half - 0.02, 0.15), (length, half + 0.02, 0.29), 0.02),
+        box("sheet", (-length + 0.05, -half + 0.01, 0.24), (length - 0.06, half - 0.01, top - 0.03), 0.06),
+        box("blanket", (fold, -half - 0.035, 0.22), (length - 0.055, half + 0.035, top + 0.03), 0.05),
+        box("sheet", (fold - 0.06, -half - 0.04, 0.25), (fold + 0.12, half + 0.04, top + 0.045), 0.045),
+    ]
+    for x in (-length + 0.02, length - 0.02):
+        parts += mirrored(box("body", (x - 0.05, half - 0.05, 0), (x + 0.05, half + 0.05, 0.25), 0.02))
+    wide = half * 0.72 if form == "single" else half * 0.42
+    for y in (0.0,) if form == "single" else (-half * 0.48, half * 0.48):
+        pillow = [
+            (-length + 0.15 + dx, y + dy * (wide - 0.09), top + 0.05 + up)
+            for dx, up in ((0.0, 0.10), (0.29, 0.0))
+            for dy in (-1, 1)
+        ]
+        parts.append(solid("pillow", pillow, 0.085))
     return assemble(parts)
