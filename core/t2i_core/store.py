@@ -2,8 +2,9 @@
 
 Image files stand under the SHA-256 of their bytes; everything else is in one SQLite database in WAL mode, which
 several processes may read and write at once and which a kill leaves whole: each entry is its own transaction.
-Values carry a checksum, and an image's digest is checked whenever it is opened, so that what was altered behind
-our back is made again, never scored.
+Each row carries a checksum of itself and its key, so that whatever becomes of the file, what is found is what was
+put, and what is not found is made again. An image's digest is checked whenever it is opened, and whenever its file
+has another size or time than it had.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from PIL import Image as PILImage
 
 from .errors import BadFolder
 from .images import DamagedImage, Image, Truth, image_file
+from .sources import file_digest
 
-FORMAT = 1
+FORMAT = 2
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
 DATABASE = f"store-{FORMAT}.sqlite"
@@ -35,20 +37,27 @@ DATABASE = f"store-{FORMAT}.sqlite"
 
 _SCHEMA = """
 create table if not exists images (
-    key blob primary key, digest text not null, bytes integer not null, path text,
-    width integer not null, height integer not null, record text not null
+    key blob primary key, digest text not null, bytes integer not null, changed integer not null, path text,
+    width integer not null, height integer not null, truth integer not null, record text not null,
+    crc integer not null
 ) without rowid;
-create table if not exists failures (key blob primary key, reason text not null) without rowid;
+create table if not exists failures (
+    key blob primary key, reason text not null, crc integer not null
+) without rowid;
 create index if not exists images_by_digest on images (digest);
-create table if not exists truths (
-    digest text primary key, value blob not null, crc integer not null
-) without rowid;
+create table if not exists truths (key text primary key, value blob not null, crc integer not null) without rowid;
 create table if not exists observations (
     key blob primary key, value blob not null, crc integer not null
 ) without rowid;
-create table if not exists settings (fingerprint text primary key, value text not null) without rowid;
-create table if not exists rates (name text primary key, seconds real not null) without rowid;
+create table if not exists settings (
+    key text primary key, value text not null, crc integer not null
+) without rowid;
+create table if not exists rates (
+    key text primary key, seconds real not null, crc integer not null
+) without rowid;
 """
+
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def cache_folder() -> Path:
@@ -88,42 +97,42 @@ class Store:
         self.close()
 
     def image(self, key: str) -> Image | None:
-        """Return the image kept under a key, if its file is there in its full size."""
-        if not self._usable(key):
-            return None
-        row = self._one("select digest, bytes, path from images where key = ?", bytes.fromhex(key))
+        """Return the image kept under a key, if its file is there in its full size, and unaltered as far as can be
+        told without opening it: one that was written since is read and compared.
+        """
+        row = self._get("images", bytes.fromhex(key)) if self._usable(key) else None
         if row is None:
             return None
-        digest, size, outside = row
+        digest, size, changed, outside, _, _, truth, _ = row
         path = Path(outside) if outside else self._file(digest)
         try:
-            whole = path.stat().st_size == size
+            stat = path.stat()
+            whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(path) == digest)
         except OSError:
             return None
-        return Image(digest, path) if whole else None
+        if not whole or (truth and self._one("select 1 from truths where key = ?", digest) is None):
+            return None
+        return Image(digest, path)
 
     def record(self, key: str) -> dict[str, Any]:
         """Return what was recorded of an image's making; empty where nothing was."""
-        row = self._one("select record from images where key = ?", bytes.fromhex(key))
-        return dict(json.loads(row[0])) if row else {}
+        row = self._get("images", bytes.fromhex(key))
+        return dict(json.loads(row[-1])) if row else {}
 
     def size(self, key: str) -> tuple[int, int] | None:
         """Return an image's width and height in pixels."""
-        row = self._one("select width, height from images where key = ?", bytes.fromhex(key))
-        return (row[0], row[1]) if row else None
+        row = self._get("images", bytes.fromhex(key))
+        return (row[4], row[5]) if row else None
 
     def failure(self, key: str) -> str | None:
         """Return why an image can never be made, where that is known."""
-        row = (
-            self._one("select reason from failures where key = ?", bytes.fromhex(key))
-            if self._usable(key)
-            else None
-        )
+        row = self._get("failures", bytes.fromhex(key)) if self._usable(key) else None
         return row[0] if row else None
 
     def put_failure(self, key: str, reason: str) -> None:
         """Keep why an image can never be made."""
-        self._execute("insert or replace into failures values (?, ?)", bytes.fromhex(key), reason)
+        said = reason.encode("utf-8", "backslashreplace").decode()
+        self._put("failures", bytes.fromhex(key), said)
         self._note(key)
 
     def put_image(
@@ -141,31 +150,34 @@ class Store:
         if isinstance(image, Path):
             found = image_file(image.absolute())
             digest, path, outside = found.digest, found.path, str(found.path)
-            size = path.stat().st_size
             width, height = picture_size(path)
         else:
             data, (width, height) = png(image), _size(image)
-            digest, size = hashlib.sha256(data).hexdigest(), len(data)
+            digest = hashlib.sha256(data).hexdigest()
             path = self._file(digest)
-            if not (path.exists() and path.stat().st_size == size):
-                self._write(path, data)
-        if truth is not None:
-            value = truth.to_bytes()
-            self._execute("insert or replace into truths values (?, ?, ?)", digest, value, zlib.crc32(value))
-        self._execute(
-            "insert or replace into images values (?, ?, ?, ?, ?, ?, ?)",
-            bytes.fromhex(key), digest, size, outside, width, height, said,
-        )  # fmt: skip
-        self._execute("delete from failures where key = ?", bytes.fromhex(key))
+            self._write(path, data, digest)
+        value = None if truth is None else truth.to_bytes()
+        with self._together():
+            if outside is None and (before := self.image(key)) is not None:
+                return before
+            try:
+                stat = path.stat()
+            except OSError as error:
+                raise self._unusable(error) from error
+            if value is not None:
+                self._put("truths", digest, value)
+            row = (digest, stat.st_size, stat.st_mtime_ns, outside, width, height, int(value is not None), said)
+            self._put("images", bytes.fromhex(key), *row)
+            self._execute("delete from failures where key = ?", bytes.fromhex(key))
         self._note(key)
         return Image(digest, path)
 
     def truth(self, digest: str) -> Truth | None:
         """Return what is really drawn in an image, where that was kept. Raises DamagedImage if it was altered."""
-        row = self._one("select value, crc from truths where digest = ?", digest)
-        if row is None:
+        if self._one("select 1 from truths where key = ?", digest) is None:
             return None
-        if zlib.crc32(row[0]) != row[1]:
+        row = self._get("truths", digest)
+        if row is None:
             raise DamagedImage(f"the kept truth of image {digest[:12]} was altered")
         return Truth.from_bytes(row[0])
 
@@ -184,24 +196,20 @@ class Store:
 
     def get(self, key: str) -> bytes | None:
         """Return what is kept under a key; None where there is nothing, or where it was altered."""
-        if not self._usable(key):
-            return None
-        row = self._one("select value, crc from observations where key = ?", bytes.fromhex(key))
-        if row is None or zlib.crc32(row[0]) != row[1]:
+        row = self._get("observations", bytes.fromhex(key)) if self._usable(key) else None
+        if row is None:
             return None
         value: bytes = row[0]
         return value
 
     def put(self, key: str, value: bytes) -> None:
         """Keep an observation's stored form."""
-        self._execute(
-            "insert or replace into observations values (?, ?, ?)", bytes.fromhex(key), value, zlib.crc32(value)
-        )
+        self._put("observations", bytes.fromhex(key), value)
         self._note(key)
 
     def settings(self, fingerprint: str) -> dict[str, Any]:
         """Return what a model or judge said of its settings when it last worked; empty where it never did."""
-        row = self._one("select value from settings where fingerprint = ?", fingerprint)
+        row = self._get("settings", fingerprint)
         return dict(json.loads(row[0])) if row else {}
 
     def put_settings(self, fingerprint: str, settings: Mapping[str, Any]) -> None:
@@ -209,24 +217,25 @@ class Store:
 
         Raises TypeError or ValueError where they are no plain data.
         """
-        value = json.dumps(dict(settings), allow_nan=False)
-        self._execute("insert or replace into settings values (?, ?)", fingerprint, value)
+        self._put("settings", fingerprint, json.dumps(dict(settings), allow_nan=False))
 
     def rate(self, name: str) -> float | None:
         """Return the seconds that one item of this work took when it was last done."""
-        row = self._one("select seconds from rates where name = ?", name)
+        row = self._get("rates", name)
         return None if row is None else float(row[0])
 
     def put_rate(self, name: str, seconds: float) -> None:
         """Remember how long one item of this work takes."""
-        self._execute("insert or replace into rates values (?, ?)", name, seconds)
+        self._put("rates", name, float(seconds))
 
     def _file(self, digest: str) -> Path:
         return Path(f"{self._images}/{digest[:2]}/{digest}.png")
 
-    def _write(self, path: Path, data: bytes) -> None:
-        """Write a file so that it is there whole or not at all."""
+    def _write(self, path: Path, data: bytes, digest: str) -> None:
+        """Write a file, unless it is there already, so that it is there whole or not at all."""
         try:
+            if path.exists() and file_digest(path) == digest:
+                return
             path.parent.mkdir(exist_ok=True)
             write_whole(path, data)
         except OSError as error:
@@ -239,6 +248,15 @@ class Store:
         if self._made is not None:
             self._made.add(key)
 
+    def _get(self, table: str, key: bytes | str) -> tuple[Any, ...] | None:
+        """Return a row without key and checksum; None where there is none, or where it is not what was put."""
+        row = self._one(f"select * from {table} where key = ?", key)
+        return row[1:-1] if row is not None and row[-1] == _seal(row[:-1]) else None
+
+    def _put(self, table: str, *row: Any) -> None:
+        places = ", ".join("?" * (len(row) + 1))
+        self._execute(f"insert or replace into {table} values ({places})", *row, _seal(row))
+
     def _one(self, sql: str, *values: Any) -> Any:
         with self._explained():
             return self._db.execute(sql, values).fetchone()
@@ -248,6 +266,17 @@ class Store:
             self._db.execute(sql, values)
 
     @contextlib.contextmanager
+    def _together(self) -> Iterator[None]:
+        """Do what is done inside wholly or not at all, and let no other process come between."""
+        self._execute("begin immediate")
+        try:
+            yield
+            self._execute("commit")
+        finally:
+            if self._db.in_transaction:  # an error; SQLite has ended some transactions by itself by now
+                self._execute("rollback")
+
+    @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
@@ -255,10 +284,21 @@ class Store:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> BadFolder:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGED:
+            return BadFolder(
+                f"{self.folder / DATABASE} is damaged ({error}): remove it and all whose names begin like "
+                "it, and give the command again; what it held is made again, and the folders of runs stay"
+            )
         return BadFolder(
             f"cache folder {self.folder}: {error}; free it or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."
         )
+
+
+def _seal(row: Sequence[Any]) -> int:
+    """A checksum of a row's fields."""
+    return zlib.crc32(repr([zlib.crc32(f) if isinstance(f, bytes) else f for f in row]).encode())
 
 
 def picture_size(path: Path) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from t2i_core.errors import BadFolder
 from t2i_core.images import DamagedImage, Instance, Truth
 from t2i_core.masks import PackedMask
 from t2i_core.prompts import ObjectClass, Scene, SceneObject, digest_of
-from t2i_core.store import Store, cache_folder, png, write_whole
+from t2i_core.store import DATABASE, Store, cache_folder, png, write_whole
 
 KEY = digest_of("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
@@ -58,11 +59,32 @@ def test_a_file_that_is_not_whole_counts_as_not_kept(store: Store, harm: str) ->
     assert np.array_equal(store.put_image(KEY, PIXELS).pixels, PIXELS)
 
 
+def alter(path: Path, keep_time: bool = False) -> None:
+    """Change one byte; by default as a program would, which changes the file's time too."""
+    stat = path.stat()
+    data = bytearray(path.read_bytes())
+    data[60] ^= 1
+    path.write_bytes(data)
+    later = 0 if keep_time else 10**9
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns + later))
+
+
+def test_a_file_written_since_counts_as_not_kept_and_is_replaced(store: Store) -> None:
+    image = store.put_image(KEY, PIXELS)
+    alter(image.path)
+    assert store.image(KEY) is None
+    assert np.array_equal(store.put_image(KEY, PIXELS).pixels, PIXELS)
+
+
+def test_a_file_that_was_only_touched_or_copied_is_still_kept(store: Store) -> None:
+    image = store.put_image(KEY, PIXELS)
+    os.utime(image.path, (1, 1))
+    assert store.image(KEY) == image
+
+
 def test_an_altered_file_is_found_when_opened_and_can_be_forgotten(store: Store) -> None:
     image = store.put_image(KEY, PIXELS)
-    data = bytearray(image.path.read_bytes())
-    data[60] ^= 1
-    image.path.write_bytes(data)
+    alter(image.path, keep_time=True)
     altered = store.image(KEY)
     assert altered is not None
     with pytest.raises(DamagedImage, match="not the one that was kept"):
@@ -81,13 +103,54 @@ def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, t
     assert outside.exists()
 
 
-def test_an_altered_observation_is_not_given_back(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ("observations set value = 'x'", "get"),
+        ("observations set key = zeroblob(32)", "other"),
+        ("images set digest = replace(digest, 'a', 'b')", "image"),
+        ("images set width = 31", "size"),
+        ("images set record = '{}'", "record"),
+        ("images set changed = 0, bytes = 1", "image"),
+        ("failures set reason = 'none'", "failure"),
+        ("settings set value = '{}'", "settings"),
+        ("rates set seconds = 0.5", "rate"),
+    ],
+)
+def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) -> None:
+    store.put_image(KEY, PIXELS, {"tokens_lost": 3})
     store.put(KEY, b"what was said")
-    assert store.get(KEY) == b"what was said"
-    with sqlite3.connect(store.folder / "store-1.sqlite") as db:
-        db.execute("update observations set value = ?", (b"what was sAid",))
-    assert store.get(KEY) is None
-    assert not store.has(KEY)
+    other = digest_of("another")
+    store.put_failure(other, "it is never drawn")
+    store.put_settings("model", {"steps": 50})
+    store.put_rate("model", 0.25)
+    found = {
+        "get": lambda: store.get(KEY),
+        "other": lambda: store.get("00" * 32),
+        "image": lambda: store.image(KEY),
+        "size": lambda: store.size(KEY),
+        "record": lambda: store.record(KEY) or None,
+        "failure": lambda: store.failure(other),
+        "settings": lambda: store.settings("model") or None,
+        "rate": lambda: store.rate("model"),
+    }[lost]
+    assert (found() is None) == (lost == "other")
+    with sqlite3.connect(store.folder / DATABASE) as db:
+        db.execute(f"update {change}")
+    assert found() is None
+
+
+def test_an_image_without_its_truth_counts_as_not_kept(store: Store) -> None:
+    image = store.put_image(KEY, PIXELS, truth=Truth((30, 20), ()))
+    with sqlite3.connect(store.folder / DATABASE) as db:
+        db.execute("update truths set value = x'00'")
+    with pytest.raises(DamagedImage, match="truth"):
+        store.truth(image.digest)
+    with sqlite3.connect(store.folder / DATABASE) as db:
+        db.execute("delete from truths")
+    assert store.image(KEY) is None
+    store.put_image(KEY, PIXELS, truth=Truth((30, 20), ()))
+    assert store.truth(image.digest) == Truth((30, 20), ())
 
 
 def test_fresh_takes_nothing_that_was_there(tmp_path: Path) -> None:
@@ -123,6 +186,25 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
         assert all(store.get(digest_of(["shared", i])) == b"same" for i in range(100))
 
 
+RACE = """
+import sys, pathlib, numpy as np
+from t2i_core.prompts import digest_of
+from t2i_core.store import Store
+with Store(pathlib.Path(sys.argv[1])) as store:
+    for i in range(60):
+        image = store.put_image(digest_of(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
+        print(image.digest)
+"""
+
+
+def test_processes_that_make_the_same_image_otherwise_all_take_the_first_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", RACE, tmp_path]
+    makers = [subprocess.Popen([*command, str(m)], stdout=subprocess.PIPE, text=True) for m in (1, 2, 3)]
+    said = [m.communicate()[0].split() for m in makers]
+    assert len(said[0]) == 60
+    assert said[0] == said[1] == said[2]
+
+
 OPEN = """
 import sys, pathlib, time
 from t2i_core.store import Store
@@ -133,17 +215,17 @@ for i in range(10):
 
 
 def test_several_processes_open_a_new_store_at_the_same_moment(tmp_path: Path) -> None:
-    moment = str(time.time() + 3)
-    openers = [subprocess.Popen([sys.executable, "-c", OPEN, tmp_path, moment]) for _ in range(4)]
-    assert [o.wait() for o in openers] == [0] * 4
+    moment = str(time.time() + 4)
+    openers = [subprocess.Popen([sys.executable, "-c", OPEN, tmp_path, moment]) for _ in range(8)]
+    assert [o.wait() for o in openers] == [0] * 8
 
 
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BadFolder, match="T2I_CACHE_DIR"):
         Store(tmp_path / "file")
-    (tmp_path / "store-1.sqlite").write_bytes(b"this is no database, but it is long enough to be read" * 100)
-    with pytest.raises(BadFolder, match="not a database"):
+    (tmp_path / DATABASE).write_bytes(b"this is no database, but it is long enough to be read" * 100)
+    with pytest.raises(BadFolder, match=r"is damaged \(file is not a database\): remove it"):
         Store(tmp_path)
 
 
