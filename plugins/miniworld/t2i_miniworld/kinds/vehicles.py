@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from t2i_miniworld.kinds.kind import WHITE, Kind
-from t2i_miniworld.shapes import vehicles
+from t2i_miniworld.kinds.kind import CHARCOAL, GREY, WHITE, Kind
+from t2i_miniworld.shapes import boats, coaches, cycles, rail, vehicles
 
 KINDS = (
     Kind(
@@ -34,5 +34,126 @@ KINDS = (
         {"body": 1.0, "accent": 0.7},
         turn=(10, 60),
         lift=0.22,
+    ),
+    Kind(
+        "bike",
+        cycles.bike,
+        ("diamond", "step-through"),
+        (
+            {"body": CHARCOAL, "saddle": (104, 70, 46)},
+            {"body": (96, 132, 128)},
+            {"body": (214, 206, 188), "saddle": (128, 84, 52)},
+            {"body": (92, 52, 50)},
+            {"body": GREY},
+        ),
+        {"tyre": (34, 34, 36), "saddle": (38, 36, 36), "metal": (186, 188, 192), "lamp": (240, 236, 214)},
+        {"body": 1.0},
+        turn=(2, 34),
+    ),
+    Kind(
+        "skateboard",
+        cycles.skateboard,
+        ("street", "longboard"),
+        (
+            {"body": (206, 170, 122), "wheel": (226, 220, 206)},
+            {"body": (150, 104, 66), "wheel": (214, 186, 120)},
+            {"body": (104, 124, 134), "wheel": (226, 220, 206)},
+            {"body": (196, 128, 96), "wheel": (70, 72, 76)},
+        ),
+        {"grip": (44, 44, 46), "metal": (176, 178, 182), "wheel": (226, 220, 206)},
+        {"body": 1.0},
+        turn=(58, 90),
+    ),
+    Kind(
+        "boat",
+        boats.boat,
+        ("canoe", "rowboat", "motorboat"),
+        (
+            {"body": (228, 226, 218), "inside": (176, 138, 96), "stripe": (70, 84, 100)},
+            {"body": (150, 104, 64), "inside": (118, 82, 52), "stripe": (222, 212, 190)},
+            {"body": (86, 108, 112), "inside": (196, 172, 138), "stripe": (226, 222, 210)},
+            {"body": (138, 62, 50), "inside": (190, 158, 116), "stripe": (226, 218, 200)},
+        ),
+        {
+            "rim": (122, 86, 54),
+            "bench": (196, 158, 108),
+            "oar": (206, 172, 124),
+            "seat": (214, 204, 184),
+            "glass": (60, 72, 84),
+            "motor": (58, 60, 66),
+            "metal": (150, 154, 160),
+        },
+        {"body": 1.0, "rim": 0.75, "motor": 0.7},
+        turn=(8, 42),
+        on_black={"stripe": (190, 190, 188)},
+    ),
+    Kind(
+        "bus",
+        coaches.bus,
+        ("single-deck", "double-deck"),
+        (
+            {"body": (226, 224, 216), "accent": (92, 104, 116)},
+            {"body": (178, 58, 48), "accent": (82, 40, 38)},
+            {"body": (222, 172, 72), "accent": (60, 58, 56)},
+            {"body": (108, 142, 122), "accent": (226, 220, 204)},
+        ),
+        {
+            "glass": (44, 54, 64),
+            "tyre": (32, 32, 34),
+            "metal": (186, 188, 192),
+            "lamp": (240, 236, 214),
+            "tail": (120, 28, 26),
+            "sign": (236, 178, 84),
+        },
+        {"body": 1.0, "accent": 0.7},
+        turn=(12, 48),
+        on_black={"glass": (96, 110, 122)},
+    ),
+    Kind(
+        "van",
+        coaches.van,
+        ("panel", "window"),
+        (
+            {"body": WHITE},
+            {"body": (174, 178, 182)},
+            {"body": (148, 116, 84)},
+            {"body": (98, 112, 124)},
+        ),
+        {
+            "glass": (44, 54, 64),
+            "tyre": (32, 32, 34),
+            "seam": (70, 72, 76),
+            "bumper": (78, 80, 84),
+            "metal": (186, 188, 192),
+            "lamp": (240, 236, 214),
+            "tail": (120, 28, 26),
+        },
+        {"body": 1.0},
+        turn=(10, 50),
+        on_black={"glass": (84, 96, 108)},
+    ),
+    Kind(
+        "train",
+        rail.train,
+        ("electric", "steam"),
+        (
+            {"body": (222, 222, 218), "accent": (70, 92, 120), "wheel": (150, 60, 50)},
+            {"body": (92, 44, 46), "accent": (206, 176, 108), "wheel": (92, 44, 46)},
+            {"body": (60, 92, 78), "accent": (150, 52, 44), "wheel": (60, 92, 78)},
+            {"body": (78, 88, 102), "accent": (212, 168, 78), "wheel": (150, 60, 50)},
+        ),
+        {
+            "glass": (42, 50, 60),
+            "tyre": (38, 38, 40),
+            "smokebox": (48, 48, 52),
+            "coal": (30, 30, 32),
+            "metal": (190, 184, 168),
+            "lamp": (240, 232, 200),
+            "rail": (132, 130, 130),
+            "sleeper": (146, 124, 100),
+        },
+        {"body": 1.0, "accent": 0.7, "wheel": 0.9},
+        turn=(16, 44),
+        on_black={"glass": (96, 110, 122)},
     ),
 )
