@@ -39,9 +39,12 @@ def disc(material: str, centre: Point, axis: int, radius: float, width: float, r
     return solid(material, points, rounding)
 
 
-def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0) -> Part:
-    """An ellipsoid turned about the vertical axis by ``yaw`` (rad): thin enough for an ear."""
-    ball = trimesh.creation.icosphere(subdivisions=3)
+def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0, detail: int = 3) -> Part:
+    """An ellipsoid turned about the vertical axis by ``yaw`` (rad): thin enough for an ear.
+
+    It has 20 * 4^``detail`` triangles: 2 is enough for an eye or a toe.
+    """
+    ball = trimesh.creation.icosphere(subdivisions=detail)
     turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
     vertices = (np.asarray(ball.vertices) * radii) @ turn.T + centre
     return Part(vertices, np.asarray(ball.faces), np.full(len(vertices), material))
