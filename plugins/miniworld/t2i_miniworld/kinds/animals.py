@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from t2i_miniworld.kinds.kind import EYE, WHITE, Kind
+from t2i_miniworld.kinds.kind import EYE, Kind
+from t2i_miniworld.palette import RGB
 from t2i_miniworld.shapes import animals, birds
+
+#: Eyes of animals painted black.
+AMBER: RGB = (222, 178, 112)
 
 KINDS = (
     Kind(
@@ -18,6 +22,7 @@ KINDS = (
         {"muzzle": (206, 184, 156), "horn": (70, 46, 32), "foot": (74, 56, 42), "eye": EYE},
         {"body": 1.0, "patch": 0.55},
         turn=(-20, 48),
+        on_black={"eye": AMBER},
     ),
     Kind(
         "elephant",
@@ -31,6 +36,7 @@ KINDS = (
         {"foot": (112, 108, 104), "tusk": (238, 230, 208), "eye": EYE},
         {"body": 1.0, "ear": 0.82},
         turn=(-10, 58),
+        on_black={"eye": AMBER},
     ),
     Kind(
         "zebra",
@@ -40,7 +46,7 @@ KINDS = (
         {"mark": (30, 28, 30), "eye": EYE},
         {"body": 1.0},
         turn=(-20, 45),
-        on_black={"mark": WHITE},
+        on_black={"mark": (132, 130, 126), "eye": AMBER},
     ),
     Kind(
         "dog",
@@ -55,6 +61,7 @@ KINDS = (
         {"mark": (30, 26, 26), "eye": EYE},
         {"body": 1.0, "chest": 0.8, "ear": 0.55},
         turn=(-10, 58),
+        on_black={"mark": (124, 116, 114), "eye": AMBER},
     ),
     Kind(
         "bird",
@@ -110,7 +117,7 @@ KINDS = (
         },
         {"body": 1.0, "wing": 0.75, "breast": 1.0, "plume": 1.0, "pinion": 0.75, "shank": 0.8},
         turn=(20, 62),
-        on_black={"fleck": (120, 116, 112), "eye": (236, 206, 140)},
+        on_black={"fleck": (120, 116, 112), "eye": AMBER},
     ),
     Kind(
         "bear",
@@ -125,6 +132,6 @@ KINDS = (
         {"mark": (30, 26, 26), "claw": (226, 214, 190), "eye": EYE},
         {"body": 1.0},
         turn=(5, 65),
-        on_black={"eye": (214, 170, 110)},
+        on_black={"eye": AMBER},
     ),
 )

@@ -64,7 +64,7 @@ def zebra(form: str, rng: np.random.Generator) -> Model:
         *chain("mark", [(-0.88, 0, 0.88), (-0.92, 0, 0.62)], [0.04, 0.07]),
     ]
     crest: list[Primitive] = [Limb("mark", (0.34, 0, 1.38), (head[0] - 0.10, 0, head[2] + 0.17), 0.055, 0.06)]
-    stripes = _stripes(period=rng.uniform(0.17, 0.20), share=0.42, slope=rng.uniform(0.1, 0.5))
+    stripes = _stripes(period=rng.uniform(0.17, 0.20), share=0.32, slope=rng.uniform(0.1, 0.5))
     eyes = _eyes(head, 0.13, 0.035, forward=0.10, up=0.03)
     return assemble([melt(body, 0.10, stripes, cells=84), melt(crest, 0.05, cells=30), *eyes])
 
@@ -121,7 +121,7 @@ def _standing_bear(rng: np.random.Generator) -> Model:
         for side in (1, -1)
         for y in (-0.10, 0.0, 0.10)
     ]
-    return assemble([melt(body, 0.14, cells=72), *_bear_face(head), *claws])
+    return assemble([melt(body, 0.14, cells=64), *_bear_face(head), *claws])
 
 
 def _sitting_bear(rng: np.random.Generator) -> Model:
@@ -138,14 +138,14 @@ def _sitting_bear(rng: np.random.Generator) -> Model:
         *both(chain("body", [(0.0, 0.30, 0.26), (0.62, apart, 0.20)], [0.27, 0.185])),
         *both([Egg("body", (0.74, apart, 0.25), (0.13, 0.185, 0.25))]),
     ]
-    soles = mirrored(egg("muzzle", (0.855, apart, 0.20), (0.035, 0.095, 0.10)))
+    soles = mirrored(egg("muzzle", (0.855, apart, 0.20), (0.035, 0.095, 0.10), detail=2))
     toes = [
         part
         for y, z in ((-0.10, 0.355), (0.0, 0.39), (0.10, 0.355))
-        for part in mirrored(egg("muzzle", (0.850, apart + y, z), (0.03, 0.038, 0.038)))
+        for part in mirrored(egg("muzzle", (0.850, apart + y, z), (0.03, 0.038, 0.038), detail=1))
     ]
     claws = [part for y in (-0.085, 0.0, 0.085) for part in mirrored(_claw((0.60, 0.36 + y, 0.44 + hang)))]
-    return assemble([melt(body, 0.12, cells=72), *_bear_face(head), *soles, *toes, *claws])
+    return assemble([melt(body, 0.12, cells=46), *_bear_face(head), *soles, *toes, *claws])
 
 
 def _bear_head(head: Point) -> list[Primitive]:
@@ -159,7 +159,7 @@ def _bear_head(head: Point) -> list[Primitive]:
 
 def _bear_face(head: Point) -> list[Part]:
     x, _, z = head
-    inner = mirrored(egg("ear", (x - 0.005, 0.225, z + 0.225), (0.035, 0.068, 0.068), yaw=0.25))
+    inner = mirrored(egg("ear", (x - 0.005, 0.225, z + 0.225), (0.035, 0.068, 0.068), yaw=0.25, detail=2))
     nose = solid("mark", [(x + 0.455, y, z - 0.075) for y in (-0.035, 0.035)], 0.05)
     return [*inner, nose, *_eyes(head, 0.115, 0.042, forward=0.225, up=0.075)]
 

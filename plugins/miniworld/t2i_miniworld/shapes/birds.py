@@ -41,12 +41,12 @@ def _duck(rng: np.random.Generator) -> Model:
     for side in (1, -1):
         x = 0.03 + side * step
         legs.append(
-            melt([Limb("bill", (0.02, side * 0.075, 0.14), (x, side * 0.08, 0.02), 0.022, 0.019)], 0.02, cells=20)
+            melt([Limb("bill", (0.02, side * 0.075, 0.14), (x, side * 0.08, 0.02), 0.022, 0.019)], 0.02, cells=14)
         )
         legs.append(_web((x, side * 0.085, 0.012)))
     eyes = mirrored(solid("eye", [(head[0] + 0.045, 0.068, head[2] + 0.028)], 0.0175))
     return assemble(
-        [melt(body, 0.06, cells=60), melt(wing, 0.05, cells=48), melt(bill, 0.02, cells=34), *legs, *eyes]
+        [melt(body, 0.06, cells=46), melt(wing, 0.05, cells=30), melt(bill, 0.02, cells=22), *legs, *eyes]
     )
 
 
@@ -79,16 +79,20 @@ def _owl(rng: np.random.Generator) -> Model:
     )
     front = head[0] + 0.118
     discs = mirrored(egg("disc", (front, 0.076, head[2] + 0.005), (0.036, 0.080, 0.086), yaw=0.36))
-    irises = mirrored(egg("iris", (front + 0.024, 0.082, head[2] + 0.012), (0.020, 0.046, 0.046), yaw=0.36))
-    pupils = mirrored(egg("pupil", (front + 0.037, 0.084, head[2] + 0.012), (0.014, 0.026, 0.028), yaw=0.36))
+    irises = mirrored(
+        egg("iris", (front + 0.024, 0.082, head[2] + 0.012), (0.020, 0.046, 0.046), yaw=0.36, detail=2)
+    )
+    pupils = mirrored(
+        egg("pupil", (front + 0.037, 0.084, head[2] + 0.012), (0.014, 0.026, 0.028), yaw=0.36, detail=2)
+    )
     beak = solid("beak", [(front + 0.035, 0, head[2] - 0.012), (front + 0.050, 0, head[2] - 0.055)], 0.016)
     feet: list[Primitive] = []
     for toe in (-0.04, 0.0, 0.04):
         feet.append(Limb("beak", (0.06, 0.075, 0.030), (0.145, 0.075 + toe, 0.018), 0.024, 0.018))
-    toes = melt(both(feet), 0.01, cells=40)
+    toes = melt(both(feet), 0.01, cells=28)
     bars = _bars(period=rng.uniform(0.070, 0.082))
     return assemble(
-        [melt(body, 0.045, bars, cells=72), melt(wings, 0.05, cells=44), *discs, *irises, *pupils, beak, toes]
+        [melt(body, 0.045, bars, cells=50), melt(wings, 0.05, cells=28), *discs, *irises, *pupils, beak, toes]
     )
 
 
@@ -129,10 +133,10 @@ def _flamingo(rng: np.random.Generator) -> Model:
     eyes = mirrored(solid("eye", [(head[0] + 0.035, 0.054, head[2] + 0.02)], 0.0185))
     return assemble(
         [
-            melt(body, 0.055, cells=84),
-            melt(bill, 0.02, cells=28),
-            melt(wing, 0.05, cells=44),
-            melt(legs, 0.02, cells=72),
+            melt(body, 0.055, cells=54),
+            melt(bill, 0.02, cells=16),
+            melt(wing, 0.05, cells=26),
+            melt(legs, 0.02, cells=48),
             *webs,
             *eyes,
         ]

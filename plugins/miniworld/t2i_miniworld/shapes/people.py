@@ -39,7 +39,7 @@ def human(form: str, rng: np.random.Generator) -> Model:
                 for y in (-0.08, 0.08)
             ],
             0.06,
-            cells=30,
+            cells=14,
         ),
         *_limbs(girth, hem, collar, stride, swing, reach),
         *_face(head, ears="short" in form),
@@ -64,14 +64,14 @@ def _limbs(girth: float, hem: float, collar: float, stride: float, swing: float,
             Limb("trousers", (0, y, hem + 0.3), knee, 0.10, 0.092),
             Limb("trousers", knee, (x, y, 0.10), 0.092, 0.078),
         ]
-        shoes.append(melt([Limb("shoe", (x - 0.01, y, 0.075), (x + 0.14, y, 0.06), 0.078, 0.064)], 0.02, cells=24))
+        shoes.append(melt([Limb("shoe", (x - 0.01, y, 0.075), (x + 0.14, y, 0.06), 0.078, 0.064)], 0.02, cells=12))
         forward = -side * stride * swing
         shoulder = (0.0, side * 0.185 * girth, collar - 0.085)
         elbow = (forward * 0.3 - 0.02, side * (0.245 * girth + reach), collar - 0.36)
         wrist = (forward + 0.04, side * (0.275 * girth + reach), collar - 0.60)
         sleeves += chain("coat", [shoulder, elbow, wrist], [0.088, 0.078, 0.080])
-        hands.append(egg("skin", (wrist[0] + 0.01, wrist[1], wrist[2] - 0.095), (0.056, 0.048, 0.072)))
-    return [melt(trousers, 0.03, cells=40), melt(sleeves, 0.03, cells=56), *shoes, *hands]
+        hands.append(egg("skin", (wrist[0] + 0.01, wrist[1], wrist[2] - 0.095), (0.056, 0.048, 0.072), detail=2))
+    return [melt(trousers, 0.03, cells=24), melt(sleeves, 0.03, cells=32), *shoes, *hands]
 
 
 def _face(head: Ring, ears: bool) -> list[Part]:
@@ -84,10 +84,10 @@ def _face(head: Ring, ears: bool) -> list[Part]:
     ]
     if ears:
         skin += both([Egg("skin", (x - 0.01, 0.152, z - 0.01), (0.034, 0.024, 0.045))])
-    eyes = mirrored(egg("eye", (x + 0.140, 0.062, z + 0.022), (0.020, 0.024, 0.032), yaw=0.40))
+    eyes = mirrored(egg("eye", (x + 0.140, 0.062, z + 0.022), (0.020, 0.024, 0.032), yaw=0.40, detail=2))
     arc = [(x + 0.136 - 2.2 * y * y, y, z - 0.088 + 3.2 * y * y) for y in (-0.058, -0.03, 0.0, 0.03, 0.058)]
-    smile = melt(chain("mouth", arc, [0.011, 0.013, 0.013, 0.013, 0.011]), 0.01, cells=24)
-    return [melt(skin, 0.03, cells=48), *eyes, smile]
+    smile = melt(chain("mouth", arc, [0.011, 0.013, 0.013, 0.013, 0.011]), 0.01, cells=14)
+    return [melt(skin, 0.03, cells=26), *eyes, smile]
 
 
 def _buttons(coat: Sequence[Ring], hem: float) -> list[Part]:
@@ -130,7 +130,7 @@ def _hair(long: bool, head: Ring, hat: bool, rng: np.random.Generator) -> list[P
         ]
     else:
         hair += [Egg("hair", (x - 0.085, 0, z - 0.03), (0.105, 0.145, 0.12))]
-    return [melt(hair, 0.045, cells=52)]
+    return [melt(hair, 0.045, cells=28)]
 
 
 def _hat(head: Ring, rng: np.random.Generator) -> list[Part]:
@@ -155,9 +155,9 @@ def _hat(head: Ring, rng: np.random.Generator) -> list[Part]:
     ]  # fmt: skip
     cap: list[Primitive] = [Egg("hat", (x - 0.015, 0, z + 0.105), (0.178, 0.182, 0.175))]
     return [
-        melt(cap, 0.02, cells=30),
+        melt(cap, 0.02, cells=14),
         _sheath("hat", cuff, x - 0.015),
-        egg("hat", (x - 0.02, 0, z + 0.285 + ball * 0.6), (ball, ball, ball)),
+        egg("hat", (x - 0.02, 0, z + 0.285 + ball * 0.6), (ball, ball, ball), detail=2),
     ]
 
 
