@@ -34,7 +34,7 @@ def _school(rng: np.random.Generator) -> Model:
     parts = [
         _sack("body", 0.0, high, back, front, half, 0.075),
         _sack("pocket", 0.02, pocket, front - 0.08, front + deep, inner, 0.045),
-        *mirrored(_sack("pocket", 0.015, high * 0.34, -0.06, 0.05, half + 0.035, 0.035)),
+        *mirrored(_sack("pocket", 0.015, high * 0.40, -0.07, 0.055, half + 0.018, 0.035)),
     ]
     rail = front + deep - 0.004
     parts += tube("zip", [(rail, y, pocket * 0.80) for y in (-inner + 0.045, inner - 0.045)], 0.008)

@@ -62,13 +62,14 @@ def leaf(material: str, spine: FloatArray, half: FloatArray, across: FloatArray,
     # A keel below the middle, as if folded a little along the vein.
     wide, fold = half[:, None] * across, 0.35 * half[:, None] * up
     bulge = thickness * up
-    section = np.stack([spine + wide, spine - fold + bulge, spine - wide, spine - fold - bulge], axis=1)
+    # Upper and lower side share no vertices: each is shaded as a surface of its own.
+    upper = [spine + wide, spine - fold + bulge, spine - wide]
+    section = np.stack([*upper, spine - wide, spine - fold - bulge, spine + wide], axis=1)
     count = len(spine)
-    base = 4 * np.arange(count - 1)[:, None]
-    here, after = np.arange(4), (np.arange(4) + 1) % 4
-    a, b, c, d = base + here, base + after, base + 4 + after, base + 4 + here
+    here = np.array([0, 1, 3, 4]) + 6 * np.arange(count - 1)[:, None]
+    a, b, c, d = here, here + 1, here + 7, here + 6
     faces = np.concatenate([np.stack([a, b, c], -1).reshape(-1, 3), np.stack([a, c, d], -1).reshape(-1, 3)])
-    return Part(section.reshape(-1, 3), faces, np.full(4 * count, material))
+    return Part(section.reshape(-1, 3), faces, np.full(6 * count, material))
 
 
 def _rounded(profile: Sequence[tuple[float, float]], rounding: float) -> list[FloatArray]:
