@@ -47,7 +47,7 @@ def _pane(rear: float, front: float, low: float, high: float, side: float) -> Pa
 
 
 def van(form: str, rng: np.random.Generator) -> Model:
-    """A delivery van with a short bonnet and a tall closed box: ``panel``, or ``window`` with a pane in its side."""
+    """A delivery van with a short bonnet and a tall closed box: ``panel``, or ``window`` with a side pane."""
     half, side = rng.uniform(2.25, 2.55), 0.96
     roof, wheel = rng.uniform(2.25, 2.55), rng.uniform(0.36, 0.41)
     belt, nose = rng.uniform(1.18, 1.28), rng.uniform(0.98, 1.06)

@@ -127,7 +127,6 @@ def _steam(rng: np.random.Generator) -> list[Part]:
     parts.append(solid("coal", [*heap, (rear + 1.0, 0.1, 2.22)], 0.14))
     for x in (rear + 0.5, -cab - 0.92):
         parts += mirrored(disc("wheel", (x, 0.86, _RAIL + 0.36), 1, 0.38, 0.18, 0.04))
-        parts += mirrored(disc("metal", (x, 0.96, _RAIL + 0.36), 1, 0.12, 0.06, 0.02))
     return parts + _track(rear - 0.2, front + 1.2)
 
 
