@@ -7,13 +7,13 @@ from itertools import islice
 
 import numpy as np
 import torch
-from t2i_core import Failure, Query, Segments
+from t2i_core import Failure, ObjectClass, Query, Segments
 from t2i_core.judging import Capability
 from t2i_core.masks import PackedMask
 
 from t2i_miniworld import segmenter
 from t2i_miniworld.segmenting import Region, regions
-from t2i_miniworld.vocabulary import LABELS
+from t2i_miniworld.vocabulary import SYNSETS
 
 
 class MiniSegmenter:
@@ -21,6 +21,7 @@ class MiniSegmenter:
 
     def __init__(self, device: str | None = None, batch_size: int | None = None) -> None:
         self._network = segmenter.load(device=device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._labels = tuple(ObjectClass(name, SYNSETS[name]) for name in segmenter.classes(self._network))
         self._batch_size = batch_size or 32
 
     def observe(
@@ -33,17 +34,17 @@ class MiniSegmenter:
             maps = segmenter.probabilities(self._network, pixels, self._batch_size)
             for query, probabilities in zip(batch, maps, strict=True):
                 _, height, width = probabilities.shape
-                yield query, segments(regions(probabilities), (width, height))
+                yield query, segments(regions(probabilities), self._labels, (width, height))
 
 
-def segments(found: list[Region], size: tuple[int, int]) -> Segments:
-    """Regions as the observation that core keeps; ``size`` is width and height."""
+def segments(found: list[Region], labels: tuple[ObjectClass, ...], size: tuple[int, int]) -> Segments:
+    """Regions as the observation that core keeps: ``labels`` by `Region.kind`; ``size`` is width and height."""
     return Segments(
         size=size,
         boxes=np.array([region.box for region in found], np.float32).reshape(-1, 4),
         scores=np.array([region.score for region in found], np.float32),
         classes=np.array([region.kind for region in found], np.int16),
-        labels=LABELS,
-        class_probs=np.array([region.probs for region in found], np.float32).reshape(-1, len(LABELS)),
+        labels=labels,
+        class_probs=np.array([region.probs for region in found], np.float32).reshape(-1, len(labels)),
         masks=tuple(PackedMask.pack(region.mask) for region in found),
     )

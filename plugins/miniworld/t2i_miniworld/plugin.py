@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, Setup, hookimpl
+from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Setup, hookimpl
 
 from t2i_miniworld.options import SimulatorOptions
-from t2i_miniworld.vocabulary import LABELS
+from t2i_miniworld.vocabulary import LABELS, SYNSETS
 
 if TYPE_CHECKING:
-    from t2i_core import Generator, Judge, ObjectClass
+    from t2i_core import Generator, Judge
 
 DOMAIN = Domain(
     "mini world",
@@ -69,12 +70,12 @@ def t2i_judges() -> Iterable[JudgeInfo]:
         ),
         JudgeInfo(
             name="mini-segmenter",
-            summary="Segments the mini world's eight classes: a small SegFormer, trained on renders.",
+            summary="Segments the mini world's classes: a small SegFormer, trained on renders.",
             capabilities={"segment": frozenset({"class_probs"})},
             create=_mini_segmenter,
             domain=DOMAIN,
-            labels=_labels,
-            code=("classes.py", "mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
+            labels=_segmenter_labels,
+            code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
             weights=_segmenter_weights,
             licence="Apache-2.0",
             citation="SegFormer: Xie et al., NeurIPS 2021",
@@ -102,6 +103,12 @@ def _mini_segmenter(setup: Setup[Any]) -> Judge:
 
 def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
     return LABELS
+
+
+def _segmenter_labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
+    """The classes that the weights were trained on, by their own config: label 0 is the background."""
+    names = json.loads((_WEIGHTS / "config.json").read_text())["id2label"]
+    return tuple(ObjectClass(names[key], SYNSETS[names[key]]) for key in sorted(names, key=int)[1:])
 
 
 def _segmenter_weights(argument: str | None, options: Any) -> Iterable[Path]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import SegformerConfig, SegformerForSemanticSegmentation
 from transformers.utils import logging
 
-from t2i_miniworld.classes import KINDS
+from t2i_miniworld.vocabulary import SYNSETS
 
 WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
 
@@ -23,8 +23,8 @@ SIDE = 128
 
 
 def build() -> SegformerForSemanticSegmentation:
-    """Make the network with fresh weights: background and one label per kind."""
-    names = ["background", *KINDS]
+    """Make the network with fresh weights: background and one label per kind of the vocabulary."""
+    names = ["background", *SYNSETS]
     config = SegformerConfig(
         num_labels=len(names),
         id2label=dict(enumerate(names)),
@@ -46,6 +46,11 @@ def load(folder: Path = WEIGHTS, device: str = "cpu") -> SegformerForSemanticSeg
     with _no_progress_bar():
         network = SegformerForSemanticSegmentation.from_pretrained(folder, dtype=torch.float32)
     return network.eval().to(device)
+
+
+def classes(network: SegformerForSemanticSegmentation) -> tuple[str, ...]:
+    """The kinds that a network knows, in the order of `segmenting.Region.kind`: its labels but the background."""
+    return tuple(network.config.id2label[number] for number in range(1, network.config.num_labels))
 
 
 @contextmanager
