@@ -44,8 +44,7 @@ def _school(rng: np.random.Generator) -> Model:
         )
     )
     arch = [
-        (front - 0.035, side * (half - 0.03) * np.cos(a) + 0, high * 0.66 + (high * 0.34 - 0.022) * np.sin(a))
-        for side in (1,)
+        (front - 0.035, (half - 0.03) * np.cos(a), high * 0.66 + (high * 0.34 - 0.022) * np.sin(a))
         for a in np.linspace(0, np.pi, 11)
     ]
     parts += tube("zip", arch, 0.011)
@@ -129,11 +128,8 @@ def _trolley(rng: np.random.Generator) -> Model:
     rod = half * 0.48
     parts += mirrored(solid("metal", [(-deep + 0.05, rod, high - 0.05), (-deep + 0.05, rod, handle)], 0.0135))
     parts.append(solid("wheel", [(-deep + 0.05, -rod - 0.01, handle), (-deep + 0.05, rod + 0.01, handle)], 0.024))
-    grip = [
-        (0, y, z)
-        for y, z in ((-0.08, high - 0.01), (-0.06, high + 0.025), (0.06, high + 0.025), (0.08, high - 0.01))
-    ]
-    parts += tube("wheel", [(0.05, y, z) for _, y, z in grip], 0.011)
+    grip = [(-0.08, high - 0.01), (-0.06, high + 0.025), (0.06, high + 0.025), (0.08, high - 0.01)]
+    parts += tube("wheel", [(0.05, y, z) for y, z in grip], 0.011)
     side = half - 0.006
     middle = (low + high) / 2
     path = [(0.03, side, middle - 0.09), (0.03, side + 0.028, middle - 0.06), (0.03, side + 0.028, middle + 0.06)]

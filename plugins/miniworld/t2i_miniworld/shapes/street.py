@@ -55,7 +55,7 @@ def fire_hydrant(form: str, rng: np.random.Generator) -> Model:
     parts.append(lathe("cap", [(0.075, peak - 0.02), (0.065, peak + 0.05)]))
     parts.append(box("bolt", (-0.036, -0.036, peak + 0.03), (0.036, 0.036, peak + 0.12), 0.01))
     for angle in np.arange(8) * np.pi / 4 + 0.2:
-        for reach, z in ((flange + 0.0, 0.085), (flange - 0.025, shoulder + 0.075)):
+        for reach, z in ((flange, 0.085), (flange - 0.025, shoulder + 0.075)):
             x, y = reach * np.cos(angle), reach * np.sin(angle)
             parts.append(solid("bolt", [(x, y, z - 0.02), (x, y, z)], 0.017))
     outlet, height = rng.uniform(0.10, 0.125), shoulder - rng.uniform(0.15, 0.19)
@@ -142,7 +142,7 @@ def _head(y: float, low: float, half: float, deep: float, tall: float) -> list[P
             0.03,
         ),
     ]
-    lamp = min(half * 0.72, tall / 6 * 0.86)
+    lamp = min(half * 0.67, tall / 6 * 0.80)
     for number, colour in enumerate(("stop", "caution", "go")):
         z = low + tall * (5 - 2 * number) / 6
         parts.append(disc("gap", (deep, y, z), 0, lamp * 1.14, 0.05, 0.015))
@@ -186,8 +186,8 @@ def _park_bench(rng: np.random.Generator) -> Model:
     legs = [(deep - 0.03, seat - 0.03), (deep + 0.02, 0.028)], [(0.02, seat - 0.03), (-0.06, 0.028)]
     rest = [(deep - 0.03, seat - 0.03), (deep - 0.01, arm), (-rake * 0.55, arm)]
     for path in (frame, *legs, rest):
-        for z in (side, -side):
-            parts += tube("frame", [(x, z, height) for x, height in path], 0.026)
+        for y in (side, -side):
+            parts += tube("frame", [(x, y, z) for x, z in path], 0.026)
     parts += mirrored(box("body", (-rake * 0.5, side - 0.05, arm), (deep + 0.03, side + 0.05, arm + 0.045), 0.015))
     return assemble(parts)
 
