@@ -29,14 +29,14 @@ class _Lines:
     def breadth(self, t: float) -> float:
         """Half the breadth at t, from -1 (stern) to 1 (bow)."""
         if self.double:
-            return self.beam * max(1 - abs(t) ** 2.2, 0.0) ** 0.85
+            return float(self.beam * max(1 - abs(t) ** 2.2, 0.0) ** 0.85)
         if t < -0.1:
             return self.beam * (1 - (1 - self.stern) * ((-0.1 - t) / 0.9) ** 2)
-        return self.beam * max(1 - ((t + 0.1) / 1.1) ** 2.4, 0.0) ** 0.8
+        return float(self.beam * max(1 - ((t + 0.1) / 1.1) ** 2.4, 0.0) ** 0.8)
 
     def rim(self, t: float) -> float:
         """The height of the rim at t."""
-        return self.depth + (self.bow_rise if t > 0 else self.stern_rise) * abs(t) ** 2.4
+        return float(self.depth + (self.bow_rise if t > 0 else self.stern_rise) * abs(t) ** 2.4)
 
     def keel(self, t: float) -> float:
         """The height of the keel at t: it curves up to a pointed end."""

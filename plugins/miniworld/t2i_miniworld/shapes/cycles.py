@@ -93,7 +93,8 @@ def _drive(rear: Point, crank: Point, cased: bool) -> list[Part]:
 def _bend(a: Point, b: Point, c: Point) -> FloatArray:
     """A smooth curve (N, 3) from ``a`` to ``c``, drawn towards ``b``."""
     t = np.linspace(0, 1, 10)[:, None]
-    return (1 - t) ** 2 * np.asarray(a) + 2 * t * (1 - t) * np.asarray(b) + t**2 * np.asarray(c)
+    curve: FloatArray = (1 - t) ** 2 * np.asarray(a) + 2 * t * (1 - t) * np.asarray(b) + t**2 * np.asarray(c)
+    return curve
 
 
 def skateboard(form: str, rng: np.random.Generator) -> Model:

@@ -87,4 +87,5 @@ def _fan(rim: IntArray) -> IntArray:
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    unit: FloatArray = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    return unit
