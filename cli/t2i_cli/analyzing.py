@@ -26,7 +26,7 @@ def analyze(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
     """Print scores and analyses of runs; with `out`, write tables as CSV and figures as PNG there."""
     registry, data = Registry(), []
     for folder in folders:
-        run = load_run(folder)
+        run = _finished(load_run(folder))
         found = list(_analyses(run, registry))
         if not found:
             typer.echo(f"{run.folder}: its metrics have no analyses", err=True)
@@ -39,6 +39,18 @@ def analyze(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
             _print(run, found)
     if as_json:
         print_json(data)
+
+
+def _finished(run: Run) -> Run:
+    """Refuse a run that has no results yet."""
+    if run.status == "running":
+        raise BadFolder(f"{run.folder}: the run is still going on; wait for its end")
+    if run.status == "interrupted":
+        raise BadFolder(
+            f"{run.folder}: the run was interrupted before it had results; its own command, given again, goes on "
+            "where it stopped"
+        )
+    return run
 
 
 def _analyses(run: Run, registry: Registry) -> Iterator[tuple[str, Analysis]]:

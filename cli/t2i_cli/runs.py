@@ -36,7 +36,7 @@ def _row(run: Run) -> dict[str, Any]:
     manifest = run.manifest
     return {
         "run": str(run.folder),
-        "status": manifest.get("status"),
+        "status": run.status,
         "started": manifest.get("started"),
         "finished": manifest.get("finished"),
         "scores": [
@@ -53,7 +53,7 @@ def _print_table(runs: list[Run]) -> None:
     for column in ("run", "status", "started", "metric", "model", "score", "95 % interval"):
         table.add_column(column, overflow="fold")
     for run in runs:
-        head = run.folder.name, run.manifest.get("status") or "?", (run.manifest.get("started") or "?")[:16]
+        head = run.folder.name, run.status, (run.manifest.get("started") or "?")[:16]
         for line in _scores(run):
             table.add_row(*map(escape, (*head, *line)))
             head = "", "", ""

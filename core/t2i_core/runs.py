@@ -8,12 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
+
 from .errors import BadFolder
+from .prompts import digest_of
+from .sources import file_digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MANIFEST = "run.json"
+
+LOCK = ".lock"
+"""The file that the process at work on a run holds locked."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,12 @@ class Run:
     partial: str | None = None
     made: Made = Made()
 
+    @property
+    def status(self) -> str:
+        """`running`, `interrupted` (its process has gone without results), `done`, `failed` or `unreadable`."""
+        said = str(self.manifest.get("status"))
+        return "interrupted" if said == "running" and not _held(self.folder) else said
+
     def samples(self) -> pd.DataFrame:
         """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""
         return self._read("samples.csv")
@@ -64,15 +77,24 @@ class Run:
         return self._read("failures.csv")
 
     def _read(self, name: str) -> pd.DataFrame:
-        """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing."""
+        """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing.
+
+        Raises BadFolder where it is not the one that the run wrote.
+        """
         import pandas as pd
 
+        path = self.folder / name
+        written = self.manifest.get("files", {}).get(name)
         try:
-            table = pd.read_csv(self.folder / name, dtype=str, keep_default_na=False, na_values=[""])
+            if written is not None and file_digest(path) != written:
+                raise BadFolder(
+                    f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
+                )
+            table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
         except OSError as error:
-            raise BadFolder(
-                f"{self.folder / name}: cannot be read ({error.strerror}); was the run finished?"
-            ) from error
+            raise BadFolder(f"{path}: cannot be read ({error.strerror}); was the run finished?") from error
+        except ValueError as error:
+            raise BadFolder(f"{path}: is no table ({error})") from error
         if "value" in table:
             table["value"] = table["value"].map(float)
         if "seed" in table:
@@ -109,14 +131,37 @@ def list_runs(folder: str | Path) -> Iterator[Run]:
                 yield Run(path.absolute(), nothing, {"status": "unreadable"})
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return a run folder's manifest; None where there is none. Raises BadFolder where it is damaged."""
+def _held(folder: Path) -> bool:
+    """Whether a process works on the run; where that cannot be told, it does."""
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
-        data: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        with lock:
+            return False
+    except (Timeout, OSError):
+        return True
+
+
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """Return a run folder's manifest; None where there is none. Raises BadFolder where it was damaged."""
+    try:
+        data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError("want a JSON object")
+        if data.pop(_SEAL, None) not in (None, digest_of(data)):
+            raise ValueError("altered since it was written")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise BadFolder(
-            f"{folder / MANIFEST}: cannot be read ({error}); remove it or name another folder with --out"
+            f"{folder / MANIFEST}: cannot be read ({error}); the run's own command, given again, writes it anew"
         ) from error
     return data
+
+
+_SEAL = "seal"
+
+
+def sealed(manifest: Mapping[str, Any]) -> str:
+    """A manifest as the text of run.json, with a digest of itself."""
+    plain = json.loads(json.dumps(manifest, allow_nan=False))
+    return json.dumps({**plain, _SEAL: digest_of(plain)}, indent=1, ensure_ascii=False)

@@ -11,7 +11,6 @@ annotations/       with what is really drawn in them, where images are all that 
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import shutil
@@ -25,21 +24,30 @@ from filelock import FileLock, Timeout
 
 from ..errors import BadFolder
 from ..images import Image
-from ..runs import MANIFEST, read_manifest
+from ..runs import LOCK, MANIFEST, read_manifest, sealed
+from ..sources import file_digest
 from ..store import write_whole
+
+_MARK = ".plan"
+"""Says whose folder this is where run.json cannot."""
 
 
 class RunFolder:
-    """The folder of one run, held by one process (or one per shard) at a time."""
+    """The folder of one run, held by one process (or one per shard) at a time.
+
+    repaired: whether run.json was found damaged; it is of no account then, and written anew
+    """
 
     def __init__(self, path: Path, plan_digest: str, shard: tuple[int, int] | None) -> None:
         self.path = path.absolute()
         self._digest = plan_digest
-        self._refuse_others()
+        self._written: list[str] = []
+        self.repaired = self._refuse_others()
         part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(self.path / f".lock{part}", timeout=0)
+            # one who only looks whether a run goes on (`t2i runs`) holds the lock for a moment
+            self._lock = FileLock(self.path / f"{LOCK}{part}", timeout=0.5)
             self._lock.acquire()
         except Timeout as error:
             held = f"shard {shard[0]}/{shard[1]} of this run" if shard else "this run"
@@ -51,7 +59,10 @@ class RunFolder:
                 f"{self.path}: cannot be written ({error.strerror}); name another folder with --out"
             ) from error
         try:
-            self._refuse_others()
+            self.repaired = self._refuse_others()
+            self._write(_MARK, self._digest.encode())
+            if shard is None:
+                self._sweep()
         except BaseException:
             self.close()
             raise
@@ -66,23 +77,48 @@ class RunFolder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _refuse_others(self) -> None:
+    def _refuse_others(self) -> bool:
+        """Refuse a folder of something else. Returns whether it is this run's, but run.json is damaged."""
         if not self.path.is_dir():
-            return
-        known = read_manifest(self.path)
+            return False
+        try:
+            known = read_manifest(self.path)
+        except BadFolder as error:
+            if self._marked():
+                return True
+            raise BadFolder(
+                f"{self.path}: its {MANIFEST} is damaged, and nothing else says which run this is: remove the "
+                "folder or name another one with --out"
+            ) from error
         if known is not None and known.get("plan") != self._digest:
             raise BadFolder(f"{self.path}: holds another run; name another folder with --out")
-        if known is None and any(not p.name.startswith(".") for p in self.path.iterdir()):
+        if known is None and not self._marked() and any(not p.name.startswith(".") for p in self.path.iterdir()):
             raise BadFolder(f"{self.path}: is not empty and holds no run; name another folder with --out")
+        return False
+
+    def _marked(self) -> bool:
+        try:
+            return (self.path / _MARK).read_bytes() == self._digest.encode()
+        except OSError:
+            return False
+
+    def _sweep(self) -> None:
+        """Remove what processes that were killed left half written."""
+        for part in (*self.path.glob(".[!.]*.part"), *self.path.glob("*/*/.*.part"), *self.path.glob("*/.*.part")):
+            part.unlink(missing_ok=True)
 
     def finished(self) -> bool:
         """Whether the results of an earlier run stand here: they stay until new ones are complete."""
-        return (read_manifest(self.path) or {}).get("status") in ("done", "failed")
+        return not self.repaired and (read_manifest(self.path) or {}).get("status") in ("done", "failed")
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Write run.json, whole or not at all."""
-        data = json.dumps({"plan": self._digest, **manifest}, indent=1, ensure_ascii=False, allow_nan=False)
+        data = sealed({"plan": self._digest, **manifest})
         self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
+
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of each table that was written, so that who reads one can tell that it is this run's."""
+        return {name: file_digest(self.path / name) for name in self._written}
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write a CSV file row by row, whole or not at all."""
@@ -90,6 +126,7 @@ class RunFolder:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows(rows)
+        self._written.append(name)
 
     def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
         """Write the tables of several metrics as one CSV file with a first column `metric`."""
@@ -102,6 +139,7 @@ class RunFolder:
             for metric, table in tables.items():
                 named = table.assign(metric=metric).reindex(columns=order)
                 named.to_csv(file, index=False, header=False, chunksize=20_000)
+        self._written.append(name)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[str]]:
@@ -109,7 +147,7 @@ class RunFolder:
         target = self.path / name
         part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            self._make_room(target)
             with part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
                 yield file
             part.replace(target)
@@ -134,7 +172,7 @@ class RunFolder:
                 if target.samefile(image.path):
                     return name
                 target.unlink()
-            target.parent.mkdir(parents=True, exist_ok=True)
+            self._make_room(target)
             try:
                 target.hardlink_to(image.path)
             except OSError:
@@ -146,6 +184,11 @@ class RunFolder:
     def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
         """Take away the link to an image that an earlier run has left, and that is there no more."""
         self.remove(_image_name(place, prompt_number, seed, ".png"))
+
+    def _make_room(self, target: Path) -> None:
+        """Make the folders between the run's own and a file; never the run's own: somebody took it away then."""
+        for parent in reversed(target.relative_to(self.path).parents[:-1]):
+            (self.path / parent).mkdir(exist_ok=True)
 
     def _write(self, name: str, data: bytes) -> None:
         try:

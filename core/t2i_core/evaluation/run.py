@@ -41,6 +41,8 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         Store(fresh=request.fresh) as store,
     ):
         started = now()
+        if folder.repaired:
+            progress.note(f"{folder.path}: run.json was damaged and is written anew")
         if request.shard is None and not folder.finished():
             folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
         made = generate(plan.jobs, store, failures, how, progress)
@@ -123,6 +125,7 @@ def _score(
         "results": results,
         "comparisons": comparisons,
         "datasets": sets.written,
+        "files": folder.files(),
     }
     folder.write_manifest(finished)
     return Run(

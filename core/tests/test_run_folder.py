@@ -1,0 +1,174 @@
+"""A run's folder after a kill, and after somebody has been at it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+from t2i_core import Measure, Metric, MetricInfo, Need, Row
+from t2i_core.errors import BadFolder
+from t2i_core.evaluation import evaluate
+from t2i_core.progress import Silent
+from t2i_core.runs import LOCK, Run, list_runs, load_run
+from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
+
+TABLES = ("samples.csv", "measurements.csv", "failures.csv")
+
+
+class Brightness(Metric):
+    needs = (Need("reward", "reward"),)
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("reward", unit.one().one("reward").value)
+
+
+METRIC = MetricInfo(name="brightness", summary="Mean.", create=Brightness, measures=(Measure("reward", "Mean."),))
+
+
+class Notes(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+def run(out: Path, seeds: int = 2, progress: Any = None, **more: Any) -> Run:
+    return evaluate(
+        METRIC, TEST_MODEL, prompts="test-prompts", seeds=seeds, out=out,
+        resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS), progress=progress, **more,
+    )  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "run"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+def altered(text: str) -> str:
+    """One digit of the score, and still JSON."""
+    data = json.loads(text)
+    data["results"][0]["score"] += 1
+    return json.dumps(data)
+
+
+DAMAGE = {
+    "empty": lambda text: "",
+    "truncated": lambda text: text[: len(text) // 2],
+    "garbage": lambda text: "\x00\x01" * 100,
+    "another kind": lambda text: "[1, 2]",
+    "altered": altered,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_manifest_is_never_read_and_is_written_anew_by_the_same_command(
+    damage: str, folder: Path
+) -> None:
+    first = run(folder)
+    before = contents(folder)
+    file = folder / "run.json"
+    file.write_text(DAMAGE[damage](file.read_text()))
+    with pytest.raises(BadFolder, match=r"run\.json: cannot be read .* given again, writes it anew"):
+        load_run(folder)
+    assert [r.status for r in list_runs(folder.parent)] == ["unreadable"]
+    with pytest.raises(BadFolder, match="damaged, and nothing else says which run this is"):
+        run(folder, seeds=3)
+    notes = Notes()
+    assert run(folder, progress=notes).results == first.results
+    assert notes.notes == [f"{folder}: run.json was damaged and is written anew"]
+    assert load_run(folder).results == first.results
+    assert contents(folder) == before
+
+
+def test_a_folder_without_its_manifest_is_still_this_runs_and_no_others(folder: Path) -> None:
+    first = run(folder)
+    (folder / "run.json").unlink()
+    with pytest.raises(BadFolder, match="not empty and holds no run"):
+        run(folder, seeds=3)
+    assert run(folder).results == first.results
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("damage", ["empty", "truncated", "altered", "gone"])
+def test_a_table_that_is_not_as_it_was_written_is_refused_and_written_anew(
+    name: str, damage: str, folder: Path
+) -> None:
+    first = run(folder)
+    before = contents(folder)
+    file = folder / name
+    data = before[name]
+    file.write_bytes({"empty": b"", "truncated": data[:-7], "altered": data.replace(b"o", b"0")}.get(damage, b""))
+    if damage == "gone":
+        file.unlink()
+    read = {"samples.csv": Run.samples, "measurements.csv": Run.measurements, "failures.csv": Run.failures}[name]
+    with pytest.raises(BadFolder, match=r"not as the run wrote it|cannot be read"):
+        read(load_run(folder))
+    assert run(folder).results == first.results
+    assert contents(folder) == before
+    assert len(read(load_run(folder))) == data.count(b"\n") - 1
+
+
+@pytest.mark.parametrize("damage", ["empty", "altered", "gone"])
+def test_an_image_of_the_folder_that_was_damaged_is_made_again(damage: str, folder: Path) -> None:
+    first = run(folder)
+    before = contents(folder)
+    file = sorted(folder.glob("images/*/*.png"))[1]
+    data = file.read_bytes()
+    # a hard link: the kept image is damaged with it
+    file.unlink() if damage == "gone" else file.write_bytes(data[:-9] + b"x" * 9 if damage == "altered" else b"")
+    assert run(folder).results == first.results
+    assert file.read_bytes() == data
+    assert contents(folder) == before
+
+
+def test_what_was_half_written_by_a_killed_process_is_swept_away(folder: Path) -> None:
+    run(folder)
+    left = [folder / ".samples.csv.123.part", folder / "images" / "test-noise" / ".metadata.jsonl.123.part"]
+    for part in left:
+        part.write_text("half")
+    run(folder)
+    assert not any(part.exists() for part in left)
+
+
+def test_a_run_without_results_is_interrupted_when_nobody_works_on_it(folder: Path) -> None:
+    class Stop(Silent):
+        def advance(self, count: int = 1) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, progress=Stop())
+    assert load_run(folder).status == "interrupted"
+    with FileLock(folder / LOCK):
+        assert load_run(folder).status == "running"
+    assert run(folder).status == "done"
+    assert load_run(folder).status == "done"
+
+
+class Remove(Silent):
+    """Takes the run's folder away at the n-th item."""
+
+    def __init__(self, folder: Path, after: int) -> None:
+        self.folder, self.left = folder, after
+
+    def advance(self, count: int = 1) -> None:
+        self.left -= 1
+        if self.left == 0:
+            shutil.rmtree(self.folder)
+
+
+@pytest.mark.parametrize("after", [1, 6, 10, 14])  # of 4 images, 4 observations, 4 measurements, 4 rows of a table
+def test_a_folder_taken_away_while_it_is_written_is_said_and_not_half_made_again(after: int, folder: Path) -> None:
+    with pytest.raises(BadFolder, match="what was made is kept in the cache"):
+        run(folder, progress=Remove(folder, after))
+    assert not folder.exists()
+    assert run(folder).results["results"][0]["n_ok"] == 4
