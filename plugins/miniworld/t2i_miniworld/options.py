@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from t2i_core import ExecutionOption, Options
 
 Rate = Annotated[float, Field(ge=0, le=1)]
@@ -16,10 +16,31 @@ class SimulatorOptions(Options):
     size: int = Field(128, ge=64, le=1024, description="Side of the square picture in pixels.")
     spp: int = Field(16, ge=1, le=4096, description="Light paths per pixel.")
     drop: Rate = Field(0.0, description="Probability that an object is left out; each after the first.")
+    wrong_object: Rate = Field(0.0, description="Probability that an object is replaced by one of another sort.")
     wrong_color: Rate = Field(0.0, description="Probability that a coloured object gets another colour.")
-    seed_sd: float = Field(0.0, ge=0, description="Effect of a seed on the logit of both rates.")
-    prompt_sd: float = Field(0.0, ge=0, description="Effect of a prompt on the logit of both rates.")
-    salt: int = Field(0, description="Another number draws everything anew: layouts, faults and effects.")
+    swap_colors: Rate = Field(0.0, description="Probability that a picture's objects exchange their colours.")
+    extra: Rate = Field(0.0, description="Probability that a picture shows one object more than asked.")
+    flip_relation: Rate = Field(0.0, description="Probability that the first relation's objects exchange places.")
+    hyponyms: Literal["uniform", "fixed", "skewed"] = Field(
+        "uniform", description="Which sorts of a class are drawn: all alike, one alone, or by Zipf's law."
+    )
+    skew: str = Field(
+        "",
+        description="What humans wear where it is open, such as hat:yes:0.8 (ATTRIBUTE:VALUE:RATE,...).",
+    )
+    seed_sd: float = Field(0.0, ge=0, description="Effect of a seed on the logit of all rates.")
+    prompt_sd: float = Field(0.0, ge=0, description="Effect of a prompt on the logit of all rates.")
+    salt: int = Field(0, description="Another number draws everything anew: layouts, choices, faults and effects.")
     workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
         None, description="Processes that draw; one per core by default."
     )
+
+    @field_validator("skew")
+    @classmethod
+    def _readable(cls, text: str) -> str:
+        if text:
+            # Here and not above: the laws know the kinds' geometry, which options are read without.
+            from t2i_miniworld.laws import parse_skews
+
+            parse_skews(text)
+        return text

@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 DOMAIN = Domain(
     "mini world",
-    "Rendered scenes of eight kinds of things whose truth is known.",
+    "Rendered scenes of 26 kinds of things whose truth is known.",
     judges={"segment": "mini-segmenter", "detect": "mini-segmenter"},
     metrics={"tiam": Defaults(prompts="tiam-5-1", seeds=24)},
 )
 
 #: What a picture depends on; judges and training are left out, so that their changes redraw nothing.
 _DRAWING = (
-    "camera.py", "classes.py", "faults.py", "kinds/*.py", "layout.py", "palette.py", "render.py", "scene.py",
-    "shapes/*.py", "simulator.py", "streams.py", "vocabulary.py",
+    "camera.py", "classes.py", "data/taxonomy.json", "faults.py", "kinds/*.py", "laws.py", "layout.py",
+    "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
+    "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
 

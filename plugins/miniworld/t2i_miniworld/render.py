@@ -21,7 +21,7 @@ from t2i_miniworld.classes import KINDS, model  # noqa: E402
 from t2i_miniworld.layout import world_points  # noqa: E402
 from t2i_miniworld.palette import PAINTS, RGB, to_linear, to_srgb  # noqa: E402
 from t2i_miniworld.scene import Placed, Scene, Stage  # noqa: E402
-from t2i_miniworld.shapes.mesh import FloatArray  # noqa: E402
+from t2i_miniworld.shapes.mesh import FloatArray, IntArray  # noqa: E402
 
 SMALLEST, LARGEST = 64, 1024
 
@@ -84,11 +84,7 @@ def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
             "direction": (-toward).tolist(),
             "irradiance": {"type": "rgb", "value": (np.pi * stage.sun * tint).tolist()},
         },
-        "ground": {
-            "type": "rectangle",
-            "to_world": mi.ScalarTransform4f().scale(400),
-            "bsdf": _diffuse(stage.ground),
-        },
+        "ground": _ground(stage.ground),
         **things,
     }
 
@@ -118,35 +114,54 @@ def _mesh(placed: Placed) -> mi.Mesh:
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
     normals = (built.normals / np.asarray(placed.stretch)) @ turn.T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-    props = mi.Properties()
-    props["mesh_bsdf"] = mi.load_dict(
-        {"type": "diffuse", "reflectance": {"type": "mesh_attribute", "name": "vertex_color"}}
-    )
-    mesh = mi.Mesh(
-        f"thing{placed.slot}", len(built.vertices), len(built.faces), has_vertex_normals=True, props=props
-    )
+    bsdf = {"type": "diffuse", "reflectance": {"type": "mesh_attribute", "name": "vertex_color"}}
+    mesh = _empty(f"thing{placed.slot}", len(built.vertices), len(built.faces), bsdf, has_vertex_normals=True)
     mesh.add_attribute("vertex_color", 3, _flat(_colours(placed)[built.material]))
-    parameters = mi.traverse(mesh)
-    parameters["vertex_positions"] = _flat(world_points(built.vertices, placed))
-    parameters["vertex_normals"] = _flat(normals)
-    parameters["faces"] = built.faces.astype(np.uint32).ravel()
-    parameters.update()
-    mesh.set_id(f"thing{placed.slot}")
+    _fill(mesh, world_points(built.vertices, placed), built.faces, vertex_normals=normals)
     return mesh
+
+
+def _ground(colour: RGB) -> mi.Mesh:
+    """A square far larger than the view. Two triangles: rays meet them sooner than Mitsuba's rectangle."""
+    bsdf = {"type": "diffuse", "reflectance": {"type": "rgb", "value": to_linear(colour).tolist()}}
+    mesh = _empty("ground", 4, 2, bsdf)
+    corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+    _fill(mesh, 400.0 * corners, np.array([[0, 1, 2], [0, 2, 3]]))
+    return mesh
+
+
+def _empty(
+    name: str, vertices: int, faces: int, bsdf: dict[str, object], has_vertex_normals: bool = False
+) -> mi.Mesh:
+    props = mi.Properties()
+    props["mesh_bsdf"] = mi.load_dict(bsdf)
+    mesh = mi.Mesh(name, vertices, faces, has_vertex_normals=has_vertex_normals, props=props)
+    mesh.set_id(name)
+    return mesh
+
+
+def _fill(mesh: mi.Mesh, vertices: FloatArray, faces: IntArray, **attributes: FloatArray) -> None:
+    parameters = mi.traverse(mesh)
+    parameters["vertex_positions"] = _flat(vertices)
+    for name, values in attributes.items():
+        parameters[name] = _flat(values)
+    parameters["faces"] = faces.astype(np.uint32).ravel()
+    parameters.update()
 
 
 def _colours(placed: Placed) -> FloatArray:
     """Linear colours (M, 3) of the materials of a thing's model: its paint where it takes paint."""
     kind = KINDS[placed.thing.kind]
-    natural = kind.marks | kind.coats[placed.coat]
+    natural = kind.marks | kind.coats[placed.look]
     if placed.thing.paint == "black" and kind.on_black:
         natural |= kind.on_black
     colours = []
     for material in model(placed.thing.kind, placed.form, placed.variant).materials:
-        if placed.thing.paint is not None and material in kind.paint:
-            colours.append(to_linear(PAINTS[placed.thing.paint]) * kind.paint[material])
+        paint = placed.coat if material == "coat" and placed.thing.paint is None else placed.thing.paint
+        if paint is not None and material in kind.paint:
+            colours.append(to_linear(PAINTS[paint]) * kind.paint[material])
         else:
-            # A coat names what differs; the rest of the body shares its main colour.
+            # A look names what differs; the rest of the body shares its main colour.
             colours.append(to_linear(natural[material if material in natural else "body"]))
     return np.array(colours)
 
@@ -156,10 +171,6 @@ def _backdrop(stage: Stage, size: int) -> FloatArray:
     rows = (np.arange(size) + 0.5) / size
     glow = 0.94 + 0.12 * np.clip(rows / max(camera.horizon(stage.elevation), 1e-3), 0, 1)
     return glow[:, None, None] * to_linear(stage.background)
-
-
-def _diffuse(colour: RGB) -> dict[str, object]:
-    return {"type": "diffuse", "reflectance": {"type": "rgb", "value": to_linear(colour).tolist()}}
 
 
 def _flat(values: FloatArray) -> NDArray[np.float32]:

@@ -12,30 +12,64 @@ LinearRGB = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Thing:
-    """What a prompt asks for: a kind (a key of `classes.KINDS`) and, where it says so, a paint."""
+    """What a prompt asks for, and what it leaves open (None).
+
+    kind   a key of `classes.KINDS`
+    paint  a colour of the whole thing; None keeps its natural look
+    form   one of the kind's bodies
+    coat   the paint of a human's coat
+    """
 
     kind: str
     paint: str | None = None
+    form: str | None = None
+    coat: str | None = None
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Thing ``subject`` stands ``predicate`` (left, right, above, below) of thing ``object`` in the picture.
+
+    Both are slots: places among the things asked for.
+    """
+
+    subject: int
+    predicate: str
+    object: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A box in the picture for one thing: middle ``u``, lower edge ``v``, and size, in shares of the picture."""
+
+    u: float
+    v: float
+    width: float
+    height: float
 
 
 @dataclass(frozen=True)
 class Placed:
-    """One thing on the stage.
+    """One thing on the stage, with nothing left open.
 
-    slot     its place among the things asked for, which names its random streams
-    form, variant, coat   which of the kind's bodies and natural looks
+    slot     its place among the things asked for, which names its random streams; an extra one counts on
+    form, variant, look   which of the kind's bodies and natural looks
+    coat     the paint of a human's coat (unless all of it is painted), None for every other kind
     stretch  factors along its own x, y and z; ``scale`` its size in world units
     yaw      turn about the vertical, degrees, 0 when its nose points to the right of the picture
+    place    the box that it is fitted into
     position the ground point below its middle, and the height at which it stands, world units
     """
 
     slot: int
     thing: Thing
     form: str
+    coat: str | None
     variant: int
-    coat: int
+    look: int
     stretch: Point
     yaw: float
+    place: Place
     scale: float
     position: Point
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from t2i_core import Failure, Generated, ImageRequest, Instance, ObjectClass, Prompt, Truth
+from t2i_core import (
+    Failure,
+    Generated,
+    ImageRequest,
+    Instance,
+    ObjectClass,
+    Prompt,
+    Relation,
+    SceneObject,
+    Truth,
+)  # fmt: skip
 from t2i_core import Scene as AskedScene
 from t2i_core.masks import PackedMask
 
 from t2i_miniworld.classes import KINDS
-from t2i_miniworld.faults import Faults, apply
-from t2i_miniworld.layout import MOST, lay_out
+from t2i_miniworld.faults import Draw, Faults, apply, extra_of
+from t2i_miniworld.laws import ATTRIBUTES, Laws, choose, dress, leaf_of, leaf_probabilities, parse_skews, worn
+from t2i_miniworld.layout import MOST, PREDICATES, NoArrangement, add_extra, lay_out
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Scene, Thing
-from t2i_miniworld.vocabulary import find
+from t2i_miniworld.scene import Placed, Scene, Thing, Tie
+from t2i_miniworld.taxonomy import leaves_under
+from t2i_miniworld.vocabulary import LEAVES
 from t2i_miniworld.workers import map_ordered
 
 if TYPE_CHECKING:
@@ -59,29 +71,80 @@ def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Fa
 
 def commission(options: SimulatorOptions, request: ImageRequest) -> Scene:
     """The scene that is drawn for a request, faults applied. Raises CannotDraw where there is none."""
-    if request.prompt.scene is None:
+    asked = request.prompt.scene
+    if asked is None:
         raise CannotDraw("the simulator draws what a prompt expects, and this one says only a text")
-    asked = things(request.prompt.scene)
-    prompt, seed = request.prompt.scene_digest, request.seed
-    faults = Faults(options.drop, options.wrong_color, options.seed_sd, options.prompt_sd)
-    return apply(lay_out(asked, prompt, seed, options.salt), faults, prompt, seed, options.salt)
+    wanted, ties = spread(asked)
+    laws = Laws(options.hyponyms, parse_skews(options.skew), options.salt)
+    names = (f.name for f in fields(Faults))
+    faults = Faults(**{name: getattr(options, name) for name in names})
+    draw = Draw(faults, request.prompt.scene_digest, request.seed, options.salt)
+    things = [choose_thing(one, laws, slot, *draw.key) for slot, one in enumerate(wanted)]
+    try:
+        scene = lay_out(things, *draw.key, ties=ties)
+    except NoArrangement as reason:
+        raise CannotDraw(str(reason)) from None
+    drawn = apply(scene, ties, draw)
+    again = extra_of(len(wanted), draw)
+    if again is None:
+        return drawn
+    # Found in the faultless scene: the other faults have no say in where it stands.
+    extra = add_extra(scene, choose_thing(wanted[again], laws, len(wanted), *draw.key), ties, *draw.key)
+    return replace(drawn, placed=(*drawn.placed, extra))
 
 
-def things(scene: AskedScene) -> list[Thing]:
-    """What to draw for an expected scene, in the prompt's order. Raises CannotDraw where something cannot be."""
-    if scene.relations:
-        raise CannotDraw("the simulator does not place things by relations")
-    asked = []
-    for wanted in scene.objects:
-        kind = find(wanted.cls)
-        if kind is None:
-            raise CannotDraw(f"the mini world has no {wanted.cls.name!r}; it has {', '.join(KINDS)}")
-        if wanted.colour is not None and wanted.colour not in PAINTS:
-            raise CannotDraw(f"the mini world has no {wanted.colour!r} paint; it has {', '.join(PAINTS)}")
-        asked += [Thing(kind, wanted.colour)] * wanted.count
-    if not 1 <= len(asked) <= MOST:
-        raise CannotDraw(f"the simulator draws 1 to {MOST} things, not {len(asked)}")
-    return asked
+def spread(scene: AskedScene) -> tuple[list[SceneObject], tuple[Tie, ...]]:
+    """One entry per thing to draw, in the prompt's order, and the relations between them.
+
+    Raises CannotDraw where something cannot be drawn.
+    """
+    wanted: list[SceneObject] = []
+    first = []
+    for one in scene.objects:
+        _check(one)
+        first.append(len(wanted))
+        wanted += [one] * one.count
+    if not 1 <= len(wanted) <= MOST:
+        raise CannotDraw(f"the simulator draws 1 to {MOST} things, not {len(wanted)}")
+    for relation in scene.relations:
+        _check_relation(relation, scene)
+    return wanted, tuple(Tie(first[r.subject], r.predicate, first[r.object]) for r in scene.relations)
+
+
+def choose_thing(wanted: SceneObject, laws: Laws, slot: int, *key: str | int) -> Thing:
+    """What is drawn for one object of a prompt: a leaf of its class, and what else is left open, by the laws."""
+    leaf = choose(leaf_probabilities(laws, wanted.cls), "leaf", slot, *key)
+    form, coat = dress(leaf, wanted.attributes, laws, slot, *key)
+    return Thing(LEAVES[leaf], wanted.colour, form, coat)
+
+
+def _check(wanted: SceneObject) -> None:
+    leaves = leaves_under(wanted.cls)
+    if not leaves:
+        raise CannotDraw(f"the mini world has no {wanted.cls.name!r}; it has {', '.join(KINDS)}")
+    if wanted.colour is not None and wanted.colour not in PAINTS:
+        raise CannotDraw(f"the mini world has no {wanted.colour!r} paint; it has {', '.join(PAINTS)}")
+    if wanted.attributes and {LEAVES[leaf] for leaf in leaves} != {"human"}:
+        raise CannotDraw(f"only a human has attributes ({', '.join(ATTRIBUTES)}), no {wanted.cls.name}")
+    for attribute, value in wanted.attributes.items():
+        if attribute not in ATTRIBUTES:
+            raise CannotDraw(f"a human has no {attribute!r}; its attributes are {', '.join(ATTRIBUTES)}")
+        if value not in ATTRIBUTES[attribute]:
+            raise CannotDraw(f"{attribute} is never {value!r}; it is {', '.join(ATTRIBUTES[attribute])}")
+    if wanted.attributes.get("coat", wanted.colour) != wanted.colour and wanted.colour is not None:
+        raise CannotDraw(f"a {wanted.colour} human has no {wanted.attributes['coat']} coat")
+
+
+def _check_relation(relation: Relation, scene: AskedScene) -> None:
+    if relation.predicate not in PREDICATES:
+        raise CannotDraw(
+            f"the simulator knows no relation {relation.predicate!r}; it knows {', '.join(PREDICATES)}"
+        )
+    ends = (relation.subject, relation.object)
+    if relation.subject == relation.object or not all(0 <= end < len(scene.objects) for end in ends):
+        raise CannotDraw("a relation is one between two of the prompt's objects")
+    if any(scene.objects[end].count != 1 for end in ends):
+        raise CannotDraw("a relation is one between single things")
 
 
 def truth(scene: Scene, picture: Picture, prompt: Prompt) -> Truth:
@@ -91,6 +154,16 @@ def truth(scene: Scene, picture: Picture, prompt: Prompt) -> Truth:
     for number, placed in enumerate(scene.placed):
         mask = PackedMask.pack(np.asarray(picture.owner == number))
         if mask.data:
-            cls = ObjectClass(placed.thing.kind, KINDS[placed.thing.kind].synset)
-            instances.append(Instance(cls, placed.thing.paint, mask.box, mask, {"form": placed.form}))
+            thing = placed.thing
+            cls = ObjectClass(thing.kind, KINDS[thing.kind].synset)
+            instances.append(Instance(cls, thing.paint, mask.box, mask, attributes(placed)))
     return Truth((width, height), tuple(instances), prompt.scene, prompt.text)
+
+
+def attributes(placed: Placed) -> dict[str, str]:
+    """What else is true of a thing: its body, its leaf, and what a human wears."""
+    described = {"form": placed.form, "synset": leaf_of(placed.thing.kind, placed.form)}
+    coat = placed.thing.paint or placed.coat
+    if placed.coat is not None and coat is not None:
+        described |= {"coat": coat, **worn(placed.form)}
+    return described

@@ -53,6 +53,14 @@ SUBKINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "car": {"sedan.n.01": ("sedan",), "hatchback.n.01": ("hatchback",), "sport_utility.n.01": ("suv",)},
 }
 
+#: The lowest synsets, each with its kind: sub-kinds where a kind has them, else the kind itself.
+LEAVES: dict[str, str] = {
+    leaf: kind for kind, synset in SYNSETS.items() for leaf in SUBKINDS.get(kind, {synset: ()})
+}
+
+#: What a prompt may say of a human beyond its colour; the coat's colour is one of the eight paints.
+HAT, HAIR = ("yes", "no"), ("short", "long")
+
 LABELS: tuple[ObjectClass, ...] = tuple(ObjectClass(name, synset) for name, synset in SYNSETS.items())
 
 

@@ -1,0 +1,30 @@
+"""Which classes the mini world's leaves belong to: its part of WordNet 3.0, made by `make_taxonomy`."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from t2i_core.prompts import ObjectClass
+
+from t2i_miniworld.vocabulary import LABELS, LEAVES, find
+
+FILE = Path(__file__).parent / "data" / "taxonomy.json"
+
+
+@cache
+def ancestors() -> dict[str, frozenset[str]]:
+    """For each leaf, every synset above it, itself left out."""
+    return {leaf: frozenset(above) for leaf, above in json.loads(FILE.read_text()).items()}
+
+
+@cache
+def leaves_under(cls: ObjectClass) -> tuple[str, ...]:
+    """The leaves that are things of this class, in the vocabulary's order: itself, its hyponyms, or none.
+
+    A class without a synset is known by its name if that is a kind's.
+    """
+    kind = find(cls)
+    synset = cls.synset or next((label.synset for label in LABELS if label.name == kind), None)
+    return tuple(leaf for leaf in LEAVES if leaf == synset or synset in ancestors()[leaf])
