@@ -34,7 +34,7 @@ def build() -> SegformerForSemanticSegmentation:
         num_attention_heads=[1, 2, 4, 6],
         sr_ratios=[8, 4, 2, 1],
         mlp_ratios=[4, 4, 4, 4],
-        decoder_hidden_size=96,
+        decoder_hidden_size=128,
         drop_path_rate=0.0,
         classifier_dropout_prob=0.05,
     )

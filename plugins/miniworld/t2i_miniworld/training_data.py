@@ -22,9 +22,10 @@ from t2i_miniworld.layout import MOST, lay_out
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.scene import Thing
 from t2i_miniworld.streams import stream
+from t2i_miniworld.vocabulary import SYNSETS
 from t2i_miniworld.workers import map_ordered
 
-NAMES = tuple(KINDS)
+NAMES = tuple(SYNSETS)
 PAINT_NAMES = tuple(PAINTS)
 PER_SHARD = 100
 #: Half the light paths of a picture to be judged: training adds noise anyway.
@@ -42,12 +43,16 @@ class Shard:
 
 
 def random_things(split: str, index: int) -> list[Thing]:
-    """One to four things (two most often), repeats allowed, half of them painted."""
+    """One to four things, half of them painted; a third of the scenes of several hold two or more of one kind."""
     rng = stream("training-scene", split, index)
-    count = rng.choice(MOST, p=(0.22, 0.36, 0.21, 0.21)) + 1
-    kinds = rng.integers(len(NAMES), size=count)
-    paints = [PAINT_NAMES[rng.integers(len(PAINT_NAMES))] if rng.random() < 0.5 else None for _ in kinds]
-    return [Thing(NAMES[kind], paint) for kind, paint in zip(kinds, paints, strict=True)]
+    count = int(rng.choice(MOST, p=(0.22, 0.28, 0.25, 0.25))) + 1
+    kinds = [str(kind) for kind in rng.choice(list(KINDS), size=count, replace=False)]
+    if count > 1 and rng.random() < 1 / 3:
+        alike = int(rng.integers(2, count + 1))
+        kinds[:alike] = [kinds[0]] * alike
+        kinds = [str(kind) for kind in rng.permutation(kinds)]
+    paints = [str(rng.choice(PAINT_NAMES)) if rng.random() < 0.5 else None for _ in kinds]
+    return [Thing(kind, paint) for kind, paint in zip(kinds, paints, strict=True)]
 
 
 def draw_shard(shard: Shard) -> Path:
