@@ -213,12 +213,12 @@ def _metadata_line(name: str, listed: Listed) -> dict[str, Any]:
     prompt = listed.prompt
     return {
         "file_name": name,
-        "text": prompt.text,
-        "prompt": prompt.id,
+        "text": _utf8(prompt.text),
+        "prompt": _utf8(prompt.id),
         "seed": listed.seed,
         "noise_seed": listed.noise_seed,
-        "facets": _json(dict(prompt.facets)),
-        "scene": _json(prompt.scene.to_json() if prompt.scene else None),
+        "facets": _utf8(_json(dict(prompt.facets))),
+        "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
     }
 
 
@@ -262,6 +262,11 @@ def _identity(cls: ObjectClass) -> str:
 def _append(spool: IO[str], before: int, entry: Mapping[str, Any]) -> None:
     """Append an entry of a JSON list, one a line, of which so many are there already."""
     spool.write((",\n" if before else "\n") + _ascii(entry))
+
+
+def _utf8(text: str) -> str:
+    """What UTF-8 cannot hold (half a surrogate pair) escaped, as in samples.csv: `datasets` would read no line."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _json(data: Any) -> str:
