@@ -1,0 +1,65 @@
+"""One picture per installed prompt source and per line of scenes.jsonl: python examples/one_of_each.py OUT.png
+
+Each source's first prompt that the simulator can draw (its classes are 26), with the prompt's text below it.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from PIL import Image, ImageDraw, ImageFont
+from t2i_core import Failure, Generated, ImageRequest, Prompt
+from t2i_core.evaluation import ModelRequest, Request, make_plan
+from t2i_miniworld.options import SimulatorOptions
+from t2i_miniworld.simulator import simulate
+from t2i_registry import Registry, scan
+
+TILE, TEXT, COLUMNS = 192, 64, 6
+OPTIONS = SimulatorOptions(size=TILE, spp=64)
+#: Sources that draw nothing without a user's own template.
+NEED_OPTIONS = {"tiam-template"}
+
+
+def prompts_of(source: str) -> list[Prompt]:
+    """The prompts of a source or a file, as an evaluation would take them."""
+    plan = make_plan(Request(metrics=(), models=(ModelRequest("simulator"),), prompts=(source,)), Registry())
+    return [prompt for job in plan.jobs for prompt in job.prompts]
+
+
+def first_drawn(prompts: list[Prompt]) -> tuple[Prompt, Generated]:
+    """The first prompt that the simulator has a picture for."""
+    for prompt in prompts:
+        drawn = simulate(OPTIONS, ImageRequest(prompt, seed=0, noise_seed=0))
+        if not isinstance(drawn, Failure):
+            return prompt, drawn
+    raise SystemExit("none of these prompts can be drawn")
+
+
+def tiles() -> Iterator[tuple[str, Prompt, Generated]]:
+    """Name, prompt and picture of each tile."""
+    for entry in scan().of_kind("prompt_source"):
+        if entry.name not in NEED_OPTIONS:
+            yield entry.name, *first_drawn(prompts_of(entry.name))
+    for prompt in prompts_of(str(Path(__file__).with_name("scenes.jsonl"))):
+        yield f"scenes.jsonl: {prompt.id}", *first_drawn([prompt])
+
+
+def main(out: str) -> None:
+    """Draw the page."""
+    shown = list(tiles())
+    rows = -(-len(shown) // COLUMNS)
+    page = Image.new("RGB", (COLUMNS * (TILE + 8), rows * (TILE + TEXT)), "white")
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(12)
+    for number, (name, prompt, drawn) in enumerate(shown):
+        x, y = number % COLUMNS * (TILE + 8), number // COLUMNS * (TILE + TEXT)
+        page.paste(Image.fromarray(drawn.image), (x, y))
+        lines = [name, *textwrap.wrap(prompt.text, 32)]
+        pen.text((x, y + TILE + 4), "\n".join(lines), fill=(60, 60, 60), font=font)
+    page.save(out, optimize=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
