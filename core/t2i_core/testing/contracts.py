@@ -139,6 +139,17 @@ class GeneratorContract(ComponentContract):
         assert all(isinstance(a, Generated | Failure) for a in answers)
         assert any(isinstance(a, Generated) for a in answers), answers[0]
 
+    def test_what_it_draws_is_declared(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """What is really drawn, where the model says so, is of the classes that it declares, and can be seen."""
+        info = component.info
+        labels = info.labels(self.argument, component.options) if info.labels else ()
+        for answer in self.draw(component, requests[:2]):
+            for instance in answer.truth.instances if isinstance(answer, Generated) and answer.truth else ():
+                assert any(label.same_as(instance.cls) for label in labels), f"{instance.cls} is not in `labels`"
+                assert instance.mask.area() > 0
+
     def test_no_requests_no_images(self, component: Component[GeneratorInfo]) -> None:
         """Nothing asked, nothing made."""
         assert self.draw(component, []) == []
