@@ -356,3 +356,10 @@ def contents() -> dict[str, bytes]:
     """All files of the data set, byte for byte, and the list."""
     files = [p for part in ("images", "annotations") for p in Path("run", part).rglob("*") if p.is_file()]
     return {str(p): p.read_bytes() for p in [*files, Path("run/samples.csv")]}
+
+
+def test_long_labels_that_begin_alike_have_folders_of_their_own() -> None:
+    generate(ModelRequest(painter(), "x" * 70 + "a"), ModelRequest(painter(name="b"), "x" * 70 + "b"), seeds=1)
+    for place in ("x" * 60, "x" * 60 + "-2"):
+        files = {p.name for p in Path("run/images", place).iterdir()}
+        assert files == {"metadata.jsonl", *(line["file_name"] for line in metadata(place))}
