@@ -174,8 +174,8 @@ def add_extra(scene: Scene, thing: Thing, ties: tuple[Tie, ...], *key: str | int
     best: tuple[tuple[float, float], Placed] | None = None
     for attempt in range(_ATTEMPTS):
         rng = stream("extra-place", attempt, *key)
-        side = rng.uniform(0.22, 0.38) * (1 - 0.3 * attempt / _ATTEMPTS)
-        place = Place(rng.uniform(side / 2, 1 - side / 2), rng.uniform(0.40, 0.97), side, side)
+        side = rng.uniform(0.22, 0.38) * (1 - 0.35 * attempt / _ATTEMPTS)
+        place = Place(rng.uniform(0.08, 0.92), rng.uniform(0.30, 0.98), side, side)
         extra = fit(posed, place, scene.stage)
         # To be seen comes first, to be kept apart second.
         margin = min(margins(replace(one, placed=(*one.placed, extra))) for one in scenes)

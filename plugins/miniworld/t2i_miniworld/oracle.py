@@ -3,75 +3,129 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import ClassScores, Detections, Embedding, Failure, Query, Reward, Scene, Segments, Truth
+from t2i_core import (
+    ClassScores,
+    Embedding,
+    Failure,
+    Instance,
+    ObjectClass,
+    Query,
+    Relation,
+    Reward,
+    Scene,
+    SceneObject,
+    Segments,
+    Truth,
+)  # fmt: skip
 from t2i_core.judging import Capability
 from t2i_core.observations import Observation
 
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.vocabulary import LABELS, find
+from t2i_miniworld.taxonomy import leaves_under
+from t2i_miniworld.vocabulary import LABELS
 
 _NAMES = tuple(label.name for label in LABELS)
 _COLOURS = tuple(PAINTS)
 #: A logit so far above the others (0) that softmax gives it all but e^-100.
 _CERTAIN = 100.0
-_MENTION = re.compile(rf"\b(?:({'|'.join(_COLOURS)})\s+)?({'|'.join(_NAMES)})s?\b", re.IGNORECASE)
+_MENTION = re.compile(
+    rf"\b(?:({'|'.join(_COLOURS)})\s+)?({'|'.join(_NAMES).replace(' ', chr(92) + 's+')})(?:e?s)?\b", re.IGNORECASE
+)
 
 
+@dataclass(frozen=True)
 class Oracle:
-    """The ideal judge."""
+    """The ideal judge; ``labels`` are the classes it answers in: `LABELS`, or `LEAF_LABELS`."""
+
+    labels: tuple[ObjectClass, ...] = LABELS
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Observation | Failure]]:
         """Answer each query from the truth; an image without one is a failure."""
         for query in queries:
-            yield query, _answer(capability, query)
+            yield query, self._answer(capability, query)
+
+    def _answer(self, capability: Capability, query: Query) -> Observation | Failure:
+        if capability == "embed" and not query.images:
+            return embed_text(query.texts[0])
+        shown = query.images[0].truth
+        if shown is None:
+            return Failure("no truth is kept with this image; the oracle judges only what the simulator drew")
+        if capability == "reward":
+            if query.texts != (shown.text,):
+                return Failure("the oracle knows what this image's own prompt asked for, and no other text")
+            return reward(shown)
+        if capability == "classify":
+            return classify(shown, self.labels)
+        if capability == "embed":
+            return embed_image(shown)
+        segments = segment(shown, self.labels)
+        return segments.without_masks() if capability == "detect" else segments
 
 
-def segment(shown: Truth) -> Segments:
+def segment(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> Segments:
     """Every visible thing: its mask, its class and colour with certainty (an unpainted one has no colour)."""
-    kinds = _kinds(shown)
-    colours = np.zeros((len(kinds), len(_COLOURS)), np.float32)
+    classes = [_class_of(instance, labels) for instance in shown.instances]
+    colours = np.zeros((len(classes), len(_COLOURS)), np.float32)
     for row, instance in enumerate(shown.instances):
         if instance.colour is not None:
             colours[row, _COLOURS.index(instance.colour)] = 1
     return Segments(
         size=shown.size,
         boxes=np.array([instance.box for instance in shown.instances], np.float32).reshape(-1, 4),
-        scores=np.ones(len(kinds), np.float32),
-        classes=np.array(kinds, np.int16),
-        labels=LABELS,
-        class_probs=np.eye(len(LABELS), dtype=np.float32)[kinds],
+        scores=np.ones(len(classes), np.float32),
+        classes=np.array(classes, np.int16),
+        labels=labels,
+        class_probs=np.eye(len(labels), dtype=np.float32)[classes],
         colours=colours,
         colour_names=_COLOURS,
         masks=tuple(instance.mask for instance in shown.instances),
     )
 
 
-def detect(shown: Truth) -> Detections:
-    """Every visible thing, without its mask."""
-    return segment(shown).without_masks()
-
-
-def classify(shown: Truth) -> ClassScores | Failure:
+def classify(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> ClassScores | Failure:
     """The class of the thing that shows most pixels."""
     if not shown.instances:
         return Failure("nothing is drawn that could be classified")
-    largest = max(range(len(shown.instances)), key=lambda number: shown.instances[number].mask.area())
-    logits = np.zeros(len(LABELS), np.float32)
-    logits[_kinds(shown)[largest]] = _CERTAIN
-    return ClassScores(logits, LABELS)
+    largest = max(shown.instances, key=lambda instance: instance.mask.area())
+    logits = np.zeros(len(labels), np.float32)
+    logits[_class_of(largest, labels)] = _CERTAIN
+    return ClassScores(logits, labels)
 
 
 def reward(shown: Truth) -> Reward | Failure:
-    """The share of the asked things that are there, each in its colour; a drawn thing answers one of them."""
+    """The share of what is asked that is there: things, each as asked, and relations between them.
+
+    A drawn thing answers one asked thing at most; of all ways to match them the best counts.
+    """
     if shown.asked is None or not shown.asked.objects:
         return Failure("it is not known what this image was to show")
-    return Reward(_answered(shown, shown.asked) / sum(wanted.count for wanted in shown.asked.objects))
+    wanted = [number for number, one in enumerate(shown.asked.objects) for _ in range(one.count)]
+    total = len(wanted) + len(shown.asked.relations)
+    return Reward(_best(shown.asked, wanted, shown.instances, {}) / total)
+
+
+def fits(instance: Instance, wanted: SceneObject) -> bool:
+    """Whether a drawn thing is what was asked for: its leaf under the class, its colour, its attributes."""
+    return (
+        _leaf(instance) in leaves_under(wanted.cls)
+        and wanted.colour in (None, instance.colour)
+        and all(instance.attributes.get(name) == value for name, value in wanted.attributes.items())
+    )
+
+
+def relation_of(subject: Instance, object_: Instance) -> str:
+    """How one thing stands to another, by the centres of their boxes (PaintSkills' rule: ties are vertical)."""
+    (x, y), (x_other, y_other) = _centre(subject), _centre(object_)
+    if abs(x - x_other) > abs(y - y_other):
+        return "left" if x < x_other else "right"
+    return "above" if y < y_other else "below"
 
 
 def embed_image(shown: Truth) -> Embedding:
@@ -81,28 +135,10 @@ def embed_image(shown: Truth) -> Embedding:
 
 def embed_text(text: str) -> Embedding:
     """Counts of the mini world's things that a text names, each with the colour that stands before it."""
-    mentions = [(name.lower(), colour.lower() or None) for colour, name in _MENTION.findall(text)]
+    mentions = [
+        (" ".join(name.lower().split()), colour.lower() or None) for colour, name in _MENTION.findall(text)
+    ]
     return _counted(mentions)
-
-
-_ANSWERS: dict[Capability, Callable[[Truth], Observation | Failure]] = {
-    "segment": segment,
-    "detect": detect,
-    "classify": classify,
-    "reward": reward,
-    "embed": embed_image,
-}
-
-
-def _answer(capability: Capability, query: Query) -> Observation | Failure:
-    if capability == "embed" and not query.images:
-        return embed_text(query.texts[0])
-    shown = query.images[0].truth
-    if shown is None:
-        return Failure("no truth is kept with this image; the oracle judges only what the simulator drew")
-    if capability == "reward" and query.texts != (shown.text,):
-        return Failure("the oracle knows what this image's own prompt asked for, and no other text")
-    return _ANSWERS[capability](shown)
 
 
 def _counted(things: list[tuple[str, str | None]]) -> Embedding:
@@ -115,19 +151,34 @@ def _counted(things: list[tuple[str, str | None]]) -> Embedding:
     return Embedding(np.concatenate([plain, painted.ravel()]))
 
 
-def _answered(shown: Truth, asked: Scene) -> int:
-    left = list(shown.instances)
-    answered = 0
-    for wanted in asked.objects:
-        for _ in range(wanted.count):
-            fitting = next(
-                (i for i in left if wanted.cls.same_as(i.cls) and wanted.colour in (None, i.colour)), None
-            )
-            if fitting is not None:
-                left.remove(fitting)
-                answered += 1
-    return answered
+def _best(asked: Scene, wanted: Sequence[int], left: Sequence[Instance], taken: dict[int, Instance]) -> int:
+    """The most that can be right: the asked things still ``wanted`` matched to the drawn ones ``left``."""
+    if not wanted:
+        return sum(_holds(relation, taken) for relation in asked.relations)
+    # Left unanswered, or answered by each of the fitting ones in turn.
+    first, rest = wanted[0], wanted[1:]
+    best = _best(asked, rest, left, taken)
+    for number, instance in enumerate(left):
+        if fits(instance, asked.objects[first]):
+            others = [*left[:number], *left[number + 1 :]]
+            best = max(best, 1 + _best(asked, rest, others, {**taken, first: instance}))
+    return best
 
 
-def _kinds(shown: Truth) -> list[int]:
-    return [_NAMES.index(str(find(instance.cls))) for instance in shown.instances]
+def _holds(relation: Relation, taken: dict[int, Instance]) -> bool:
+    subject, object_ = taken.get(relation.subject), taken.get(relation.object)
+    return subject is not None and object_ is not None and relation_of(subject, object_) == relation.predicate
+
+
+def _centre(instance: Instance) -> tuple[float, float]:
+    x0, y0, x1, y1 = instance.box
+    return (x0 + x1) / 2, (y0 + y1) / 2
+
+
+def _leaf(instance: Instance) -> str:
+    return instance.attributes["synset"]
+
+
+def _class_of(instance: Instance, labels: tuple[ObjectClass, ...]) -> int:
+    names = (instance.cls.synset, _leaf(instance))
+    return next(number for number, label in enumerate(labels) if label.synset in names)

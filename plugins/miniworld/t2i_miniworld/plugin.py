@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Setup, hookimpl
+from t2i_core.errors import BadOption
 
 from t2i_miniworld.options import SimulatorOptions
-from t2i_miniworld.vocabulary import LABELS, SYNSETS
+from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 
 if TYPE_CHECKING:
     from t2i_core import Generator, Judge
@@ -64,10 +65,12 @@ def t2i_judges() -> Iterable[JudgeInfo]:
                 "embed": frozenset(),
             },
             create=_oracle,
+            argument="leaves: answers in the 37 lowest synsets (retriever, owl, ...) instead of the 26 kinds",
+            check=_check_oracle,
             domain=DOMAIN,
-            labels=_labels,
+            labels=_oracle_labels,
             reads_truth=True,
-            code=("oracle.py", "palette.py", "vocabulary.py"),
+            code=("data/taxonomy.json", "oracle.py", "palette.py", "taxonomy.py", "vocabulary.py"),
         ),
         JudgeInfo(
             name="mini-segmenter",
@@ -93,7 +96,7 @@ def _simulator(setup: Setup[SimulatorOptions]) -> Generator:
 def _oracle(setup: Setup[Any]) -> Judge:
     from t2i_miniworld.oracle import Oracle
 
-    return Oracle()
+    return Oracle(_oracle_labels(setup.argument, setup.options))
 
 
 def _mini_segmenter(setup: Setup[Any]) -> Judge:
@@ -110,6 +113,15 @@ def _segmenter_labels(argument: str | None, options: Any) -> tuple[ObjectClass, 
     """The classes that the weights were trained on, by their own config: label 0 is the background."""
     names = json.loads((_WEIGHTS / "config.json").read_text())["id2label"]
     return tuple(ObjectClass(names[key], SYNSETS[names[key]]) for key in sorted(names, key=int)[1:])
+
+
+def _oracle_labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
+    return LEAF_LABELS if argument == "leaves" else LABELS
+
+
+def _check_oracle(setup: Setup[Any]) -> None:
+    if setup.argument not in (None, "leaves"):
+        raise BadOption(f"oracle:{setup.argument}: the oracle takes no argument but 'leaves'")
 
 
 def _segmenter_weights(argument: str | None, options: Any) -> Iterable[Path]:

@@ -58,6 +58,12 @@ LEAVES: dict[str, str] = {
     leaf: kind for kind, synset in SYNSETS.items() for leaf in SUBKINDS.get(kind, {synset: ()})
 }
 
+#: What the lowest synsets are called as classes: a kind by its name, a sub-kind by its synset's.
+LEAF_LABELS: tuple[ObjectClass, ...] = tuple(
+    ObjectClass(kind if leaf == SYNSETS[kind] else leaf.partition(".")[0].replace("_", " "), leaf)
+    for leaf, kind in LEAVES.items()
+)
+
 #: What a prompt may say of a human beyond its colour; the coat's colour is one of the eight paints.
 HAT, HAIR = ("yes", "no"), ("short", "long")
 
