@@ -102,16 +102,19 @@ def extra_of(count: int, draw: Draw) -> int | None:
     return int(stream("extra-of", *draw.key).integers(count)) if draw.happens("extra") else None
 
 
-def _replaced(placed: Placed, scene: Scene, draw: Draw) -> Placed:
-    """A thing of another leaf in the same place and paint."""
+def wrong_thing(placed: Placed, draw: Draw) -> Thing:
+    """What is drawn instead of a thing: one of another leaf, in its paint."""
     key = ("wrong-object", placed.slot, *draw.key)
     own = leaf_of(placed.thing.kind, placed.form)
     others = [leaf for leaf in LEAVES if leaf != own]
     leaf = others[stream("leaf", *key).integers(len(others))]
     form, coat = dress(leaf, {}, Laws(), *key)
-    return fit(
-        pose(placed.slot, Thing(LEAVES[leaf], placed.thing.paint, form, coat), *key), placed.place, scene.stage
-    )
+    return Thing(LEAVES[leaf], placed.thing.paint, form, coat)
+
+
+def _replaced(placed: Placed, scene: Scene, draw: Draw) -> Placed:
+    posed = pose(placed.slot, wrong_thing(placed, draw), "wrong-object", placed.slot, *draw.key)
+    return fit(posed, placed.place, scene.stage)
 
 
 def _swapped(placed: Sequence[Placed]) -> list[Placed]:

@@ -2,25 +2,47 @@
 
 import math
 from collections import Counter
+from dataclasses import fields, replace
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
-from t2i_miniworld.faults import Faults, apply, rate
+from t2i_miniworld.faults import Draw, Faults, apply, extra_of, rate, wrong_thing
+from t2i_miniworld.laws import leaf_of
+from t2i_miniworld.layout import lay_out
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Placed, Scene, Stage, Thing
+from t2i_miniworld.scene import Place, Placed, Scene, Stage, Thing, Tie
+from t2i_miniworld.vocabulary import LEAVES
 
 STAGE = Stage(12, 40, 45, 0.8, 0.5, 0, (180, 180, 180), (200, 200, 200))
+RATES = [field.name for field in fields(Faults) if not field.name.endswith("_sd")]
 
 
 def scene(*paints):
-    place = {"form": "sedan", "variant": 0, "coat": 0, "stretch": (1, 1, 1), "yaw": 0, "scale": 1}
+    """Four cars in a row, of which faults read no more than slots, paints and places."""
+    look = {"form": "sedan", "coat": None, "variant": 0, "look": 0, "stretch": (1, 1, 1), "yaw": 0, "scale": 1}
     return Scene(
         STAGE,
         tuple(
-            Placed(slot, Thing("car", paint), position=(slot, 0, 0), **place) for slot, paint in enumerate(paints)
+            Placed(
+                slot,
+                Thing("car", paint),
+                place=Place(0.2 * slot + 0.2, 0.8, 0.2, 0.2),
+                position=(slot, 0, 0),
+                **look,
+            )
+            for slot, paint in enumerate(paints)
         ),
     )
+
+
+def drawn(whole, faults, seed, prompt="p", salt=0, ties=()):
+    return apply(whole, ties, Draw(faults, prompt, seed, salt))
+
+
+def paints_of(one):
+    return [placed.thing.paint for placed in one.placed]
 
 
 def expect_share(hits, total, share):
@@ -31,54 +53,133 @@ def expect_share(hits, total, share):
 @pytest.mark.parametrize("drop", [0.1, 0.4])
 def test_each_thing_after_the_first_is_dropped_at_the_rate_by_itself(drop):
     kept = [
-        {placed.slot for placed in apply(scene(None, None, None), Faults(drop=drop), f"p{p}", seed, 0).placed}
-        for p in range(50)
+        {placed.slot for placed in drawn(scene(None, None, None), Faults(drop=drop), seed, f"p{p}").placed}
+        for p in range(20)
         for seed in range(100)
     ]
     assert all(0 in slots for slots in kept)
-    expect_share(sum(1 not in slots for slots in kept), 5000, drop)
-    expect_share(sum(2 not in slots for slots in kept), 5000, drop)
-    expect_share(sum(slots == {0} for slots in kept), 5000, drop**2)
+    expect_share(sum(1 not in slots for slots in kept), 2000, drop)
+    expect_share(sum(2 not in slots for slots in kept), 2000, drop)
+    expect_share(sum(slots == {0} for slots in kept), 2000, drop**2)
 
 
 def test_wrong_colours_come_at_the_rate_and_spread_evenly():
-    read = Counter(
-        apply(scene("red", None), Faults(wrong_color=0.3), "p", seed, 0).placed[0].thing.paint
-        for seed in range(5000)
-    )
-    expect_share(5000 - read["red"], 5000, 0.3)
+    read = Counter(paints_of(drawn(scene("red", None), Faults(wrong_color=0.3), seed))[0] for seed in range(3000))
+    expect_share(3000 - read["red"], 3000, 0.3)
     assert chisquare([read[paint] for paint in PAINTS if paint != "red"]).pvalue > 1e-6
 
 
 def test_things_without_a_colour_stay_natural():
-    drawn = apply(scene(None, "blue"), Faults(wrong_color=1.0), "p", 3, 0)
-    assert drawn.placed[0].thing.paint is None
-    assert drawn.placed[1].thing.paint not in (None, "blue")
+    first, second = paints_of(drawn(scene(None, "blue"), Faults(wrong_color=1.0), 3))
+    assert first is None
+    assert second not in (None, "blue")
 
 
-def test_faults_move_nothing():
-    whole = scene("red", "green", None, "pink")
-    for seed in range(50):
-        drawn = apply(whole, Faults(drop=0.5, wrong_color=0.5), "p", seed, 0)
-        assert drawn.stage == whole.stage
-        for placed in drawn.placed:
+def test_wrong_objects_come_at_the_rate_and_spread_evenly_over_the_other_leaves():
+    (car,) = scene("red").placed
+    draws = [Draw(Faults(wrong_object=0.3), "p", seed, 0) for seed in range(5000)]
+    wrong = [wrong_thing(car, draw) for draw in draws if draw.happens("wrong_object", 0)]
+    expect_share(len(wrong), 5000, 0.3)
+    assert {thing.paint for thing in wrong} == {"red"}
+    leaves = Counter(leaf_of(thing.kind, thing.form) for thing in wrong)
+    assert "sedan.n.01" not in leaves
+    assert chisquare([leaves[leaf] for leaf in LEAVES if leaf != "sedan.n.01"]).pvalue > 1e-6
+
+
+def test_a_wrong_object_fills_the_place_of_the_right_one():
+    whole = lay_out([Thing("dog", "red"), Thing("bus")], "wrong", 1)
+    for seed in range(6):
+        for before, after in zip(whole.placed, drawn(whole, Faults(wrong_object=1.0), seed).placed, strict=True):
+            assert after.place == before.place
+            assert leaf_of(after.thing.kind, after.form) != leaf_of(before.thing.kind, before.form)
+
+
+def test_colours_are_swapped_at_the_rate():
+    pairs = Counter(tuple(paints_of(drawn(scene("red", "blue"), Faults(swap_colors=0.3), s))) for s in range(3000))
+    assert set(pairs) == {("red", "blue"), ("blue", "red")}
+    expect_share(pairs["blue", "red"], 3000, 0.3)
+
+
+def test_paints_move_on_among_painted_things_alone():
+    swap = Faults(swap_colors=1.0)
+    assert paints_of(drawn(scene("red", None, "blue", "pink"), swap, 1)) == ["pink", None, "red", "blue"]
+    assert paints_of(drawn(scene("red", None, None), swap, 1)) == ["red", None, None]
+    assert paints_of(drawn(scene("red", "red"), swap, 1)) == ["red", "red"]
+
+
+def test_an_extra_thing_comes_at_the_rate_and_as_each_of_the_asked_alike():
+    whose = Counter(extra_of(4, Draw(Faults(extra=0.3), "p", seed, 0)) for seed in range(5000))
+    expect_share(5000 - whose[None], 5000, 0.3)
+    assert chisquare([whose[slot] for slot in range(4)]).pvalue > 1e-6
+
+
+@cache
+def related():
+    tie = Tie(0, "left", 1)
+    return lay_out([Thing("dog"), Thing("bus"), Thing("chair")], "related", 1, ties=(tie,)), tie
+
+
+def test_relations_are_flipped_at_the_rate():
+    whole, tie = related()
+    flipped = sum(
+        drawn(whole, Faults(flip_relation=0.3), seed, ties=(tie,)).placed[0].place == whole.placed[1].place
+        for seed in range(600)
+    )
+    expect_share(flipped, 600, 0.3)
+
+
+def test_a_flip_exchanges_two_places_and_leaves_the_third():
+    whole, tie = related()
+    flipped = drawn(whole, Faults(flip_relation=1.0), 1, ties=(tie,))
+    assert [placed.place for placed in flipped.placed] == [whole.placed[slot].place for slot in (1, 0, 2)]
+    assert [placed.thing for placed in flipped.placed] == [placed.thing for placed in whole.placed]
+    assert flipped.placed[2] == whole.placed[2]
+    assert drawn(whole, Faults(flip_relation=1.0), 1) == whole
+
+
+@pytest.mark.parametrize("fault", ["drop", "wrong_object", "wrong_color", "swap_colors"])
+def test_faults_move_nothing(fault):
+    whole = lay_out([Thing("dog", "red"), Thing("bus", "green"), Thing("chair"), Thing("bird", "pink")], 2)
+    for seed in range(6):
+        after = drawn(whole, Faults(**{fault: 0.5}), seed)
+        assert after.stage == whole.stage
+        for placed in after.placed:
             before = whole.placed[placed.slot]
-            assert (placed.position, placed.yaw, placed.scale) == (before.position, before.yaw, before.scale)
+            assert placed.place == before.place
+            if leaf_of(placed.thing.kind, placed.form) == leaf_of(before.thing.kind, before.form):
+                assert replace(placed, thing=before.thing) == before
 
 
-def test_a_higher_rate_keeps_the_drops_of_a_lower_one():
+def errors(faults, seed):
+    """All that goes wrong, as a set of decisions."""
+    draw = Draw(faults, "p", seed, 0)
+    return {(name, slot) for name in RATES for slot in range(4) if draw.happens(name, slot)}
+
+
+def test_a_higher_rate_keeps_the_faults_of_a_lower_one():
     for seed in range(200):
-        few = {p.slot for p in apply(scene(*[None] * 4), Faults(drop=0.6), "p", seed, 0).placed}
-        many = {p.slot for p in apply(scene(*[None] * 4), Faults(drop=0.2), "p", seed, 0).placed}
-        assert few <= many
+        few, many = (errors(Faults(**dict.fromkeys(RATES, level)), seed) for level in (0.2, 0.6))
+        assert few < many or few == many
+    drawn_few, drawn_many = (drawn(scene(*PAINTS), Faults(wrong_color=level), 5) for level in (0.2, 0.6))
+    for asked, few, many in zip(PAINTS, paints_of(drawn_few), paints_of(drawn_many), strict=True):
+        assert few in (asked, many)
 
 
-def test_one_fault_does_not_shift_the_other():
+def test_one_fault_does_not_shift_the_others():
     for seed in range(200):
-        alone = apply(scene("red", "green"), Faults(wrong_color=0.5), "p", seed, 0)
-        with_drop = apply(scene("red", "green"), Faults(drop=0.5, wrong_color=0.5), "p", seed, 0)
-        paints = {p.slot: p.thing.paint for p in alone.placed}
+        together = errors(Faults(**dict.fromkeys(RATES, 0.5)), seed)
+        alone = set().union(*(errors(Faults(**{name: 0.5}), seed) for name in RATES))
+        assert together == alone
+    for seed in range(100):
+        repainted = drawn(scene("red", "green"), Faults(wrong_color=0.5), seed)
+        with_drop = drawn(scene("red", "green"), Faults(drop=0.5, wrong_color=0.5), seed)
+        paints = {p.slot: p.thing.paint for p in repainted.placed}
         assert all(paints[p.slot] == p.thing.paint for p in with_drop.placed)
+
+
+def test_different_faults_happen_independently():
+    draws = [Draw(Faults(drop=0.5, wrong_object=0.5), "p", seed, 0) for seed in range(2000)]
+    expect_share(sum(draw.happens("drop", 1) and draw.happens("wrong_object", 1) for draw in draws), 2000, 0.25)
 
 
 def test_effects_of_seeds_and_prompts_are_shared_and_of_the_stated_size():
@@ -94,6 +195,13 @@ def test_effects_of_seeds_and_prompts_are_shared_and_of_the_stated_size():
     assert logits.std() == pytest.approx(0.8, abs=0.05)
 
 
+@pytest.mark.parametrize("fault", RATES)
+def test_effects_move_every_rate(fault):
+    calm, moved = Faults(**{fault: 0.3}), Faults(**{fault: 0.3, "seed_sd": 5.0})
+    happened = [[Draw(f, "p", seed, 0).happens(fault, 1) for seed in range(200)] for f in (calm, moved)]
+    assert happened[0] != happened[1]
+
+
 @pytest.mark.parametrize("base", [0.0, 1.0])
 def test_rates_of_none_and_all_stay_exact(base):
     assert rate(base, Faults(seed_sd=9.0, prompt_sd=9.0), "p", 1, 0) == base
@@ -103,6 +211,6 @@ def test_another_salt_draws_faults_and_effects_anew():
     faults = Faults(drop=0.5, seed_sd=1.0)
     assert rate(0.5, faults, "p", 1, 0) != rate(0.5, faults, "p", 1, 1)
     kept = [
-        [len(apply(scene(None, None), faults, "p", seed, salt).placed) for seed in range(40)] for salt in (0, 1)
+        [len(drawn(scene(None, None), faults, seed, salt=salt).placed) for seed in range(40)] for salt in (0, 1)
     ]
     assert kept[0] != kept[1]

@@ -1,24 +1,28 @@
 import numpy as np
 import pytest
-from t2i_core import Failure, Image, Instance, ObjectClass, Query, Scene, SceneObject, Truth
+from t2i_core import Failure, Image, Instance, ObjectClass, Query, Relation, Scene, SceneObject, Truth
 from t2i_core.masks import PackedMask
 from t2i_miniworld.oracle import Oracle
-from t2i_miniworld.vocabulary import LABELS
+from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS
 
-CAR, DOG = ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01")
+CAR, DOG, HUMAN = (
+    ObjectClass(*names) for names in (("car", "car.n.01"), ("dog", "dog.n.01"), ("human", "person.n.01"))
+)
+ANIMAL, OWL = ObjectClass("animal", "animal.n.01"), ObjectClass("owl", "owl.n.01")
+LEAF = {"car": "sedan.n.01", "dog": "retriever.n.01", "human": "person.n.01"}
 
 
-def instance(cls, colour, rows):
+def instance(cls, colour, rows, **attributes):
     mask = np.zeros((64, 64), bool)
     mask[rows] = True
     packed = PackedMask.pack(mask)
-    return Instance(cls, colour, packed.box, packed)
+    return Instance(cls, colour, packed.box, packed, {"synset": LEAF[cls.name], **attributes})
 
 
-def observe(capability, *instances, asked=None, text=None):
+def observe(capability, *instances, asked=None, text=None, labels=LABELS):
     image = Image("0" * 64, None, Truth((64, 64), instances, asked, "x"))
     query = Query((image,), (text,) if text else ())
-    ((asked_back, answer),) = Oracle().observe(capability, [query])
+    ((asked_back, answer),) = Oracle(labels).observe(capability, [query])
     assert asked_back is query
     return answer
 
@@ -45,9 +49,23 @@ def test_classify_gives_the_thing_that_shows_most():
     assert LABELS[int(observe("classify", RED_CAR, PLAIN_DOG).logits.argmax())] == DOG
 
 
+def test_with_leaves_for_labels_it_answers_in_leaves():
+    scores = observe("classify", RED_CAR, PLAIN_DOG, labels=LEAF_LABELS)
+    assert scores.labels[int(scores.logits.argmax())] == ObjectClass("retriever", "retriever.n.01")
+    seen = observe("detect", RED_CAR, PLAIN_DOG, labels=LEAF_LABELS)
+    assert [seen.label(i).synset for i in range(2)] == ["sedan.n.01", "retriever.n.01"]
+    assert seen.class_probs.shape == (2, 37)
+
+
 @pytest.mark.parametrize(
     ("objects", "value"),
     [
+        ((SceneObject(ANIMAL),), 1.0),
+        ((SceneObject(OWL),), 0.0),
+        ((SceneObject(ObjectClass("sedan", "sedan.n.01"), "red"), SceneObject(ANIMAL)), 1.0),
+        # the dog answers "dog", the car "artifact": whatever the order in which they are asked for
+        ((SceneObject(ObjectClass("entity", "entity.n.01")), SceneObject(CAR)), 1.0),
+        ((SceneObject(CAR, count=2), SceneObject(DOG)), 2 / 3),
         ((SceneObject(CAR, "red"), SceneObject(DOG)), 1.0),
         ((SceneObject(CAR, "blue"), SceneObject(DOG)), 0.5),
         ((SceneObject(CAR), SceneObject(CAR)), 0.5),
@@ -57,6 +75,36 @@ def test_classify_gives_the_thing_that_shows_most():
 def test_reward_is_the_share_of_asked_things_that_are_right(objects, value):
     assert observe("reward", RED_CAR, PLAIN_DOG, asked=Scene(objects), text="x").value == value
     assert isinstance(observe("reward", RED_CAR, asked=Scene(objects), text="another text"), Failure)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "value"), [("above", 1.0), ("below", 2 / 3), ("left", 2 / 3), ("right", 2 / 3)]
+)
+def test_reward_counts_relations_by_the_centres_of_boxes(predicate, value):
+    asked = Scene((SceneObject(CAR), SceneObject(DOG)), (Relation(0, predicate, 1),))
+    assert observe("reward", RED_CAR, PLAIN_DOG, asked=asked, text="x").value == pytest.approx(value)
+    # Without the dog nothing is left but the car.
+    assert observe("reward", RED_CAR, asked=asked, text="x").value == pytest.approx(1 / 3)
+
+
+def test_reward_counts_attributes():
+    human = instance(HUMAN, None, slice(0, 30), coat="red", hat="yes", hair="long")
+    for attributes, value in (({"hat": "yes", "coat": "red"}, 1), ({"hat": "no"}, 0)):
+        asked = Scene((SceneObject(HUMAN, attributes=attributes),))
+        assert observe("reward", human, asked=asked, text="x").value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a fire  hydrant left of two red traffic lights", "fire hydrant, red traffic light"),
+        ("Buses and dining tables", "bus, dining table"),
+        ("a scar on a cartoon", "nothing"),
+    ],
+)
+def test_texts_name_kinds_of_several_words_and_in_the_plural(text, same):
+    (_, one), (_, other) = Oracle().observe("embed", [Query(texts=(text,)), Query(texts=(same,))])
+    np.testing.assert_array_equal(one.values, other.values)
 
 
 def test_texts_and_images_embed_alike():
