@@ -21,7 +21,7 @@ from t2i_miniworld.classes import KINDS, VARIANTS, model
 from t2i_miniworld.laws import Laws, choose, dress, leaves_of
 from t2i_miniworld.palette import RGB
 from t2i_miniworld.scene import Place, Placed, Scene, Stage, Thing, Tie
-from t2i_miniworld.shapes.mesh import FloatArray, Model
+from t2i_miniworld.shapes.mesh import FloatArray, IntArray, Model
 from t2i_miniworld.streams import stream
 
 #: The most things one scene is asked for.
@@ -222,8 +222,8 @@ def _arrange(
     rng: np.random.Generator,
 ) -> tuple[Placed, ...]:
     """Give each thing a place of a random arrangement, in random order, a little out of line."""
-    orders = arrangements[rng.integers(len(arrangements))]
-    places = orders[rng.integers(len(orders))]
+    orders = arrangements[int(rng.integers(len(arrangements)))]
+    places = orders[int(rng.integers(len(orders)))]
     # Later attempts draw smaller things: there is more room between them.
     smallest = 0.62 if len(posed) == 1 else 0.80 - 0.15 * attempt / _ATTEMPTS
     placed = []
@@ -292,7 +292,7 @@ def margins(scene: Scene, ties: tuple[Tie, ...] = ()) -> tuple[float, float]:
     return seen, apart
 
 
-def _owners(shown: Sequence[tuple[FloatArray, FloatArray]]) -> NDArray[np.int64]:
+def _owners(shown: Sequence[tuple[FloatArray, FloatArray]]) -> IntArray:
     """Which thing is nearest in each cell of the coarse grid, row by row; -1 for none."""
     owner = np.full(_GRID**2, -1)
     cells, depths, numbers = [], [], []
@@ -331,7 +331,8 @@ def _gap(one: FloatArray, other: FloatArray) -> float:
 def _hull(kind: str, form: str, variant: int) -> FloatArray:
     """The corners (N, 3) of a model's convex hull: all that its box in a picture depends on."""
     vertices = model(kind, form, variant).vertices
-    return vertices[ConvexHull(vertices).vertices]
+    corners: IntArray = ConvexHull(vertices).vertices
+    return vertices[corners]
 
 
 @cache

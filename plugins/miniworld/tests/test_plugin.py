@@ -170,7 +170,10 @@ def slots_shown(scene):
         (request(SceneObject(ObjectClass("teapot", "teapot.n.01"))), "no 'teapot'"),
         (request(SceneObject(CAR, "teal")), "no 'teal' paint"),
         (request(SceneObject(CAR, count=5)), "1 to 4 things, not 5"),
-        (request(SceneObject(CAR), SceneObject(DOG), relations=[Relation(0, "beside", 1)]), "no relation 'beside'"),
+        (
+            request(SceneObject(CAR), SceneObject(DOG), relations=[Relation(0, "beside", 1)]),
+            "no relation 'beside'",
+        ),
         (request(SceneObject(CAR), SceneObject(DOG), relations=[Relation(0, "left", 2)]), "two of the prompt's"),
         (request(SceneObject(CAR), relations=[Relation(0, "left", 0)]), "two of the prompt's"),
         (
