@@ -16,9 +16,10 @@ from t2i_miniworld.layout import MOST, lay_out
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.scene import Thing
 from t2i_miniworld.streams import stream
+from t2i_miniworld.vocabulary import SUBKINDS
 from t2i_miniworld.workers import map_ordered
 
-_TILE, _GAP, _LEFT, _TOP = 128, 4, 96, 26
+_TILE, _GAP, _LEFT, _TOP = 96, 4, 100, 26
 #: More light paths than pictures to be judged have: less grain, and a smaller file.
 _SAMPLES = 144
 _COLUMNS: tuple[str | None, ...] = (None, None, *PAINTS)
@@ -27,23 +28,49 @@ _INK, _PAPER = (70, 72, 76), (255, 255, 255)
 
 @dataclass(frozen=True)
 class Tile:
-    """One picture of the sheet: what it shows, and its column, which varies the layout."""
+    """One picture of the sheet: what it shows, its number, which varies the layout, and words to write on it."""
 
     things: tuple[Thing, ...]
-    column: int
+    number: int
+    words: str = ""
 
 
-def tiles() -> Iterator[Tile]:
-    """Each kind natural twice and in every paint; then a row each of scenes with two, three and four things."""
+def rows() -> Iterator[tuple[str, tuple[Tile, ...]]]:
+    """The sheet's rows, each with its name.
+
+    Every kind natural twice and in every paint; every sub-kind; people; and scenes of two, three and four things.
+    """
     for kind in KINDS:
-        for column, paint in enumerate(_COLUMNS):
-            yield Tile((Thing(kind, paint),), column)
+        yield kind, tuple(Tile((Thing(kind, paint),), column) for column, paint in enumerate(_COLUMNS))
+    leaves = [
+        Tile((Thing(kind, form=forms[0]),), 0, leaf.partition(".")[0].replace("_", " "))
+        for kind, table in SUBKINDS.items()
+        for leaf, forms in table.items()
+    ]
+    for start in range(0, len(leaves), len(_COLUMNS)):
+        yield "sub-kinds", tuple(leaves[start : start + len(_COLUMNS)])
+    # Numbers of their own: these poses differ from those of the kind's row.
+    forms = KINDS["human"].forms
+    coats = [None, None, *PAINTS]
+    yield (
+        "people",
+        tuple(
+            Tile((Thing("human", form=forms[column % len(forms)], coat=coat),), 13 + column)
+            for column, coat in enumerate(coats)
+        ),
+    )
     for count in range(2, MOST + 1):
-        for column in range(len(_COLUMNS)):
-            rng = stream("contact-sheet", count, column)
-            kinds = rng.choice(list(KINDS), size=count, replace=False)
-            paints = [str(paint) for paint in rng.permutation(list(PAINTS))] if column % 2 else [None] * count
-            yield Tile(tuple(Thing(str(kind), paint) for kind, paint in zip(kinds, paints, strict=False)), column)
+        yield f"{count} things", tuple(_several(count, column) for column in range(len(_COLUMNS)))
+
+
+def _several(count: int, column: int) -> Tile:
+    """Natural and painted things by turns; every fifth picture shows several of one kind."""
+    rng = stream("contact-sheet", count, column)
+    kinds = [str(kind) for kind in rng.choice(list(KINDS), size=count, replace=False)]
+    if column % 5 == 4:
+        kinds = kinds[:1] * count
+    paints = [str(paint) for paint in rng.permutation(list(PAINTS))] if column % 2 else [None] * count
+    return Tile(tuple(Thing(kind, paint) for kind, paint in zip(kinds, paints, strict=False)), column)
 
 
 def draw_tile(tile: Tile) -> NDArray[np.uint8]:
@@ -51,24 +78,25 @@ def draw_tile(tile: Tile) -> NDArray[np.uint8]:
     from t2i_miniworld.render import draw
 
     kinds = [thing.kind for thing in tile.things]
-    return draw(lay_out(tile.things, "contact-sheet", *kinds, tile.column), _TILE, _SAMPLES).image
+    return draw(lay_out(tile.things, "contact-sheet", *kinds, tile.number), _TILE, _SAMPLES).image
 
 
 def sheet() -> Image.Image:
     """Draw the whole page."""
-    columns, rows = len(_COLUMNS), len(KINDS) + MOST - 1
+    table = list(rows())
     step = _TILE + _GAP
-    page = Image.new("RGB", (_LEFT + columns * step, _TOP + rows * step), _PAPER)
-    pen, font = ImageDraw.Draw(page), ImageFont.load_default(14)
+    page = Image.new("RGB", (_LEFT + len(_COLUMNS) * step, _TOP + len(table) * step), _PAPER)
+    pen, font, small = ImageDraw.Draw(page), ImageFont.load_default(14), ImageFont.load_default(10)
     for column, paint in enumerate(_COLUMNS):
-        middle = _LEFT + column * step + _TILE // 2
-        pen.text((middle, _TOP // 2), paint or "natural", _INK, font, anchor="mm")
-    names = [*KINDS, *(f"{count} things" for count in range(2, MOST + 1))]
-    for row, name in enumerate(names):
+        pen.text((_LEFT + column * step + _TILE // 2, _TOP // 2), paint or "natural", _INK, font, anchor="mm")
+    where = {}
+    for row, (name, tiles) in enumerate(table):
         pen.text((_LEFT - 8, _TOP + row * step + _TILE // 2), name, _INK, font, anchor="rm")
-    for number, (_, image) in enumerate(map_ordered(draw_tile, tiles())):
-        corner = (_LEFT + number % columns * step, _TOP + number // columns * step)
-        page.paste(Image.fromarray(image), corner)
+        where |= {tile: (_LEFT + column * step, _TOP + row * step) for column, tile in enumerate(tiles)}
+    for tile, image in map_ordered(draw_tile, where):
+        x, y = where[tile]
+        page.paste(Image.fromarray(image), (x, y))
+        pen.text((x + 3, y + 2), tile.words, _INK, small)
     return page
 
 

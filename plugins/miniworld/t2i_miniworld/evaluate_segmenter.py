@@ -1,42 +1,47 @@
 """Measure the mini-segmenter on scenes it never saw: ``python -m t2i_miniworld.evaluate_segmenter FOLDER``.
 
-By TIAM's rule (each class of the prompt found at least once, confidence .25) on three sets, drawn once to FOLDER:
-one thing; two things of different classes; and the same two with the second left out. Prints S (all found | all
-drawn), F (all "found" | one missing) per pair of classes, and how painted things are read through its masks.
+Four sets, drawn once to FOLDER: each kind alone; two things of different kinds; the same two with the second left
+out; and one to four of one kind. A thing counts as found by TIAM's rule (its class at least once, confidence .25).
+Prints S (all found | all drawn), F (all "found" | one missing), exact counts, how painted things are read through
+its masks, and what is left of S under JPEG, blur, noise and a shift of hue.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from t2i_core.statistics import wilson
+from transformers import SegformerForSemanticSegmentation
 
 from t2i_miniworld import segmenter
+from t2i_miniworld.augment import blur, compress, shift_hue
 from t2i_miniworld.classes import KINDS
-from t2i_miniworld.layout import lay_out
+from t2i_miniworld.layout import MOST, lay_out
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.reading import paints_read
 from t2i_miniworld.scene import Thing
-from t2i_miniworld.segmenting import Region, regions
+from t2i_miniworld.segmenting import regions
 from t2i_miniworld.streams import stream
 from t2i_miniworld.workers import map_ordered
 
 CONFIDENCE = 0.25
-_NAMES = tuple(KINDS)
+_PER_SHARD = 100
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One picture to judge: what is asked, how many of it are drawn (the first ``drawn``), and its number."""
+    """One picture to judge: the ``set`` it is of, what is asked, how many of it are drawn (the first ones)."""
 
+    set: str
     asked: tuple[Thing, ...]
     drawn: int
     number: int
@@ -51,93 +56,184 @@ class Shown:
     owner: NDArray[np.int8]
 
 
-def trials(each: int) -> Iterator[Trial]:
-    """``each`` pictures of three sorts per ordered pair of classes, every other one painted in differing paints.
+@dataclass(frozen=True)
+class Found:
+    """An instance, by the name of its class."""
 
-    Both drawn; the same with the second left out; and the first alone, asked for alone.
+    kind: str
+    mask: NDArray[np.bool_]
+
+
+def trials(alone: int, pairs: int, counts: int) -> Iterator[Trial]:
+    """All trials: ``alone`` per kind, ``pairs`` per ordered pair of kinds, ``counts`` per kind and number of it.
+
+    Every other one is painted, two things in differing paints, several of one kind in one.
     """
-    for number in range(each):
-        for pair in permutations(_NAMES, 2):
+    paints = list(PAINTS)
+    for number in range(alone):
+        for row, kind in enumerate(KINDS):
+            paint = paints[(row + number // 2) % len(paints)] if number % 2 else None
+            yield Trial("one", (Thing(kind, paint),), 1, number)
+    for number in range(pairs):
+        for pair in permutations(KINDS, 2):
             rng = stream("evaluation-paint", *pair, number)
-            paints = [str(paint) for paint in rng.permutation(list(PAINTS))] if number % 2 else [None, None]
-            asked = (Thing(pair[0], paints[0]), Thing(pair[1], paints[1]))
-            yield Trial(asked, 2, number)
-            yield Trial(asked, 1, number)
-            yield Trial(asked[:1], 1, number * 100 + _NAMES.index(pair[1]))
+            two = [str(paint) for paint in rng.permutation(paints)[:2]] if number % 2 else [None, None]
+            asked = (Thing(pair[0], two[0]), Thing(pair[1], two[1]))
+            yield Trial("two", asked, 2, number)
+            yield Trial("missing", asked, 1, number)
+    for number in range(counts):
+        for row, kind in enumerate(KINDS):
+            for count in range(1, MOST + 1):
+                paint = paints[(row + count + number // 2) % len(paints)] if number % 2 else None
+                yield Trial("count", (Thing(kind, paint),) * count, count, number)
 
 
 def draw_trial(trial: Trial) -> Shown:
     """Draw one trial: the layout is that of all things asked for."""
     from t2i_miniworld.render import draw
 
+    # A pair keeps its layout when the second thing is left out.
+    family = "two" if trial.set == "missing" else trial.set
     kinds = [thing.kind for thing in trial.asked]
-    scene = lay_out(trial.asked, "evaluation", *kinds, trial.number)
+    scene = lay_out(trial.asked, "evaluation", family, *kinds, trial.number)
     picture = draw(replace(scene, placed=scene.placed[: trial.drawn]))
     return Shown(trial, picture.image, picture.owner)
 
 
-def measure(shown: list[Shown], found: list[list[Region]]) -> dict[str, object]:
-    """All figures of the model card, as plain data."""
-    counts = {name: Counter[bool]() for name in ("one", "two", "missing")}
-    pairs: dict[tuple[str, str], Counter[bool]] = {pair: Counter() for pair in permutations(_NAMES, 2)}
-    alone = {name: Counter[bool]() for name in _NAMES}
+def draw_trials(batch: tuple[Path, tuple[Trial, ...]]) -> Path:
+    """Draw trials to a file that is not there yet, and return its path."""
+    path, todo = batch
+    if not path.exists():
+        drawn = [draw_trial(trial) for trial in todo]
+        part = path.with_suffix(".part.npz")
+        np.savez_compressed(part, image=[s.image for s in drawn], owner=[s.owner for s in drawn])
+        part.rename(path)
+    return path
+
+
+def look(network: SegformerForSemanticSegmentation, images: Iterable[NDArray[np.uint8]]) -> Iterator[list[Found]]:
+    """What the network finds in each image with `CONFIDENCE`."""
+    names = segmenter.classes(network)
+    for probabilities in segmenter.probabilities(network, images):
+        found = regions(probabilities)
+        yield [Found(names[region.kind], region.mask) for region in found if region.score >= CONFIDENCE]
+
+
+def measure(shown: list[Shown], found: list[list[Found]]) -> dict[str, object]:
+    """All figures of the model card on pictures as they are drawn, as plain data."""
+    sets: dict[str, Counter[bool]] = defaultdict(Counter)
+    tables: dict[str, dict[str, Counter[bool]]] = defaultdict(lambda: defaultdict(Counter))
+    mistaken: Counter[str] = Counter()
+    counted: dict[str, Counter[int]] = defaultdict(Counter)
     for picture, seen in zip(shown, found, strict=True):
-        names = {_NAMES[region.kind] for region in seen if region.score >= CONFIDENCE}
-        kinds = tuple(thing.kind for thing in picture.trial.asked)
-        hit = set(kinds) <= names
-        if len(kinds) == 1:
-            counts["one"][hit] += 1
-            alone[kinds[0]][hit] += 1
-        elif picture.trial.drawn == 2:
-            counts["two"][hit] += 1
+        trial, names = picture.trial, Counter(thing.kind for thing in seen)
+        first, last = trial.asked[0].kind, trial.asked[-1].kind
+        hit = all(names[thing.kind] for thing in trial.asked)
+        if trial.set == "one":
+            tables["S one by class"][first][hit] += 1
+            tables["S one by paint"][trial.asked[0].paint or "natural"][hit] += 1
+        elif trial.set == "two":
+            for thing in trial.asked:
+                tables["found in a pair by class"][thing.kind][names[thing.kind] > 0] += 1
+        elif trial.set == "missing":
+            tables["F by missing class"][last][hit] += 1
+            tables["F by drawn class"][first][hit] += 1
+            mistaken[f"{first}, {last}"] += hit
         else:
-            counts["missing"][hit] += 1
-            pairs[kinds[0], kinds[1]][hit] += 1
+            hit = names[first] == trial.drawn
+            tables["count exact by number drawn"][str(trial.drawn)][hit] += 1
+            tables["count exact by class"][first][hit] += 1
+            counted[str(trial.drawn)][names[first]] += 1
+        sets[trial.set][hit] += 1
+    titles = {"one": "S one", "two": "S two", "missing": "F", "count": "count exact"}
     return {
-        "S one": _share(counts["one"]),
-        "S two": _share(counts["two"]),
-        "F": _share(counts["missing"]),
-        "S one by class": {name: _share(count) for name, count in alone.items() if count},
-        "F by pair (drawn, missing)": {
-            f"{drawn}, {missing}": _share(count) for (drawn, missing), count in pairs.items() if count[True]
-        },
-        "colour": colour_confusion(shown, found),
+        **{title: share(sets[name]) for name, title in titles.items() if name in sets},
+        **{title: {key: share(count) for key, count in table.items()} for title, table in tables.items()},
+        "pairs (drawn, missing) with both found": {pair: n for pair, n in mistaken.most_common() if n},
+        "count found by number drawn": {number: dict(sorted(c.items())) for number, c in counted.items()},
+        **colours(shown, found),
     }
 
 
-def colour_confusion(shown: list[Shown], found: list[list[Region]]) -> dict[str, dict[str, int]]:
-    """How often a thing of each paint (or none, ``natural``) is read as which paint, through the found masks."""
+def colours(shown: list[Shown], found: list[list[Found]]) -> dict[str, object]:
+    """How things of each paint (or none, ``natural``) are read through the found masks.
+
+    By paint, how often as which; by class and paint, which part of those found as their paint and no other.
+    Several things of one kind are left out: which mask is whose cannot be said.
+    """
     table: dict[str, Counter[str]] = {paint: Counter() for paint in (*PAINTS, "natural")}
+    right: dict[str, dict[str, Counter[bool]]] = defaultdict(lambda: defaultdict(Counter))
     for picture, seen in zip(shown, found, strict=True):
+        if picture.trial.set == "count" and picture.trial.drawn > 1:
+            continue
         for index, thing in enumerate(picture.trial.asked[: picture.trial.drawn]):
-            kind = _NAMES.index(thing.kind)
-            best = next((region for region in seen if region.kind == kind and region.score >= CONFIDENCE), None)
-            if best is None or not (best.mask & (picture.owner == index)).any():
-                table[thing.paint or "natural"]["not found"] += 1
+            paint, own = thing.paint or "natural", picture.owner == index
+            mask = next((one.mask for one in seen if one.kind == thing.kind and (one.mask & own).any()), None)
+            if mask is None:
+                table[paint]["not found"] += 1
                 continue
-            read = paints_read(picture.image[best.mask])
-            table[thing.paint or "natural"][" and ".join(sorted(read)) or "none"] += 1
-    return {paint: dict(count) for paint, count in table.items()}
+            read = paints_read(picture.image[mask])
+            table[paint][" and ".join(sorted(read)) or "none"] += 1
+            if thing.paint:
+                right[thing.kind][paint][read == {paint}] += 1
+    return {
+        "colour read by paint": {paint: dict(count.most_common()) for paint, count in table.items()},
+        "colour right by class and paint (right, found)": {
+            kind: {paint: (count[True], count.total()) for paint, count in sorted(row.items())}
+            for kind, row in right.items()
+        },
+    }
 
 
-def _share(count: Counter[bool]) -> dict[str, float]:
+def _noisy(image: NDArray[np.uint8]) -> torch.Tensor:
+    rng = stream("evaluation-noise", int(image.sum()))
+    return _tensor(image) + torch.from_numpy(rng.normal(0, 0.04, (3, *image.shape[:2])))
+
+
+def _tensor(image: NDArray[np.uint8]) -> torch.Tensor:
+    return torch.from_numpy(image).permute(2, 0, 1).float() / 255
+
+
+#: What pictures may have gone through before they are judged.
+DEGRADED: dict[str, Callable[[NDArray[np.uint8]], torch.Tensor]] = {
+    "as drawn": _tensor,
+    "JPEG, quality 50": lambda image: compress(_tensor(image), 50),
+    "blur, sigma 1 pixel": lambda image: blur(_tensor(image), 1.0),
+    "noise, sd 4 %": _noisy,
+    "hue turned by 15 degrees": lambda image: shift_hue(_tensor(image)[None], torch.tensor([15 / 360]))[0],
+    "red 15 % up, blue 15 % down": lambda image: _tensor(image) * torch.tensor([1.15, 1.0, 0.85]).view(3, 1, 1),
+}
+
+
+def degraded(network: SegformerForSemanticSegmentation, shown: list[Shown]) -> dict[str, object]:
+    """S of one thing, and exact counts, when pictures were changed after they were drawn."""
+    table = {}
+    for name, change in DEGRADED.items():
+        images = [
+            (change(picture.image).clamp(0, 1) * 255).round().byte().permute(1, 2, 0).numpy() for picture in shown
+        ]
+        figures = measure(shown, list(look(network, images)))
+        table[name] = {key: figures[key] for key in ("S one", "count exact") if key in figures}
+    return {"degraded": table}
+
+
+def share(count: Counter[bool]) -> dict[str, float]:
+    """A proportion with Wilson's interval of 95 %."""
     total = count.total()
     low, high = wilson(count[True], total)
     return {"value": round(count[True] / total, 4), "low": round(low, 4), "high": round(high, 4), "n": total}
 
 
-def _drawn(folder: Path, each: int) -> list[Shown]:
-    """The trials' pictures, drawn once and kept in ``folder``."""
+def drawn(folder: Path, todo: list[Trial], name: str, workers: int | None = None) -> list[Shown]:
+    """The trials' pictures, drawn once and kept in ``folder`` by hundreds; a stopped run goes on where it was."""
     folder.mkdir(parents=True, exist_ok=True)
-    todo, kept = list(trials(each)), folder / f"evaluation-{each}.npz"
-    if not kept.exists():
-        drawn = [shown for _, shown in map_ordered(draw_trial, todo)]
-        part = kept.with_suffix(".part.npz")
-        np.savez_compressed(part, image=[s.image for s in drawn], owner=[s.owner for s in drawn])
-        part.rename(kept)
-    with np.load(kept) as arrays:
-        pictures = zip(todo, arrays["image"], arrays["owner"], strict=True)
-        return [Shown(trial, image, owner) for trial, image, owner in pictures]
+    batches = [tuple(todo[start : start + _PER_SHARD]) for start in range(0, len(todo), _PER_SHARD)]
+    jobs = [(folder / f"evaluation-{name}-{number:03d}.npz", batch) for number, batch in enumerate(batches)]
+    shown = []
+    for (_, batch), path in map_ordered(draw_trials, jobs, workers):
+        with np.load(path) as arrays:
+            shown += [Shown(*row) for row in zip(batch, arrays["image"], arrays["owner"], strict=True)]
+    return shown
 
 
 def main() -> None:
@@ -145,12 +241,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", type=Path, default=segmenter.WEIGHTS)
-    parser.add_argument("--each", type=int, default=20, help="pictures per ordered pair of classes")
-    arguments = parser.parse_args()
-    shown = _drawn(arguments.folder, arguments.each)
-    network = segmenter.load(arguments.model)
-    maps = segmenter.probabilities(network, (picture.image for picture in shown))
-    print(json.dumps(measure(shown, [regions(one) for one in maps]), indent=2))
+    parser.add_argument("--alone", type=int, default=30, help="pictures per kind alone")
+    parser.add_argument("--pairs", type=int, default=2, help="pictures per ordered pair of kinds, and set")
+    parser.add_argument("--counts", type=int, default=6, help="pictures per kind and number of it")
+    parser.add_argument("--workers", type=int, default=None)
+    given = parser.parse_args()
+    todo = list(trials(given.alone, given.pairs, given.counts))
+    shown = drawn(given.folder, todo, f"{given.alone}-{given.pairs}-{given.counts}", given.workers)
+    network = segmenter.load(given.model)
+    figures = measure(shown, list(look(network, (picture.image for picture in shown))))
+    some = [picture for picture in shown if picture.trial.set in ("one", "count") and picture.trial.number < 2]
+    print(json.dumps(figures | degraded(network, some), indent=2))
 
 
 if __name__ == "__main__":
