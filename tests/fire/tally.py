@@ -1,0 +1,81 @@
+"""What is counted of each case, and how a disturbed run is held to an undisturbed one."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TABLES = ("samples.csv", "measurements.csv", "failures.csv")
+#: What tells a run apart from another that was asked the same: neither is a result.
+_OWN = {"run", "image"}
+_KEY = ("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Rows of all tables and scores that a disturbed run lacks, has besides, or has with other values."""
+
+    lost: int = 0
+    invented: int = 0
+    differing: int = 0
+
+    def __add__(self, other: Difference) -> Difference:
+        return Difference(self.lost + other.lost, self.invented + other.invented, self.differing + other.differing)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A line of the table in docs/reliability.md: what was done, how many times, and what came of it.
+
+    compared: rows of tables and scores that were held to the undisturbed run's, over all tries
+    note: what the user sees, or what else is to be said
+    """
+
+    group: str
+    name: str
+    tried: int
+    compared: int
+    difference: Difference
+    note: str = ""
+
+
+def rows(run: Path) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """All rows of a run's tables and of its results and comparisons, by what they are about.
+
+    Raises FileNotFoundError where a table is missing and ValueError where one says a thing twice.
+    """
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for name in TABLES:
+        with (run / name).open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                key = (name, *(row.get(column) or "" for column in _KEY))
+                _put(found, key, tuple(f"{k}={v}" for k, v in row.items() if k not in _OWN))
+    manifest = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    for name in ("results", "comparisons"):
+        for number, score in enumerate(manifest[name]):
+            _put(found, (name, str(number)), (json.dumps(_without_own(score), sort_keys=True),))
+    _put(found, ("status",), (manifest["status"], str(manifest["failed"])))
+    return found
+
+
+def difference(run: Path, undisturbed: Path) -> Difference:
+    """Hold a disturbed run to an undisturbed one that was asked the same."""
+    ours, theirs = rows(run), rows(undisturbed)
+    return Difference(
+        lost=len(theirs.keys() - ours.keys()),
+        invented=len(ours.keys() - theirs.keys()),
+        differing=sum(ours[key] != theirs[key] for key in ours.keys() & theirs.keys()),
+    )
+
+
+def _put(found: dict[tuple[str, ...], tuple[str, ...]], key: tuple[str, ...], value: tuple[str, ...]) -> None:
+    if key in found:
+        raise ValueError(f"said twice: {key}")
+    found[key] = value
+
+
+def _without_own(score: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in score.items() if key not in _OWN}
