@@ -1,1 +1,1 @@
-"""The run under fire: everything that may befall an evaluation, tried, and its results held to an undisturbed run's."""
+"""The run under fire: all that may befall an evaluation, tried, and its results held to an undisturbed run's."""
