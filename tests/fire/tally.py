@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TABLES = ("samples.csv", "measurements.csv", "failures.csv")
 #: What tells a run apart from another that was asked the same: neither is a result.
 _OWN = {"run", "image"}
 _KEY = ("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure")
@@ -43,20 +43,29 @@ class Case:
 
 
 def rows(run: Path) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """All rows of a run's tables and of its results and comparisons, by what they are about.
+    """All that a run says: the rows of its tables, its results and comparisons, what its models say of themselves,
+    its images and the lines of its data sets, by what they are about.
 
-    Raises FileNotFoundError where a table is missing and ValueError where one says a thing twice.
+    Raises FileNotFoundError where a file is missing and ValueError where one says a thing twice.
     """
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for name in TABLES:
+    manifest = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    for name in manifest["files"]:
         with (run / name).open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 key = (name, *(row.get(column) or "" for column in _KEY))
                 _put(found, key, tuple(f"{k}={v}" for k, v in row.items() if k not in _OWN))
-    manifest = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    for name in ("results", "comparisons"):
-        for number, score in enumerate(manifest[name]):
-            _put(found, (name, str(number)), (json.dumps(_without_own(score), sort_keys=True),))
+                if row.get("image"):
+                    _put(found, ("image", *key), (hashlib.sha256((run / row["image"]).read_bytes()).hexdigest(),))
+    for name in ("results", "comparisons", "datasets"):
+        for number, said in enumerate(manifest[name]):
+            _put(found, (name, str(number)), (json.dumps(_without_own(said), sort_keys=True),))
+    for label, model in manifest["models"].items():
+        _put(found, ("model", label), (json.dumps(model["reported"], sort_keys=True),))
+    for each in manifest["datasets"]:
+        for name in filter(None, (each["metadata"], each["annotations"])):
+            for number, line in enumerate((run / name).read_text(encoding="utf-8").splitlines()):
+                _put(found, (name, str(number)), (line,))
     _put(found, ("status",), (manifest["status"], str(manifest["failed"])))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import distributions
 from typing import Any
 
@@ -51,7 +52,7 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
         "device": {"asked": request.device or "best", "batch_size": request.batch_size or "auto"},
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": dict(sorted({(d.name or "?"): d.version for d in distributions()}.items())),
+        "packages": _packages(),
         "judges": _judges(plan),
     }
 
@@ -66,6 +67,12 @@ def _judges(plan: Plan) -> list[dict[str, str]]:
             if entry not in found:
                 found.append(entry)
     return found
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """The version of every installed distribution; a process that runs is not given others."""
+    return dict(sorted({(d.name or "?"): d.version for d in distributions()}.items()))
 
 
 def now() -> str:
