@@ -89,7 +89,7 @@ def sheet() -> Image.Image:
     pen, font, small = ImageDraw.Draw(page), ImageFont.load_default(14), ImageFont.load_default(10)
     for column, paint in enumerate(_COLUMNS):
         pen.text((_LEFT + column * step + _TILE // 2, _TOP // 2), paint or "natural", _INK, font, anchor="mm")
-    where = {}
+    where: dict[Tile, tuple[int, int]] = {}
     for row, (name, tiles) in enumerate(table):
         pen.text((_LEFT - 8, _TOP + row * step + _TILE // 2), name, _INK, font, anchor="rm")
         where |= {tile: (_LEFT + column * step, _TOP + row * step) for column, tile in enumerate(tiles)}

@@ -35,7 +35,7 @@ def disc(material: str, centre: Point, axis: int, radius: float, width: float, r
             point[u] += (radius - rounding) * np.cos(angle)
             point[v] += (radius - rounding) * np.sin(angle)
             point[axis] += side * max(width / 2 - rounding, 0)
-            points.append(tuple(point))
+            points.append((point[0], point[1], point[2]))
     return solid(material, points, rounding)
 
 
