@@ -40,6 +40,8 @@ def _detections(answers: Sequence[Segments]) -> Detections:
 def _cosine(answers: Sequence[Embedding]) -> Reward | Failure:
     """Cosine of image and text."""
     image, text = (a.values.astype(np.float64) for a in answers)
+    if image.shape != text.shape:
+        return Failure(f"an image's embedding has {image.size} dimensions, a text's {text.size}")
     norm = float(np.linalg.norm(image) * np.linalg.norm(text))
     return Reward(float(image @ text) / norm) if norm else Failure("an embedding is 0: it has no cosine")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .prompts import Prompt
+from .texts import one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 class Failure:
     """Why there is no image or no observation. Never a number.
 
+    reason:   in one line: breaks become blanks, and what is longer than 500 characters is cut. Anything but a text
+              raises TypeError
     missing:  True where there was nothing to look at (a folder without this image), False where work failed
     final:    the same request will always fail (a safety filter, a prompt that cannot be drawn): it is kept like a
               result, while other failures are tried again by the next run
@@ -28,6 +31,11 @@ class Failure:
     reason: str
     missing: bool = False
     final: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str):
+            raise TypeError(f"a Failure's reason is a text, not {type(self.reason).__name__}")
+        object.__setattr__(self, "reason", one_line(self.reason))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ class Image:
             raise DamagedImage(f"{self.path}: cannot be read ({error.strerror})") from error
         if hashlib.sha256(data).hexdigest() != self.digest:
             raise DamagedImage(f"{self.path}: the file is not the one that was kept")
-        return decode(data, str(self.path))
+        pixels = decode(data, str(self.path))
+        pixels.setflags(write=False)  # judges and metrics share them: none may change what the next one sees
+        return pixels
 
     def pil(self) -> PILImage.Image:
         """The image as PIL image, mode RGB."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from .components import Setup
 from .judging import Capability, Query
 from .prompts import Prompt
+from .texts import one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,9 +205,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Excluded:
-    """That a unit has no value and need not have one (no person to be seen, a synset with one leaf), and why."""
+    """That a unit has no value and need not have one (no person to be seen, a synset with one leaf), and why.
+
+    reason: as a Failure's
+    """
 
     reason: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reason, str):
+            raise TypeError(f"what is excluded has a reason in words, not {type(self.reason).__name__}")
+        object.__setattr__(self, "reason", one_line(self.reason))
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,14 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from .errors import BadPrompts
-from .prompts import RESERVED, Prompt, Scene, digest_of
+from .prompts import RESERVED, Prompt, Scene, digest_of, strange_facet
 
 TEXT_FIELDS = ("prompt", "text")
 FILE_FIELDS = ("file", "file_name", "image")
@@ -138,11 +139,11 @@ class Record:
             self.fail("facets", "want names and values")
         known = (*TEXT_FIELDS, *IMAGE_FIELDS, "id", "scene", "facets", "images", "texts", "answer", "cluster")
         facets = {**{name: v for name, v in self.fields.items() if name not in known}, **facets}
-        for name, value in facets.items():
+        for name in facets:
             if name in RESERVED:
                 self.fail(name, "no facet may have this name: the measured table has a column of it")
-            if not isinstance(value, str | int | float):
-                self.fail(name, "a facet is a text or a number")
+        if (strange := strange_facet(facets)) is not None:
+            self.fail(strange, "a facet is a text or a number")
         return facets
 
 
@@ -175,17 +176,36 @@ def prompts_of(records: Iterable[Record]) -> list[Prompt]:
     """
     prompts: list[Prompt] = []
     seen: dict[str, tuple[Prompt, Record]] = {}
+    expecting: dict[str, dict[str, Prompt]] = {}  # by the id that a text alone gives, and by all that is expected
+    counts: Counter[str] = Counter()
     for record in records:
         prompt = record.prompt()
-        base, count = prompt.id, 1
-        while prompt.id in seen and seen[prompt.id][0] != prompt:
+        if prompt.id in seen and seen[prompt.id][0] != prompt:
             if record.id is not None:
                 record.fail("id", f"{prompt.id!r} is another prompt's on line {seen[prompt.id][1].line}")
-            count += 1
-            prompt = replace(prompt, id=f"{base}-{count}")
+            others = expecting.setdefault(prompt.id, {})
+            expected = _expectation(prompt)
+            if expected not in others:
+                others[expected] = _numbered(prompt, seen, counts)
+            prompt = others[expected]
         seen.setdefault(prompt.id, (prompt, record))
         prompts.append(prompt)
     return prompts
+
+
+def _numbered(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts: Counter[str]) -> Prompt:
+    """Put the next number after a prompt's id that no other prompt has."""
+    base = prompt.id
+    while prompt.id in seen and seen[prompt.id][0] != prompt:
+        counts[base] += 1
+        prompt = replace(prompt, id=f"{base}-{counts[base] + 1}")
+    return prompt
+
+
+def _expectation(prompt: Prompt) -> str:
+    """All that a prompt says beside its id, the same for those that say the same."""
+    own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets)]
+    return digest_of([prompt.scene_digest, own])
 
 
 def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
@@ -256,7 +276,7 @@ def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
     for number, line in _lines(text):
         try:
             fields = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadPrompts(f"{path}, line {number}: not JSON ({error})") from error
         if not isinstance(fields, dict):
             raise BadPrompts(f"{path}, line {number}: want a JSON object with a field 'prompt'")

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from math import isfinite
+from numbers import Real
 from typing import Any
 
 RESERVED = frozenset(
@@ -14,6 +16,22 @@ RESERVED = frozenset(
     | {"measure", "value"}
 )
 """Columns of the measured table, which no facet may be named after."""
+
+
+def strange_facet(facets: Mapping[str, Any]) -> str | None:
+    """Return the name of a facet that is neither a text without NUL nor a finite number, if there is one.
+
+    A NUL ends a table's cell for its readers, and NaN is no level.
+    """
+    for name, value in facets.items():
+        fits = "\0" not in value if isinstance(value, str) else isinstance(value, int) or _finite(value)
+        if not fits:
+            return name
+    return None
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, Real) and isfinite(value)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -223,6 +224,13 @@ def test_a_metric_that_breaks_its_contract_is_named() -> None:
         (lambda: [Row("reward", float("nan"))], "gave nan for 'reward'"),
         (lambda: [Row("other", 1.0)], "none of its measures"),
         (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: sys.exit(0), "SystemExit: 0"),
+        (lambda: [], "neither rows nor a reason why there are none on prompt 'car', seed 0"),
+        (lambda: [Row("reward", 1.0, {"n": 1})] * 2, "two rows of 'reward' that no facet tells apart"),
+        (lambda: [Row("reward", 1.0, {"n": float("nan")})], "a facet 'n' that is neither a text nor a number"),
+        (lambda: [Row("reward", 1.0, None)], "AttributeError"),
+        (lambda: [1.0], "something that is no Row but float"),
+        (lambda: [Excluded(None)], "a reason in words, not NoneType"),
     ):
         with pytest.raises(BrokenPlugin, match=said):
             evaluate(metric(rows), TEST_MODEL, prompts="test-prompts", out="run", resolver=RESOLVER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from PIL import Image as PILImage
 from t2i_core.capabilities import combine, expand, path, sources
 from t2i_core.checking import stored_form
 from t2i_core.generation import Failure
-from t2i_core.images import Image
+from t2i_core.images import Image, image_file
 from t2i_core.judging import CAPABILITIES, Query
 from t2i_core.masks import PackedMask, intersection
 from t2i_core.observations import (
@@ -136,7 +138,10 @@ def test_a_preference_is_made_of_rewards_made_of_embeddings():
     ("wrong", "said"),
     [
         (Reward(np.float32("nan")), "not numbers"),
-        (Reward(None), "not numbers"),
+        (Reward(None), "no number but NoneType"),
+        (Reward(np.ones(2)), "no number but ndarray"),
+        (Embedding(np.ones((2, 3), np.float32)), "want a vector"),
+        (Embedding(np.ones(0, np.float32)), "want a vector"),
         (Embedding(["a"]), "could not convert"),
         (Embedding(np.array([1, np.inf], np.float32)), "not numbers"),
         (Caption("text"), "gave Caption where Reward"),
@@ -145,7 +150,7 @@ def test_a_preference_is_made_of_rewards_made_of_embeddings():
 def test_what_is_wrong_with_an_answer_is_found_before_it_is_kept(wrong, said):
     capability = "reward" if isinstance(wrong, Reward | Caption) else "embed"
     with pytest.raises((TypeError, ValueError), match=said):
-        stored_form(wrong, capability, None)
+        stored_form(wrong, capability, None, Query())
 
 
 @pytest.mark.parametrize(
@@ -155,18 +160,75 @@ def test_what_is_wrong_with_an_answer_is_found_before_it_is_kept(wrong, said):
         ("classes", np.array([0, 9], np.int16), "a class 9 of 2 labels"),
         ("class_probs", np.zeros((2, 3), np.float32), "class_probs of shape"),
         ("labels", (LABELS[1], LABELS[0]), "other labels than it declares"),
+        ("boxes", np.zeros((4, 2), np.float32), "boxes of shape"),
+        ("boxes", np.array([[0, 0, 20, 5], [0, 0, 1, 1]], np.float32), r"a box \(0, 0, 20, 5\), want .* 8 x 6"),
+        ("boxes", np.array([[0, 0, 1, 1], [5, 0, 1, 5]], np.float32), r"a box \(5, 0, 1, 5\), want"),
+        ("scores", np.array([0.5, 1.5], np.float32), "scores from 0.5 to 1.5"),
+        ("classes", np.array([0, -1], np.int16), "a class -1 of 2 labels"),
+        ("classes", np.array([0, 2**16]), "16 bits"),
+        ("classes", np.array([0, 0.5]), "16 bits"),
+        ("class_probs", np.ones((2, 2), np.float32), "class_probs whose sum is 2"),
+        ("class_probs", np.array([[1, 0], [-0.5, 1]], np.float32), "class_probs from -0.5 to 1"),
+        ("colours", np.ones((2, 1), np.float32), "colours of shape"),
         ("masks", (), "0 masks for 2 detections"),
+        ("masks", (PackedMask.pack(np.ones((3, 3), bool)),) * 2, "a mask of 3 x 3 pixels for an image of 8 x 6"),
+        ("masks", (PackedMask((8, 6), (0, 0, 9, 6), b""),) * 2, "leaves its image"),
+        ("masks", (PackedMask((8, 6), (0, 0, 8, 6), b"no mask"),) * 2, "cannot be unpacked"),
+        ("masks", (PackedMask((8, 6), (0, 0, 8, 6), zlib.compress(b"123")),) * 2, "3 bytes for a box of 8 x 6"),
     ],
 )
 def test_arrays_of_detections_must_fit(field, value, said):
     with pytest.raises(ValueError, match=said):
-        stored_form(replace(segments(), **{field: value}), "segment", LABELS)
-    assert stored_form(segments(), "segment", LABELS)
+        stored_form(replace(segments(), **{field: value}), "segment", LABELS, Query())
+    assert stored_form(segments(), "segment", LABELS, Query())
+
+
+def test_detections_are_of_the_image_that_was_asked_about(tmp_path):
+    def query(width, height):
+        file = tmp_path / f"{width}.png"
+        PILImage.new("RGB", (width, height), "red").save(file)
+        return Query((image_file(file),))
+
+    assert stored_form(segments(), "segment", LABELS, query(8, 6))
+    with pytest.raises(ValueError, match="a size of 8 x 6 pixels for an image of 6 x 8"):
+        stored_form(segments(), "segment", LABELS, query(6, 8))
+
+
+def test_no_judge_can_change_what_the_next_one_sees(tmp_path):
+    PILImage.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
+    pixels = image_file(tmp_path / "a.png").pixels
+    with pytest.raises(ValueError, match="read-only"):
+        pixels[:] = 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (Preference("perhaps"), "the verdict 'perhaps'"),
+        (Preference("first", float("inf")), "margin that are not numbers"),
+        (Preference("first", "much"), "margin that is no number"),
+        (LikelihoodTerms({}), "no terms"),
+        (LikelihoodTerms({"log_p": np.full(2, np.nan)}), "not numbers"),
+        (LikelihoodTerms({"log_p": np.zeros((2, 3))}), r"of shape \(2, 3\) for 2 captions"),
+        (Caption(3), "no text but int"),
+        (Caption("\ud83d"), "surrogates not allowed"),
+    ],
+)
+def test_words_and_terms_are_checked_too(wrong, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        stored_form(wrong, wrong.capability, None, Query(texts=("a", "b")))
+
+
+def test_embeddings_of_different_spaces_have_no_cosine():
+    query = Query((Image("a", None),), ("a dog",))
+    answers = [Embedding(np.ones(2, np.float32)), Embedding(np.ones(3, np.float32))]
+    found = combine(path("reward", {"embed"}), query, answers)
+    assert found == Failure("an image's embedding has 2 dimensions, a text's 3")
 
 
 def test_logits_must_fit_the_labels():
     with pytest.raises(ValueError, match="3 logits for 2 labels"):
-        stored_form(ClassScores(np.zeros(3, np.float32), LABELS), "classify", LABELS)
+        stored_form(ClassScores(np.zeros(3, np.float32), LABELS), "classify", LABELS, Query())
 
 
 def test_detections_of_a_segmenter_have_no_masks():

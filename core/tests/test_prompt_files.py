@@ -117,6 +117,9 @@ def test_prompts_of_several_lists_may_not_differ_under_one_id():
         ("p.jsonl", '{"prompt": "a", "images": ["gone.png"]}', "line 1: images: no such file"),
         ("p.jsonl", '{"prompt": "a", "facets": 1}', "line 1: facets: want names and values"),
         ("p.jsonl", '{"prompt": "a", "style": ["x"]}', "line 1: style: a facet is a text or a number"),
+        ("p.jsonl", '{"prompt": "a", "style": NaN}', "line 1: style: a facet is a text or a number"),
+        ("p.jsonl", '{"prompt": "a", "style": "\\u0000"}', "line 1: style: a facet is a text or a number"),
+        ("p.jsonl", '{"prompt": ' + "[" * 100_000, "line 1: not JSON"),
     ],
 )
 def test_a_bad_file_is_told_in_one_line(tmp_path, name, content, message):
@@ -124,6 +127,15 @@ def test_a_bad_file_is_told_in_one_line(tmp_path, name, content, message):
         read_prompts(write(tmp_path, name, content))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_many_expectations_of_one_text_are_numbered_without_end(tmp_path):
+    lines = [json.dumps({"prompt": "a car", "n": i}) for i in range(20_000)] * 2
+    own = json.dumps({"prompt": "x", "id": "a-car-3"})
+    prompts = read_prompts(write(tmp_path, "p.jsonl", "\n".join([own, *lines])))
+    merged, left_out = merge_duplicates(prompts)
+    assert (len(merged), left_out) == (20_001, 20_000)
+    assert [p.id for p in merged[:5]] == ["a-car-3", "a-car", "a-car-2", "a-car-4", "a-car-5"]
 
 
 def test_a_missing_file_and_a_folder_are_told(tmp_path):

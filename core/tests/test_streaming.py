@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from t2i_core.errors import BadModel, BrokenPlugin
 from t2i_core.evaluation.streaming import PATIENCE, answered
 from t2i_core.generation import Failure
+from t2i_core.texts import LONGEST
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,83 @@ def test_a_plugin_that_breaks_before_it_takes_anything_is_broken() -> None:
         list(answered(work, items(3), "the judge"))
     with pytest.raises(BrokenPlugin, match="no answer"):
         list(answered(lambda stream: iter(()), items(3), "the judge"))
+
+
+class Stubborn(BaseException):
+    """What no plugin should raise."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), StopIteration(), Stubborn("no"), MemoryError()])
+def test_a_plugin_that_wants_to_end_the_process_fails_like_any_other(error: BaseException) -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        for item in stream:
+            if item.number % 3 == 2:
+                raise error
+            yield item, item.number
+
+    for item, answer in answered(work, items(10), "work"):
+        if item.number % 3 == 2:
+            assert isinstance(answer, Failure)
+        else:
+            assert answer == item.number
+
+
+def test_the_users_interrupt_is_no_failure() -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        for _ in stream:
+            raise KeyboardInterrupt
+        yield Item(0), 0
+
+    with pytest.raises(KeyboardInterrupt):
+        list(answered(work, items(3), "work"))
+
+
+def test_what_is_wrong_with_the_items_is_never_blamed_on_the_plugin() -> None:
+    def broken() -> Iterator[Item]:
+        yield from items(2)
+        raise OSError("disk full")
+
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        try:
+            for item in stream:
+                yield item, item.number
+        except Exception as error:
+            raise RuntimeError("my loader failed") from error
+
+    found = answered(work, broken(), "work")
+    assert [next(found)[1], next(found)[1]] == [0, 1]
+    with pytest.raises(OSError, match="disk full"):
+        next(found)
+
+
+@pytest.mark.parametrize("message", ["one\ntwo\r\n three", "x" * 10**6, "half a \ud83d pair", "\x1b[2Jgone\0\x07"])
+def test_a_reason_is_one_line_that_any_table_and_terminal_takes(message: str) -> None:
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        for item in stream:
+            if item.number == 1:
+                raise RuntimeError(message)
+            yield item, item.number
+
+    (reason,) = [a.reason for _, a in answered(work, items(3), "work") if isinstance(a, Failure)]
+    assert reason.startswith(f"RuntimeError: {message[:3]}" if message.isprintable() else "RuntimeError: ")
+    assert len(reason) <= LONGEST
+    assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in reason)
+    assert Failure(message).reason == reason.removeprefix("RuntimeError: ") or len(message) > LONGEST
+
+
+def test_an_error_whose_message_raises_is_still_a_failure() -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+        for item in stream:
+            if item.number:
+                raise Silent
+            yield item, 0
+
+    answers = {item.number: answer for item, answer in answered(work, items(2), "work")}
+    assert answers == {0: 0, 1: Failure("Silent: (its message cannot be had: ValueError)")}
 
 
 def test_errors_for_the_user_pass_through() -> None:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from PIL.Image import Image as PILImage
 
+from ..errors import T2IError
 from ..generation import Failure, Generated, ImageRequest
-from ..images import DamagedImage
+from ..images import Truth
 from ..progress import Progress
 from ..runs import Made
 from ..store import Store
+from ..texts import said
 from .jobs import Failures, Job, Model
 from .making import Execution, described, keep_settings, made
 from .streaming import answered
@@ -116,15 +118,18 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
         return answer
     if not isinstance(answer, Generated):
         return Failure(f"the generator gave {type(answer).__name__} where an image was asked for")
-    image = answer.image
-    if isinstance(image, PILImage):
-        image = np.asarray(image.convert("RGB"))
-    if not isinstance(image, Path) and (fault := _fault(image)):
-        return Failure(fault)
     try:
         store.put_image(key, image, answer.record, answer.truth)
-    except (DamagedImage, TypeError, ValueError) as error:
-        return Failure(f"cannot be kept: {error}")
+    except T2IError:
+        raise
+    except Exception as error:  # whatever is wrong with it, it is this request's failure
+        return Failure(f"cannot be kept: {said(error)}")
+        image = answer.image
+        if isinstance(image, PILImage):
+            image = np.asarray(image.convert("RGB"))
+        fault = None if isinstance(image, Path) else _fault(image) or _truth_fault(answer.truth, image.shape)
+        if fault is not None:
+            return Failure(fault)
     return None
 
 
@@ -139,3 +144,11 @@ def _fault(pixels: Any) -> str | None:
     if not pixels.any():
         return "blank image: every pixel is black"
     return None
+
+
+def _truth_fault(truth: Truth | None, shape: tuple[int, ...]) -> str | None:
+    """Say where the truth is that of an image of another size."""
+    size = (shape[1], shape[0])
+    if truth is None or all(each == size for each in (truth.size, *(i.mask.size for i in truth.instances))):
+        return None
+    return f"the generator gave an image of {size[0]} x {size[1]} pixels with the truth of one of another size"

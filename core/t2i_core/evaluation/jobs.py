@@ -17,6 +17,7 @@ from ..observations import Labels
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice
 from ..store import FORMAT
+from .making import guarded
 from .request import NoisePolicy
 
 
@@ -142,7 +143,8 @@ class Job:
 def declared_labels(component: Component[Any]) -> Labels | None:
     """The classes that a judge knows or a generator draws; None where it does not say."""
     labels = getattr(component.info, "labels", None)
-    return tuple(labels(component.argument, component.options)) if labels else None
+    with guarded(component, "to say which classes it knows"):
+        return tuple(labels(component.argument, component.options)) if labels else None
 
 
 def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:

@@ -12,6 +12,7 @@ from ..components import Component
 from ..errors import BrokenPlugin, MissingDependency, T2IError
 from ..images import DamagedImage
 from ..store import Store
+from ..texts import said
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,21 @@ def made(component: Component[Any], how: Execution) -> Iterator[Any]:
         yield instance
     finally:
         if hasattr(instance, "close"):
-            instance.close()
+            with guarded(component, "to let go"):
+                instance.close()
         del instance
         gc.collect()
 
 
 @contextmanager
 def guarded(component: Component[Any], doing: str) -> Iterator[None]:
-    """Run a plugin's code: what it raises is a BrokenPlugin that names it, and what it was doing."""
+    """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what."""
     try:
         yield
-    except (T2IError, DamagedImage):
+    except (KeyboardInterrupt, T2IError, DamagedImage):
         raise
-    except Exception as error:
-        why = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BrokenPlugin(f"{described(component)} failed {doing}: {why}") from error
+    except BaseException as error:
+        raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
 
 
 def keep_settings(store: Store, component: Component[Any], instance: Any) -> None:

@@ -17,9 +17,9 @@ from ..images import DamagedImage
 from ..metrics import Answer, Excluded, Observed, Row, Sample, Unit
 from ..observations import TYPES, arrays_from_bytes
 from ..progress import Progress, Task
-from ..prompts import RESERVED, Prompt
+from ..prompts import RESERVED, Prompt, strange_facet
 from ..store import Store
-from .jobs import Failures, Job, Model, Served, derived_key
+from .jobs import IMAGES, Failures, Job, Model, Served, derived_key
 from .making import described, guarded
 from .observing import gather, keyed, shared_samples
 from .table import TableBuilder
@@ -236,36 +236,52 @@ def _sets(job: Job, model: Model, reader: _Reader) -> Iterator[_Group]:
 
 def image_block(prompt: Prompt, seed: int) -> int:
     """The jackknife block of an image, the same for every model."""
-    digest = hashlib.sha256(f"{prompt.id}|{seed}".encode()).digest()
+    digest = hashlib.sha256(f"{prompt.id}|{seed}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4]) % BLOCKS
 
 
 def _found(job: Job, unit: Unit) -> list[Row] | Failure | Excluded:
     """Have the metric measure a unit. What it raises, and a value that cannot be, is the metric's fault."""
-    who = described(job.metric)
     where = f"on prompt {unit.prompt.id!r}, seed {unit.seed}" if unit.prompt else "on a model's set"
-    measures = {m.name: m for m in job.metric.info.measures}
     with guarded(job.metric, where):
         found = list(job.instance.measure(unit))
         without = next((f for f in found if isinstance(f, Failure | Excluded)), None)
         if without is not None:
             return without
-        rows = [replace(row, value=float(row.value)) for row in found if isinstance(row, Row)]
-    if len(rows) < len(found):
-        raise BrokenPlugin(f"{who} gave something that is no Row {where}")
-    for row in rows:
-        measure = measures.get(row.measure)
+        fault = _fault(job, found)
+        if fault is None:
+            return [replace(row, value=float(row.value)) for row in found if isinstance(row, Row)]
+    raise BrokenPlugin(f"{described(job.metric)} gave {fault} {where}")
+
+
+def _fault(job: Job, found: Sequence[Any]) -> str | None:
+    """Say what is wrong with the rows of a unit, if anything."""
+    if not found and job.metric.info is not IMAGES:
+        return "neither rows nor a reason why there are none"
+    measures = {m.name: m for m in job.metric.info.measures}
+    given: set[tuple[Any, ...]] = set()
+    for row in found:
+        if not isinstance(row, Row):
+            return f"something that is no Row but {type(row).__name__}"
+        measure, value = measures.get(row.measure), float(row.value)
         if measure is None:
-            raise BrokenPlugin(f"{who} gave a row {row.measure!r}, which is none of its measures")
-        if not math.isfinite(row.value):
-            raise BrokenPlugin(f"{who} gave {row.value} for {row.measure!r} {where}")
+            return f"a row {row.measure!r}, which is none of its measures,"
+        if not math.isfinite(value):
+            return f"{value} for {row.measure!r}"
         low = -math.inf if measure.low is None else measure.low - 1e-9
         high = math.inf if measure.high is None else measure.high + 1e-9
-        if not low <= row.value <= high:
-            raise BrokenPlugin(f"{who} gave {row.value} for {row.measure!r} {where}, outside its declared range")
+        if not low <= value <= high:
+            return f"{value} for {row.measure!r}, outside its declared range,"
         if hidden := RESERVED & row.facets.keys():
-            raise BrokenPlugin(f"{who} gave a facet {min(hidden)!r}: the table has a column of this name")
-    return rows
+            return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
+        if (strange := strange_facet(row.facets)) is not None:
+            return f"a facet {strange!r} that is neither a text nor a number"
+        told_apart_by = () if job.instance.group_by == "model" else sorted(row.facets.items())
+        key = (row.measure, *told_apart_by)
+        if key in given:
+            return f"two rows of {row.measure!r} that no facet tells apart"
+        given.add(key)
+    return None
 
 
 def _columns(group: _Group, row: Row) -> dict[str, Any]:

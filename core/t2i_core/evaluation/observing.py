@@ -18,6 +18,7 @@ from ..observations import TYPES, Labels, arrays_to_bytes
 from ..progress import Progress, Task
 from ..prompts import Prompt
 from ..store import Store
+from ..texts import said
 from .jobs import Failures, Job, Model, Served, derived_key, observation_key
 from .making import Execution, described, guarded, keep_settings, made
 from .streaming import answered
@@ -100,9 +101,11 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
     for query, answer in answered(observe, readable(), described(desk.component)):
         item = asked_for.pop(id(query))
         try:
-            value = b"" if isinstance(answer, Failure) else stored_form(answer, desk.capability, labels)
-        except Exception as error:  # whatever is wrong with it, it is this query's failure
+            value = b"" if isinstance(answer, Failure) else stored_form(answer, desk.capability, labels, query)
+        except (TypeError, ValueError) as error:
             answer = Failure(f"{described(desk.component)} {error}")
+        except Exception as error:  # whatever is wrong with it, it is this query's failure
+            answer = Failure(f"{described(desk.component)} gave what cannot be kept: {said(error)}")
         if isinstance(answer, Failure):
             failures.observations[item.key] = answer
         else:

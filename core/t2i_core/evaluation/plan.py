@@ -289,8 +289,7 @@ class _Planner:
         """Read one prompt source or file."""
         if is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
-            if merged:
-                self.notes.append(f"{name}: {merged} prompts stand there more than once and are counted once")
+            self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
         return load(source, labels if source.info.reads_labels else None)
@@ -299,7 +298,8 @@ class _Planner:
         if self.request.seeds is not None:
             return self.request.seeds
         if generator.info.seeds is not None:
-            return tuple(generator.info.seeds(generator.setup()))
+            with guarded(generator, "to say its seeds"):
+                return tuple(generator.info.seeds(generator.setup()))
         return tuple(range(defaults.seeds or 1))
 
     def refuse_ignorant(self, served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
@@ -322,6 +322,19 @@ class _Planner:
                 f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
                 f"{', '.join(label.name for label in labels[:30])}"
             )
+
+
+def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
+    """Say in one line what a prompt file holds more than once, and what becomes of it."""
+    said = []
+    if merged:
+        said.append(f"{merged} of {kept + merged} entries repeat another in all, and are counted once")
+    if kept > texts:
+        said.append(
+            f"{kept - texts} share their text with another but differ in id or expectation: all {kept} count, and "
+            "models that read texts draw each text once a seed"
+        )
+    return [f"{name}: {'; '.join(said)}"] if said else []
 
 
 def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:

@@ -171,7 +171,10 @@ def _statistic(job: Job, table: pd.DataFrame) -> Statistic:
 
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
         with guarded(job.metric, "to aggregate its rows"):
-            return job.instance.aggregate(table, weights)
+            found = job.instance.aggregate(table, weights)
+            if not isinstance(found, Mapping):
+                raise TypeError(f"gave {type(found).__name__} where scores by name were asked for")
+            return found
 
     return statistic
 

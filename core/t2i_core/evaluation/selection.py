@@ -11,7 +11,7 @@ import numpy as np
 
 from ..components import Component, PromptSourceInfo, Setup
 from ..errors import BadPrompts, BrokenPlugin
-from ..prompts import RESERVED, ObjectClass, Prompt
+from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet
 from .making import described, guarded
 
 
@@ -39,6 +39,11 @@ def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
     twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
     if twice:
         raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
+    for p in prompts:
+        if "\0" in f"{p.id}{p.text}{p.cluster}":
+            raise BadPrompts(f"prompts {name!r}: the prompt {p.id!r} holds a NUL character")
+        if (strange := strange_facet(p.facets)) is not None:
+            raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")
     hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
     if hidden:
         raise BadPrompts(f"prompts {name!r}: no facet may be called {hidden!r}, as a column of the table is")

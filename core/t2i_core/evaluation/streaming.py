@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import BrokenPlugin, T2IError
 from ..generation import Failure
+from ..texts import said
 
 ItemT = TypeVar("ItemT")
 
@@ -31,33 +32,27 @@ def answered(
     who: names plugin and distribution in messages. Raises BrokenPlugin where the plugin answers what it was not
     asked, stops taking items, or raises too often in a row.
     """
-    source = iter(items)
+    source = _Source(items)
     open_items: dict[int, ItemT] = {}
-    exhausted = False
 
     def feed() -> Iterator[ItemT]:
-        nonlocal exhausted
         for item in source:
             open_items[id(item)] = item
             yield item
-        exhausted = True
 
     raised_in_a_row, patience = 0, PATIENCE
-    while not exhausted:
-        cause: Exception | None = None
+    while not source.exhausted:
+        attempt = _Attempt(work, feed())
         answers = 0
-        try:
-            for answer in work(feed()):
-                item, value = _close(answer, open_items, who)
-                answers += 1
-                raised_in_a_row, patience = 0, LONG_PATIENCE
-                yield item, value
-        except T2IError:
-            raise
-        except Exception as error:
-            cause = error
-        if not (exhausted or answers or open_items):
-            raise BrokenPlugin(f"{who} stopped before it was done: {_said(cause)}") from cause
+        for answer in attempt:
+            item, value = _close(answer, open_items, who)
+            answers += 1
+            raised_in_a_row, patience = 0, LONG_PATIENCE
+            yield item, value
+        if source.error is not None:
+            raise source.error  # ours, whatever the plugin made of it
+        if not (source.exhausted or answers or open_items):
+            raise BrokenPlugin(f"{who} stopped before it was done: {attempt.said}") from attempt.error
         for item in list(open_items.values()):
             value, raised = _alone(work, item, who)
             raised_in_a_row = raised_in_a_row + 1 if raised else 0
@@ -66,6 +61,58 @@ def answered(
                 raise BrokenPlugin(f"{who} failed {patience} times in a row, last with {value.reason}")
             del open_items[id(item)]
             yield item, value
+
+
+class _Source(Iterator[ItemT]):
+    """The items, until there are none or one cannot be had, which is no fault of the plugin that asks for it."""
+
+    def __init__(self, items: Iterable[ItemT]) -> None:
+        self._items = iter(items)
+        self.exhausted = False
+        self.error: BaseException | None = None
+
+    def __next__(self) -> ItemT:
+        try:
+            return next(self._items)
+        except StopIteration:
+            self.exhausted = True
+            raise
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+class _Attempt:
+    """One go of a plugin at a stream: its answers, until they end or it raises.
+
+    error: what it raised, if it did. Whatever it is, be it the wish to exit, it is the plugin's failure; only what
+           the user is to see (T2IError) and the user's own interrupt go through
+    """
+
+    def __init__(self, work: Callable[[Iterable[ItemT]], Iterator[Any]], items: Iterable[ItemT]) -> None:
+        self._work = work
+        self._items = items
+        self.error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        answers: Iterator[Any] | None = None
+        while True:
+            try:
+                answers = iter(self._work(self._items)) if answers is None else answers
+                answer = next(answers)
+            except StopIteration:
+                return
+            except (KeyboardInterrupt, T2IError):
+                raise
+            except BaseException as error:
+                self.error = error
+                return
+            yield answer
+
+    @property
+    def said(self) -> str:
+        """Why there are no more answers."""
+        return "no answer" if self.error is None else said(self.error)
 
 
 def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
@@ -82,18 +129,10 @@ def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, 
 
 def _alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT, who: str) -> tuple[Any, bool]:
     """Try one item alone. Returns its answer, or a Failure, and whether the plugin raised."""
-    try:
-        answers = list(islice(work(iter([item])), 2))
-    except T2IError:
-        raise
-    except Exception as error:
-        return Failure(_said(error)), True
+    attempt = _Attempt(work, iter([item]))
+    answers = list(islice(attempt, 2))
+    if attempt.error is not None:
+        return Failure(attempt.said), True
     if len(answers) != 1:
         return Failure(f"{len(answers)} answers where one was asked for"), False
     return _close(answers[0], {id(item): item}, who)[1], False
-
-
-def _said(error: Exception | None) -> str:
-    if error is None:
-        return "no answer"
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]
