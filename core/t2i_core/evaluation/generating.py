@@ -119,17 +119,17 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
     if not isinstance(answer, Generated):
         return Failure(f"the generator gave {type(answer).__name__} where an image was asked for")
     try:
-        store.put_image(key, image, answer.record, answer.truth)
-    except T2IError:
-        raise
-    except Exception as error:  # whatever is wrong with it, it is this request's failure
-        return Failure(f"cannot be kept: {said(error)}")
         image = answer.image
         if isinstance(image, PILImage):
             image = np.asarray(image.convert("RGB"))
         fault = None if isinstance(image, Path) else _fault(image) or _truth_fault(answer.truth, image.shape)
         if fault is not None:
             return Failure(fault)
+        store.put_image(key, image, answer.record, answer.truth)
+    except T2IError:
+        raise
+    except Exception as error:  # whatever is wrong with it, it is this request's failure
+        return Failure(f"cannot be kept: {said(error)}")
     return None
 
 
