@@ -11,7 +11,11 @@ from typing import Any
 
 #: What tells a run apart from another that was asked the same: neither is a result.
 _OWN = {"run", "image"}
-_KEY = ("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure")
+#: What a row says; its other columns, facets among them, are what it is about.
+_SAID = {
+    *("text", "noise_seed", "status", "reason", "kind", "value"),
+    *("image", "digest", "width", "height", "record"),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def rows(run: Path) -> dict[tuple[str, ...], tuple[str, ...]]:
     for name in manifest["files"]:
         with (run / name).open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                key = (name, *(row.get(column) or "" for column in _KEY))
+                key = (name, *(f"{k}={v}" for k, v in row.items() if k not in _SAID))
                 _put(found, key, tuple(f"{k}={v}" for k, v in row.items() if k not in _OWN))
                 if row.get("image"):
                     _put(found, ("image", *key), (hashlib.sha256((run / row["image"]).read_bytes()).hexdigest(),))
