@@ -85,14 +85,18 @@ class Run:
 
         path = self.folder / name
         written = self.manifest.get("files", {}).get(name)
+        if written is None:
+            raise BadFolder(f"{path}: the run wrote no such table; was it finished?")
         try:
-            if written is not None and file_digest(path) != written:
+            if file_digest(path) != written:
                 raise BadFolder(
                     f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
                 )
             table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
         except OSError as error:
-            raise BadFolder(f"{path}: cannot be read ({error.strerror}); was the run finished?") from error
+            raise BadFolder(
+                f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
+            ) from error
         except ValueError as error:
             raise BadFolder(f"{path}: is no table ({error})") from error
         if "value" in table:
@@ -123,12 +127,12 @@ def list_runs(folder: str | Path) -> Iterator[Run]:
     """
     folder = Path(folder)
     for path in [folder, *sorted(p for p in folder.glob("*") if p.is_dir())]:
-        if (path / MANIFEST).is_file():
-            try:
+        try:
+            if (path / MANIFEST).exists():
                 yield load_run(path)
-            except BadFolder:
-                nothing = {"run": str(path.absolute()), "results": [], "comparisons": []}
-                yield Run(path.absolute(), nothing, {"status": "unreadable"})
+        except (BadFolder, OSError):
+            nothing = {"run": str(path.absolute()), "results": [], "comparisons": []}
+            yield Run(path.absolute(), nothing, {"status": "unreadable"})
 
 
 def _held(folder: Path) -> bool:
@@ -141,18 +145,27 @@ def _held(folder: Path) -> bool:
         return True
 
 
+class DamagedManifest(BadFolder):
+    """A run.json that is not as it was written."""
+
+
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return a run folder's manifest; None where there is none. Raises BadFolder where it was damaged."""
+    """Return a run folder's manifest; None where there is none.
+
+    Raises DamagedManifest where it was damaged, and BadFolder where it cannot be opened.
+    """
     try:
         data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         if not isinstance(data, dict):
             raise ValueError("want a JSON object")
-        if data.pop(_SEAL, None) not in (None, digest_of(data)):
+        if data.pop(_SEAL, None) != digest_of(data):
             raise ValueError("altered since it was written")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise BadFolder(
+    except OSError as error:
+        raise BadFolder(f"{folder / MANIFEST}: cannot be opened ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise DamagedManifest(
             f"{folder / MANIFEST}: cannot be read ({error}); the run's own command, given again, writes it anew"
         ) from error
     return data

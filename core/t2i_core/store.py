@@ -57,7 +57,12 @@ create table if not exists rates (
 ) without rowid;
 """
 
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_HINDERED = {
+    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
+    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
+}
+"""What keeps SQLite from its work though the database is sound; all else that it says is said of a damaged one."""
 
 
 def cache_folder() -> Path:
@@ -78,6 +83,8 @@ class Store:
         try:
             (self.folder / "images").mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.folder / DATABASE, timeout=120, isolation_level=None)
+            # a text that was altered into no text at all is an altered row like any other
+            self._db.text_factory = lambda text: text.decode("utf-8", "replace")
             # SQLite does not wait for another process that turns a new database to WAL at the same moment
             with FileLock(self.folder / ".opening.lock", timeout=120):
                 self._db.execute("pragma journal_mode=wal")
@@ -207,10 +214,10 @@ class Store:
         self._put("observations", bytes.fromhex(key), value)
         self._note(key)
 
-    def settings(self, fingerprint: str) -> dict[str, Any]:
-        """Return what a model or judge said of its settings when it last worked; empty where it never did."""
+    def settings(self, fingerprint: str) -> dict[str, Any] | None:
+        """Return what a model or judge said of its settings when it last worked; None where that is not known."""
         row = self._get("settings", fingerprint)
-        return dict(json.loads(row[0])) if row else {}
+        return dict(json.loads(row[0])) if row else None
 
     def put_settings(self, fingerprint: str, settings: Mapping[str, Any]) -> None:
         """Keep what a model or judge says of its settings, for runs that take its work from here.
@@ -227,6 +234,16 @@ class Store:
     def put_rate(self, name: str, seconds: float) -> None:
         """Remember how long one item of this work takes."""
         self._put("rates", name, float(seconds))
+
+    def gone(self, what: str) -> BadFolder:
+        """Return what to say where something that was kept, or found, in this run cannot be found any more."""
+        try:
+            whole = self._db.execute("pragma integrity_check(1)").fetchone()
+        except sqlite3.Error as error:
+            return self._unusable(error)
+        if whole != ("ok",):
+            return self._damaged(whole[0])
+        return self._taken(what)
 
     def _file(self, digest: str) -> Path:
         return Path(f"{self._images}/{digest[:2]}/{digest}.png")
@@ -280,19 +297,32 @@ class Store:
     def _explained(self) -> Iterator[None]:
         try:
             yield
+        except sqlite3.ProgrammingError:
+            raise
         except sqlite3.Error as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> BadFolder:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED:
-            return BadFolder(
-                f"{self.folder / DATABASE} is damaged ({error}): remove it and all whose names begin like "
-                "it, and give the command again; what it held is made again, and the folders of runs stay"
-            )
+        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _HINDERED:
+            return self._damaged(str(error))
+        if isinstance(error, FileNotFoundError):
+            return self._taken("it")
+        why = error.strerror if isinstance(error, OSError) else error
         return BadFolder(
-            f"cache folder {self.folder}: {error}; free it or name another one in T2I_CACHE_DIR. "
+            f"cache folder {self.folder}: {why}; free it or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."
+        )
+
+    def _taken(self, what: str) -> BadFolder:
+        return BadFolder(
+            f"cache folder {self.folder}: {what} was taken away or altered while the run went on; the same "
+            "command, given again, makes up for it"
+        )
+
+    def _damaged(self, why: str) -> BadFolder:
+        return BadFolder(
+            f"{self.folder / DATABASE} is damaged ({' '.join(why.split())}): remove it and all whose names begin "
+            "like it, and give the command again; what it held is made again, and the folders of runs stay"
         )
 
 
@@ -340,4 +370,5 @@ def write_whole(path: Path, data: bytes) -> None:
             raise OSError(f"{path}: only a part was written")
         part.replace(path)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # its folder may be gone, or no folder any more
+            part.unlink(missing_ok=True)

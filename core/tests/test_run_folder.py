@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from t2i_core.errors import BadFolder
 from t2i_core.evaluation import evaluate
 from t2i_core.progress import Silent
 from t2i_core.runs import LOCK, Run, list_runs, load_run
+from t2i_core.store import DATABASE
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 TABLES = ("samples.csv", "measurements.csv", "failures.csv")
@@ -67,6 +69,7 @@ DAMAGE = {
     "garbage": lambda text: "\x00\x01" * 100,
     "another kind": lambda text: "[1, 2]",
     "altered": altered,
+    "unsealed": lambda text: json.dumps({k: v for k, v in json.loads(altered(text)).items() if k != "seal"}),
 }
 
 
@@ -148,10 +151,22 @@ def test_a_run_without_results_is_interrupted_when_nobody_works_on_it(folder: Pa
     with pytest.raises(KeyboardInterrupt):
         run(folder, progress=Stop())
     assert load_run(folder).status == "interrupted"
+    with pytest.raises(BadFolder, match="wrote no such table; was it finished"):
+        load_run(folder).samples()
     with FileLock(folder / LOCK):
         assert load_run(folder).status == "running"
     assert run(folder).status == "done"
     assert load_run(folder).status == "done"
+
+
+def test_what_a_model_says_of_itself_is_asked_again_where_that_was_lost(folder: Path) -> None:
+    model = run(folder).manifest["models"]["test-noise"]
+    assert model["reported"] == {"size": 32}
+    with sqlite3.connect(folder.parent / "cache" / DATABASE) as database:
+        database.execute("delete from settings")
+    again = run(folder)
+    assert again.made.images == 0
+    assert again.manifest["models"]["test-noise"] == model
 
 
 class Remove(Silent):
@@ -172,3 +187,28 @@ def test_a_folder_taken_away_while_it_is_written_is_said_and_not_half_made_again
         run(folder, progress=Remove(folder, after))
     assert not folder.exists()
     assert run(folder).results["results"][0]["n_ok"] == 4
+
+
+@pytest.mark.parametrize("after", [8, 10, 13])  # the last observation, a measurement, a row of a table
+def test_a_cache_taken_away_in_the_middle_gives_no_results_of_what_is_left(after: int, folder: Path) -> None:
+    first = run(folder.with_name("undisturbed"))
+    shutil.rmtree(folder.parent / "cache")
+    with pytest.raises(BadFolder, match=r"an image \(of test-noise, prompt .* was taken away or altered"):
+        run(folder, progress=Remove(folder.parent / "cache", after))
+    assert load_run(folder).status == "interrupted"
+    assert run(folder).results["results"] == first.results["results"]
+
+
+@pytest.mark.parametrize("after", [1, 10, 14])
+def test_a_file_where_the_folder_was_is_said(after: int, folder: Path) -> None:
+    class Replace(Remove):
+        def advance(self, count: int = 1) -> None:
+            super().advance(count)
+            if self.left == 0:
+                folder.write_text("in the way")
+
+    with pytest.raises(BadFolder, match="Not a directory; what was made is kept in the cache"):
+        run(folder, progress=Replace(folder, after))
+    with pytest.raises(BadFolder, match="cannot be written"):
+        run(folder)
+    assert folder.read_text() == "in the way"

@@ -111,6 +111,7 @@ def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, t
         ("images set digest = replace(digest, 'a', 'b')", "image"),
         ("images set width = 31", "size"),
         ("images set record = '{}'", "record"),
+        ("images set record = cast(x'7bff7d' as text)", "record"),  # no UTF-8
         ("images set changed = 0, bytes = 1", "image"),
         ("failures set reason = 'none'", "failure"),
         ("settings set value = '{}'", "settings"),
@@ -227,6 +228,25 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / DATABASE).write_bytes(b"this is no database, but it is long enough to be read" * 100)
     with pytest.raises(BadFolder, match=r"is damaged \(file is not a database\): remove it"):
         Store(tmp_path)
+
+
+def test_whatever_is_wrong_with_the_database_itself_is_said_to_be_damage(store: Store) -> None:
+    assert "was taken away or altered" in str(store.gone("an image"))
+    with sqlite3.connect(store.folder / DATABASE) as db:
+        db.execute("drop table observations")
+    with pytest.raises(BadFolder, match=r"is damaged \(no such table: observations\): remove it"):
+        store.put(KEY, b"what was said")
+
+
+def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for i in range(200):
+            store.put(digest_of(i), bytes(100))
+    data = (tmp_path / DATABASE).read_bytes()
+    pages = [data[at : at + 4096] for at in range(0, len(data), 4096)]
+    (tmp_path / DATABASE).write_bytes(b"".join([*pages[:-2], pages[-1], pages[-2]]))
+    with Store(tmp_path) as store:
+        assert "is damaged" in str(store.gone("an observation"))
 
 
 def test_the_cache_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

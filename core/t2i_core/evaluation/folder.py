@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 
 from ..errors import BadFolder
 from ..images import Image
-from ..runs import LOCK, MANIFEST, read_manifest, sealed
+from ..runs import LOCK, MANIFEST, DamagedManifest, read_manifest, sealed
 from ..sources import file_digest
 from ..store import write_whole
 
@@ -42,9 +42,9 @@ class RunFolder:
         self.path = path.absolute()
         self._digest = plan_digest
         self._written: list[str] = []
-        self.repaired = self._refuse_others()
         part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
         try:
+            self._refuse_others()
             self.path.mkdir(parents=True, exist_ok=True)
             # one who only looks whether a run goes on (`t2i runs`) holds the lock for a moment
             self._lock = FileLock(self.path / f"{LOCK}{part}", timeout=0.5)
@@ -55,16 +55,16 @@ class RunFolder:
                 f"{self.path}: another process works on {held}; wait for it or name another --out"
             ) from error
         except OSError as error:
-            raise BadFolder(
-                f"{self.path}: cannot be written ({error.strerror}); name another folder with --out"
-            ) from error
+            raise self._useless(error) from error
         try:
             self.repaired = self._refuse_others()
             self._write(_MARK, self._digest.encode())
             if shard is None:
                 self._sweep()
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if isinstance(error, OSError):
+                raise self._useless(error) from error
             raise
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class RunFolder:
             return False
         try:
             known = read_manifest(self.path)
-        except BadFolder as error:
+        except DamagedManifest as error:
             if self._marked():
                 return True
             raise BadFolder(
@@ -118,7 +118,10 @@ class RunFolder:
 
     def files(self) -> dict[str, str]:
         """The SHA-256 of each table that was written, so that who reads one can tell that it is this run's."""
-        return {name: file_digest(self.path / name) for name in self._written}
+        try:
+            return {name: file_digest(self.path / name) for name in self._written}
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Write a CSV file row by row, whole or not at all."""
@@ -154,7 +157,8 @@ class RunFolder:
         except OSError as error:
             raise self._unwritable(error) from error
         finally:
-            part.unlink(missing_ok=True)
+            with suppress(OSError):  # the folder may be gone, or no folder any more
+                part.unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         """Take away a file that another run of the same plan has left here, if there is one."""
@@ -176,7 +180,7 @@ class RunFolder:
             try:
                 target.hardlink_to(image.path)
             except OSError:
-                shutil.copyfile(image.path, target)
+                _copy_whole(image.path, target)
         except OSError as error:
             raise self._unwritable(error) from error
         return name
@@ -197,7 +201,24 @@ class RunFolder:
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: OSError) -> BadFolder:
-        return BadFolder(f"{self.path}: {error.strerror or error}; what was made is kept in the cache")
+        return BadFolder(
+            f"{self.path}: {error.strerror or error}; what was made is kept in the cache, and the same command "
+            "goes on from there once this folder can be written"
+        )
+
+    def _useless(self, error: OSError) -> BadFolder:
+        return BadFolder(f"{self.path}: cannot be written ({error.strerror}); name another folder with --out")
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a file so that it is there whole or not at all."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        shutil.copyfile(source, part)
+        part.replace(target)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _image_name(place: str, prompt_number: int, seed: int, suffix: str) -> str:

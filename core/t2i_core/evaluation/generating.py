@@ -35,6 +35,9 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
     for model, own in by_model(jobs):
         total = sum(1 for _ in missing(own, store, failures))
         if total == 0:
+            if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
+                with made(model.component, how) as generator:
+                    keep_settings(store, model.component, generator)
             continue
         with (
             made(model.component, how) as generator,

@@ -43,7 +43,7 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
             label: {
                 **model.component.manifest(),
                 "settings": model.settings,
-                "reported": store.settings(model.fingerprint),
+                "reported": store.settings(model.fingerprint) or {},
             }
             for label, model in models.items()
         },

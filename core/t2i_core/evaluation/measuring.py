@@ -21,7 +21,7 @@ from ..prompts import RESERVED, Prompt, strange_facet
 from ..store import Store
 from .jobs import IMAGES, Failures, Job, Model, Served, derived_key
 from .making import described, guarded
-from .observing import gather, keyed, shared_samples
+from .observing import gathered, keyed, shared_samples
 from .table import TableBuilder
 
 BLOCKS = 20
@@ -123,7 +123,7 @@ class _Reader:
         """Return one item with its answers, or why it has none."""
         samples: tuple[Sample, ...] = tuple(Sample(m.label, prompt, seed) for m in models)
         if self.job.generates:
-            found = gather(self.job, models, prompt, seed, None, self.store, self.failures)
+            found = gathered(self.job, models, prompt, seed, self.store, self.failures)
             if isinstance(found, Failure):
                 return found
             samples = found
@@ -159,7 +159,7 @@ class _Reader:
                 return self.failures.observations[key]
             value = self.store.get(key)
             if value is None:
-                return Failure("its observation is not in the store any more: run again")
+                raise self.store.gone("an observation")
             kept.append((key, TYPES[served.asked].from_bytes(value, served.labels)))
         chain = served.choice.chain if served.choice else ()
         answers, taken = [], 0
@@ -171,7 +171,7 @@ class _Reader:
             if served.need.derive:
                 stored = self.store.get(derived_key(part[0][0], served.need, self.job.metric))
                 if stored is None:
-                    return Failure("the numbers derived from it are not in the store any more: run again")
+                    raise self.store.gone("what was derived from an observation")
                 derived = arrays_from_bytes(stored)
             combined = combine(chain, query, [observation for _, observation in part])
             if isinstance(combined, Failure):

@@ -185,6 +185,9 @@ def keyed(served: Served, model: Model, samples: tuple[Sample, ...]) -> Iterator
         yield observation_key(fingerprint, served.asked, query), query
 
 
+NOT_KEPT = Failure("its image is not made yet")
+
+
 def gather(
     job: Job,
     models: Iterable[Model],
@@ -204,9 +207,20 @@ def gather(
                 return failures.images[key]
             image = store.image(key)
             if image is None:
-                return Failure("its image is not in the store: run again")
+                return NOT_KEPT
         samples.append(Sample(model.label, prompt, seed, image))
     return tuple(samples)
+
+
+def gathered(
+    job: Job, models: Sequence[Model], prompt: Prompt, seed: int, store: Store, failures: Failures
+) -> tuple[Sample, ...] | Failure:
+    """The same when all images are made: raises BadFolder where one that was there is gone, or altered, since."""
+    found = gather(job, models, prompt, seed, None, store, failures)
+    if found is NOT_KEPT:
+        whose = " or ".join(model.label for model in models)
+        raise store.gone(f"an image (of {whose}, prompt {prompt.id!r}, seed {seed})")
+    return found
 
 
 def derive_missing(jobs: Iterable[Job], store: Store, failures: Failures, progress: Progress) -> None:

@@ -15,7 +15,7 @@ from ..store import Store
 from .folder import RunFolder, slug
 from .jobs import Failures, Job, Model, noise_seed
 from .measuring import Lost
-from .observing import gather
+from .observing import gathered
 
 SAMPLE_COLUMNS = (
     *("model", "prompt", "text", "seed", "noise_seed", "status", "reason"),
@@ -64,7 +64,7 @@ def listed(
             task.advance()
             asked[model.label] += 1
             head = (asked[model.label], model, prompt, seed, noise_seed(job.noise, prompt, seed))
-            found = gather(job, (model,), prompt, seed, None, store, failures)
+            found = gathered(job, (model,), prompt, seed, store, failures)
             if isinstance(found, Failure):
                 if not model.component.info.existing:
                     folder.drop_image(places[model.label], number, seed)
