@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command `t2i`."""
-    from .app import run
+    from .interrupts import Interrupted, heed_interrupts
 
-    run()
+    heed_interrupts()
+    try:
+        from .app import run
+
+        run()
+    except Interrupted as error:  # while it starts or leaves: nothing is at work
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -16,7 +16,7 @@ from t2i_core.runs import Run, load_run
 from t2i_registry import Registry
 
 from .rendering import print_results
-from .terminal import console, print_json
+from .terminal import console, print_json, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,20 +97,19 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     screen = console()
-    screen.print(f"{run.folder}", style="bold", markup=False)
+    screen.print(shown(run.folder, "bold"))
     print_results(screen, run.results)
     for metric, analysis in found:
         screen.print()
-        screen.print(f"{metric} {analysis.name}: {analysis.summary}", markup=False)
+        screen.print(shown(f"{metric} {analysis.name}: {analysis.summary}"))
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column in analysis.table.columns:
-            table.add_column(escape(str(column)), overflow="fold")
+            table.add_column(shown(column), overflow="fold")
         for row in analysis.table.itertuples(index=False):
-            table.add_row(*(escape(f"{v:.4g}" if isinstance(v, float) else str(v)) for v in row))
+            table.add_row(*(shown(f"{v:.4g}" if isinstance(v, float) else v) for v in row))
         screen.print(table)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +26,9 @@ app = typer.Typer(
 
 def run() -> None:
     """Run `t2i` with the process's arguments."""
+    # what its encoding cannot take is written out, as on standard error
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     run_safely(typer.main.get_command(app))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from t2i_core.errors import INTERRUPTED, BrokenPlugin, T2IError
+from t2i_core.texts import said, visible
 from typer.core import TyperCommand
 
 from .light import LightGroup
@@ -57,7 +58,7 @@ class RootGroup(LightGroup):
         except KeyboardInterrupt as error:
             _show_traceback()
             say_error("interrupted")
-            raise typer.Exit(INTERRUPTED) from error
+            raise typer.Exit(getattr(error, "exit_code", INTERRUPTED)) from error
 
 
 def run_safely(command: Any) -> None:
@@ -71,17 +72,16 @@ def run_safely(command: Any) -> None:
     except Exception as error:
         _show_traceback()
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        cause = " ".join(f"{type(error).__name__}: {error}".split())
         say_error(
-            f"a fault in t2i itself, please report it: {cause} [{frame.filename}:{frame.lineno}] "
+            f"a fault in t2i itself, please report it: {said(error)} [{frame.filename}:{frame.lineno}] "
             f"({DEBUG_VARIABLE}=1 or --debug shows the traceback)"
         )
         sys.exit(1)
 
 
-def say_error(message: str) -> None:
-    """Write one line to standard error."""
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+def say_error(message: str, command: str = "") -> None:
+    """Write one line to standard error, a command at its end to the letter."""
+    typer.echo(f"error: {visible(' '.join(message.split()))}{command and ': '}{command}", err=True)
 
 
 def _show_traceback() -> None:

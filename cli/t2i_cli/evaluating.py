@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,8 +81,21 @@ def _run(plan: Plan) -> Run:
         with stdout_kept_clean(), shown_progress() as progress:
             return run_plan(plan, progress)
     except KeyboardInterrupt as error:
-        say_error("interrupted: what was made is kept, and the same command goes on where it stopped")
-        raise typer.Exit(INTERRUPTED) from error
+        say_error(*_how_to_go_on(plan.request.fresh))
+        raise typer.Exit(getattr(error, "exit_code", INTERRUPTED)) from error
+
+
+def _how_to_go_on(fresh: bool) -> tuple[str, str]:
+    """What an interrupted run says, and the command that goes on."""
+    words = ["t2i", *sys.argv[1:]]
+    if not fresh:
+        said = "interrupted: what was made is kept, and the same command goes on where it stopped"
+        return said, shlex.join(words)
+    return (
+        "interrupted: what was made is kept; the same command would make it again (--fresh), this one goes on and "
+        "takes what else the cache has",
+        shlex.join([*(word for word in words if word != "--fresh"), "--no-fresh"]),
+    )
 
 
 def _images(run: Run) -> dict[str, Any]:

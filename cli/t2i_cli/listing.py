@@ -9,7 +9,7 @@ from t2i_core.errors import did_you_mean
 from t2i_registry import Entry, scan
 from t2i_registry.discovery import EntryKind
 
-from .terminal import console, print_json
+from .terminal import console, print_json, shown
 
 if TYPE_CHECKING:
     from t2i_registry.checking import Checked
@@ -68,7 +68,6 @@ def _row(entry: Entry, checked: Checked | None) -> dict[str, Any]:
 
 
 def _print_table(entries: list[Entry], checked: dict[Entry, Checked]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -79,7 +78,7 @@ def _print_table(entries: list[Entry], checked: dict[Entry, Checked]) -> None:
         about = checked[entry].error or entry.summary if checked else entry.summary
         capabilities = f" ({', '.join(entry.capabilities)})" if entry.capabilities else ""
         row = [entry.kind.replace("_", " "), entry.name, entry.dist, entry.version]
-        table.add_row(*map(escape, row), *status, escape(about + capabilities))
+        table.add_row(*map(shown, row), *status, shown(about + capabilities))
     console().print(table)
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from t2i_core.progress import Progress, Task
+from t2i_core.texts import visible
 
-from .terminal import console
+from .terminal import console, shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -49,7 +50,7 @@ class Lines:
 
     def note(self, message: str) -> None:
         """Write one line."""
-        print(message, file=self.stream, flush=True)
+        print(visible(message), file=self.stream, flush=True)
 
 
 class _Stage:
@@ -89,11 +90,11 @@ class _Rich:
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage; it stays on the screen when it is done."""
-        yield _Bar(self.bars, self.bars.add_task(title, total=total, unit=unit))
+        yield _Bar(self.bars, self.bars.add_task(visible(title), total=total, unit=unit))
 
     def note(self, message: str) -> None:
         """Write one line above the bars."""
-        self.bars.console.print(message, markup=False)
+        self.bars.console.print(shown(message))
 
 
 class _Bar:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from .progress import duration, rate
+from .terminal import shown
 
 MOST_LEVELS = 8
 """A facet with more levels is shown by its lowest and highest."""
@@ -34,12 +34,12 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
         reasons |= dict.fromkeys(f"{j['capability']}: {j['name']} ({j['why']})" for j in job["judges"])
     console.print(table)
     for reason in reasons:
-        console.print(Text(reason))
+        console.print(shown(reason))
     for what in ("images", "observations") if measures else ("images",):
-        console.print(Text(_work(what, plan[what])))
+        console.print(shown(_work(what, plan[what])))
     for note in plan["notes"]:
-        console.print(Text(note))
-    console.print(Text(f"folder: {plan['folder']}"))
+        console.print(shown(note))
+    console.print(shown(f"folder: {plan['folder']}"))
 
 
 def print_results(console: Console, results: Mapping[str, Any]) -> None:
@@ -53,26 +53,26 @@ def print_results(console: Console, results: Mapping[str, Any]) -> None:
         console.print(_comparisons(results["comparisons"]))
     notes = dict.fromkeys(note for each in found for note in each.get("notes", ()))
     for line in _method_lines(found):
-        console.print(Text(line, style="dim"))
+        console.print(shown(line, "dim"))
     for note in notes:
-        console.print(Text(f"note: {note}"))
+        console.print(shown(f"note: {note}"))
 
 
 def print_images(console: Console, images: Mapping[str, Any]) -> None:
     """Show what became of a run's images, how many were made for it at which rate, and where the data sets are."""
     if "n_ok" in images:
         counts = "{n_ok} ok, {n_failed} failed, {n_missing} missing".format(**images)
-        console.print(Text(f"images: {counts}"))
+        console.print(shown(f"images: {counts}"))
     speed = rate(images["images_per_second"])
-    console.print(Text(f"made now: {images['n_made']}{f', {speed}' if speed else ''}"))
+    console.print(shown(f"made now: {images['n_made']}{f', {speed}' if speed else ''}"))
     for each in images.get("datasets", ()):
         console.print(
-            Text(f"data set of {each['model']}: {each['images']} ({each['n_images']} in metadata.jsonl)")
+            shown(f"data set of {each['model']}: {each['images']} ({each['n_images']} in metadata.jsonl)")
         )
         if each["annotations"]:
             objects = f"{each['n_annotations']} objects in {each['n_annotated']} images"
-            console.print(Text(f"annotations of {each['model']}: {each['annotations']} ({objects})"))
-    console.print(Text(f"folder: {images['run']}"))
+            console.print(shown(f"annotations of {each['model']}: {each['annotations']} ({objects})"))
+    console.print(shown(f"folder: {images['run']}"))
 
 
 def number(value: float | None) -> str:
@@ -98,8 +98,8 @@ def _table(*columns: str, title: str | None = None) -> Table:
     return table
 
 
-def _cells(*values: object) -> Iterator[str]:
-    return (escape(str(value)) for value in values)
+def _cells(*values: object) -> Iterator[Text]:
+    return map(shown, values)
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -129,13 +129,13 @@ def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
             ),
             _alarming(each["n_failed"]),
             _alarming(each["n_missing"]),
-            escape(each["judge"]["name"] if each["judge"] else "-"),
+            shown(each["judge"]["name"] if each["judge"] else "-"),
         )
     return table
 
 
-def _alarming(count: int) -> str:
-    return f"[red]{count}[/]" if count else "0"
+def _alarming(count: int) -> Text:
+    return shown(count, "red" if count else "")
 
 
 def _details(results: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:

@@ -11,7 +11,7 @@ from t2i_core.runs import Run
 from t2i_core.runs import list_runs as stored_runs
 
 from .rendering import interval, number
-from .terminal import console, print_json
+from .terminal import console, print_json, shown
 
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
@@ -46,7 +46,6 @@ def _row(run: Run) -> dict[str, Any]:
 
 
 def _print_table(runs: list[Run]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -55,7 +54,7 @@ def _print_table(runs: list[Run]) -> None:
     for run in runs:
         head = run.folder.name, run.status, (run.manifest.get("started") or "?")[:16]
         for line in _scores(run):
-            table.add_row(*map(escape, (*head, *line)))
+            table.add_row(*map(shown, (*head, *line)))
             head = "", "", ""
     console().print(table)
 

@@ -9,8 +9,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from t2i_core.texts import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 PIPE_WIDTH = 200
 """Columns of tables that go into a file or a pipe, where nobody's window would cut them."""
@@ -25,9 +28,23 @@ def console(stderr: bool = False) -> Console:
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
 
 
+def shown(value: object, style: str = "") -> Text:
+    """A text for the console as it is: neither markup nor emoji codes are read, and nothing in it steers the
+    terminal.
+    """
+    from rich.text import Text
+
+    return Text(visible(str(value)), style)
+
+
 def print_json(data: Any) -> None:
-    """Print plain data, alone on standard output."""
-    print(json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False))
+    """Print plain data, alone on standard output; in ASCII where its encoding cannot take it as it is."""
+    said = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        said.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        said = json.dumps(data, indent=1, allow_nan=False)
+    print(said)
 
 
 @contextlib.contextmanager

@@ -36,6 +36,8 @@ TOY = """
             for n, request in enumerate(requests, 1):
                 if self.options.stop == n:
                     raise KeyboardInterrupt
+                if "TOY_SIGNAL" in os.environ:
+                    os.kill(os.getpid(), int(os.environ["TOY_SIGNAL"]))
                 if self.options.fail and request.seed % self.options.fail == 0:
                     yield request, Failure("blank")
                 else:

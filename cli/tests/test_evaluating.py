@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import signal
 from pathlib import Path
 
 import pytest
@@ -108,11 +110,32 @@ def test_a_failed_run_prints_its_results_first(toy, t2i):
 
 
 def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
-    done = t2i_process(*EVAL, "-o", "grey.stop=3")
+    words = (*EVAL, "-o", "grey.stop=3", "--out", "a  run")
+    done = t2i_process(*words)
     assert done.returncode == 130
     assert (
-        "error: interrupted: what was made is kept, and the same command goes on where it stopped" in done.stderr
-    )
+        "error: interrupted: what was made is kept, and the same command goes on where it stopped: "
+        f"{shlex.join(['t2i', *words])}\n"
+    ) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i_process):
+    done = t2i_process(*EVAL, "-o", "grey.stop=3", "--fresh", "--out", "run")
+    assert done.returncode == 130
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("error: interrupted"))
+    assert "would make it again (--fresh)" in line
+    resume = shlex.split(line.rpartition(": ")[2])
+    assert resume == ["t2i", *EVAL, "-o", "grey.stop=3", "--out", "run", "--no-fresh"]
+    assert "2 kept already" in t2i_process(*resume[1:], "--dry-run").stdout
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_in_order(number, code, toy, t2i_process, monkeypatch):
+    monkeypatch.setenv("TOY_SIGNAL", str(int(number)))
+    done = t2i_process(*EVAL, "--out", "run")
+    assert done.returncode == code
+    assert "goes on where it stopped: t2i eval" in done.stderr
     assert "Traceback" not in done.stderr
 
 
