@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TypeVar
 
 from loky import get_reusable_executor
@@ -39,14 +40,32 @@ def map_ordered(
     waiting: deque[tuple[Job, Future[Result]]] = deque()
     try:
         for job in jobs:
-            waiting.append((job, pool.submit(function, job)))
+            with _sheltered():
+                waiting.append((job, pool.submit(function, job)))
             if len(waiting) >= 4 * count:
                 yield _first(waiting)
         while waiting:
             yield _first(waiting)
+    except (KeyboardInterrupt, GeneratorExit):
+        # nobody waits for what is in flight, so nobody should have to wait until it is done
+        pool.shutdown(kill_workers=True)
+        raise
     finally:
         for _, future in waiting:
             future.cancel()
+
+
+@contextmanager
+def _sheltered() -> Iterator[None]:
+    """Have the processes that are started inside deaf to Ctrl-C from their first moment on."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _first(waiting: deque[tuple[Job, Future[Result]]]) -> tuple[Job, Result]:

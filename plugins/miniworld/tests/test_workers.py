@@ -41,6 +41,20 @@ def test_what_a_job_raises_is_raised_here():
         list(map_ordered(fail_on_three, range(6), workers=2))
 
 
+@wrap_non_picklable_objects
+def quick_once(number):
+    time.sleep(60 if number else 0)
+
+
+def test_who_stops_early_does_not_wait_for_what_is_in_flight():
+    results = map_ordered(quick_once, range(20), workers=2)
+    assert next(results) == (0, None)
+    before = time.monotonic()
+    results.close()
+    assert time.monotonic() - before < 20
+    assert list(map_ordered(slow_square, range(3), workers=2)) == [(0, 0), (1, 1), (2, 4)]
+
+
 def test_workers_below_one_are_refused():
     with pytest.raises(ValueError, match="at least 1"):
         next(map_ordered(slow_square, [1], workers=0))
