@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import drjit
 import mitsuba as mi
 import numpy as np
 from numpy.typing import NDArray
 
 mi.set_variant("scalar_rgb")
+# The work is shared by processes (`workers`): threads of each on top would only be in the way.
+drjit.set_thread_count(1)
 # Its warnings (samples rounded up to a grid) are no news to who asked for a picture.
 mi.set_log_level(mi.LogLevel.Error)
 
 from t2i_miniworld import camera  # noqa: E402
 from t2i_miniworld.classes import KINDS, model  # noqa: E402
 from t2i_miniworld.layout import world_points  # noqa: E402
+from t2i_miniworld.owners import owners  # noqa: E402
 from t2i_miniworld.palette import PAINTS, RGB, to_linear, to_srgb  # noqa: E402
 from t2i_miniworld.scene import Placed, Scene, Stage  # noqa: E402
-from t2i_miniworld.shapes.mesh import FloatArray, IntArray  # noqa: E402
+from t2i_miniworld.shapes.mesh import FloatArray, IntArray, Model  # noqa: E402
 
 SMALLEST, LARGEST = 64, 1024
 
@@ -47,26 +51,15 @@ def draw(scene: Scene, size: int = 128, samples: int = 16) -> Picture:
         raise ValueError(f"size must lie between {SMALLEST} and {LARGEST} pixels, not {size}")
     if samples < 1:
         raise ValueError(f"samples must be at least 1, not {samples}")
-    meshes = [_mesh(placed) for placed in scene.placed]
+    shapes = [(world_points(_model(placed).vertices, placed), _model(placed).faces) for placed in scene.placed]
+    meshes = [_mesh(placed, *shape) for placed, shape in zip(scene.placed, shapes, strict=True)]
     world = mi.load_dict(_world(scene.stage, meshes, size))
-    light = mi.load_dict({"type": "path", "max_depth": 3, "hide_emitters": True})
+    # Blocks seed the noise; left to itself, their size depends on how many threads there are.
+    light = mi.load_dict({"type": "path", "max_depth": 3, "hide_emitters": True, "block_size": 32})
     linear = np.array(mi.render(world, integrator=light, spp=samples, seed=_NOISE), dtype=np.float64)
     alpha = linear[..., 3:4]
     image = to_srgb(linear[..., :3] + (1 - alpha) * _backdrop(scene.stage, size))
-    return Picture(image, _owners(world, meshes, scene.stage, size))
-
-
-def _owners(world: mi.Scene, meshes: list[mi.Mesh], stage: Stage, size: int) -> NDArray[np.int8]:
-    """Which thing each pixel's centre shows (H, W), -1 for none."""
-    # The AOV counts shapes from 1; 0 is the sky.
-    lookup = {shape.id(): number for number, shape in enumerate(world.shapes(), start=1)}
-    sensor = mi.load_dict(_sensor(stage, size, sampler={"type": "stratified", "jitter": False}))
-    ids = mi.load_dict({"type": "aov", "aovs": "shape:shape_index"})
-    shape = np.array(mi.render(world, sensor=sensor, integrator=ids, spp=1, seed=_NOISE))[..., -1]
-    owner = np.full(shape.shape, -1, dtype=np.int8)
-    for number, mesh in enumerate(meshes):
-        owner[np.round(shape) == lookup[mesh.id()]] = number
-    return owner
+    return Picture(image, owners(shapes, scene.stage.elevation, size))
 
 
 def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
@@ -76,7 +69,7 @@ def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
     things = {f"thing{number}": mesh for number, mesh in enumerate(meshes)}
     return {
         "type": "scene",
-        "sensor": _sensor(stage, size, sampler={"type": "multijitter"}),
+        "sensor": _sensor(stage, size),
         # Found by scattered rays alone: choosing at random between sky and sun would speckle the picture.
         "sky": {"type": "constant", "radiance": stage.ambient, "sampling_weight": 0.0},
         "sun": {
@@ -89,7 +82,7 @@ def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
     }
 
 
-def _sensor(stage: Stage, size: int, sampler: dict[str, object]) -> dict[str, object]:
+def _sensor(stage: Stage, size: int) -> dict[str, object]:
     return {
         "type": "perspective",
         "fov": camera.FIELD_OF_VIEW,
@@ -104,20 +97,22 @@ def _sensor(stage: Stage, size: int, sampler: dict[str, object]) -> dict[str, ob
             "component_format": "float32",
             "rfilter": {"type": "box"},
         },
-        "sampler": sampler,
+        "sampler": {"type": "multijitter"},
     }
 
 
-def _mesh(placed: Placed) -> mi.Mesh:
-    built = model(placed.thing.kind, placed.form, placed.variant)
+def _mesh(placed: Placed, points: FloatArray, faces: IntArray) -> mi.Mesh:
+    """A thing with these world points (V, 3) and triangles (F, 3)."""
+    built = _model(placed)
     angle = np.radians(placed.yaw)
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
     normals = (built.normals / np.asarray(placed.stretch)) @ turn.T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     bsdf = {"type": "diffuse", "reflectance": {"type": "mesh_attribute", "name": "vertex_color"}}
-    mesh = _empty(f"thing{placed.slot}", len(built.vertices), len(built.faces), bsdf, has_vertex_normals=True)
-    mesh.add_attribute("vertex_color", 3, _flat(_colours(placed)[built.material]))
-    _fill(mesh, world_points(built.vertices, placed), built.faces, vertex_normals=normals)
+    mesh = _empty(f"thing{placed.slot}", len(points), len(faces), bsdf, has_vertex_normals=True)
+    mesh.add_attribute("vertex_color", 3, [0.0] * points.size)
+    colours = _colours(placed)[built.material]
+    _fill(mesh, vertex_positions=points, vertex_normals=normals, vertex_color=colours, faces=faces)
     return mesh
 
 
@@ -126,7 +121,7 @@ def _ground(colour: RGB) -> mi.Mesh:
     bsdf = {"type": "diffuse", "reflectance": {"type": "rgb", "value": to_linear(colour).tolist()}}
     mesh = _empty("ground", 4, 2, bsdf)
     corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
-    _fill(mesh, 400.0 * corners, np.array([[0, 1, 2], [0, 2, 3]]))
+    _fill(mesh, vertex_positions=400.0 * corners, faces=np.array([[0, 1, 2], [0, 2, 3]]))
     return mesh
 
 
@@ -140,13 +135,16 @@ def _empty(
     return mesh
 
 
-def _fill(mesh: mi.Mesh, vertices: FloatArray, faces: IntArray, **attributes: FloatArray) -> None:
+def _fill(mesh: mi.Mesh, **buffers: FloatArray | IntArray) -> None:
     parameters = mi.traverse(mesh)
-    parameters["vertex_positions"] = _flat(vertices)
-    for name, values in attributes.items():
-        parameters[name] = _flat(values)
-    parameters["faces"] = faces.astype(np.uint32).ravel()
-    parameters.update()
+    for name, values in buffers.items():
+        # In place: to assign a parameter copies number by number.
+        parameters[name].numpy()[:] = values.ravel()
+    mesh.parameters_changed(list(buffers))
+
+
+def _model(placed: Placed) -> Model:
+    return model(placed.thing.kind, placed.form, placed.variant)
 
 
 def _colours(placed: Placed) -> FloatArray:
@@ -156,7 +154,7 @@ def _colours(placed: Placed) -> FloatArray:
     if placed.thing.paint == "black" and kind.on_black:
         natural |= kind.on_black
     colours = []
-    for material in model(placed.thing.kind, placed.form, placed.variant).materials:
+    for material in _model(placed).materials:
         paint = placed.coat if material == "coat" and placed.thing.paint is None else placed.thing.paint
         if paint is not None and material in kind.paint:
             colours.append(to_linear(PAINTS[paint]) * kind.paint[material])
@@ -171,7 +169,3 @@ def _backdrop(stage: Stage, size: int) -> FloatArray:
     rows = (np.arange(size) + 0.5) / size
     glow = 0.94 + 0.12 * np.clip(rows / max(camera.horizon(stage.elevation), 1e-3), 0, 1)
     return glow[:, None, None] * to_linear(stage.background)
-
-
-def _flat(values: FloatArray) -> NDArray[np.float32]:
-    return np.ascontiguousarray(values, dtype=np.float32).ravel()

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import drjit
 import numpy as np
 import pytest
 from loky import wrap_non_picklable_objects
@@ -50,6 +51,18 @@ def test_the_same_bytes_in_any_process_and_order():
     for a, b in zip(here, there, strict=True):
         assert a.image.tobytes() == b.image.tobytes()
         assert a.owner.tobytes() == b.owner.tobytes()
+
+
+def test_the_same_bytes_with_any_number_of_threads():
+    """More threads than the picture has blocks of Mitsuba's usual size, too."""
+    assert drjit.thread_count() == 1
+    alone = draw(PAIR, 64, 4)
+    drjit.set_thread_count(8)
+    try:
+        together = draw(PAIR, 64, 4)
+    finally:
+        drjit.set_thread_count(1)
+    assert together.image.tobytes() == alone.image.tobytes()
 
 
 def test_painted_things_are_read_as_their_paint_and_no_other():
