@@ -7,13 +7,13 @@ import sys
 
 def main() -> None:
     """Run the command `t2i`."""
-    from .interrupts import Interrupted, heed_interrupts
+    from .interrupts import heed_interrupts, interrupt_code
 
     heed_interrupts()
     try:
         from .app import run
 
         run()
-    except Interrupted as error:  # while it starts or leaves: nothing is at work
+    except KeyboardInterrupt as error:  # while it starts or leaves: nothing is at work
         print("error: interrupted", file=sys.stderr)
-        sys.exit(error.exit_code)
+        sys.exit(interrupt_code(error))

@@ -8,10 +8,11 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import INTERRUPTED, BrokenPlugin, T2IError
+from t2i_core.errors import BrokenPlugin, T2IError
 from t2i_core.texts import said, visible
 from typer.core import TyperCommand
 
+from .interrupts import interrupt_code
 from .light import LightGroup
 
 if TYPE_CHECKING:
@@ -51,14 +52,13 @@ class RootGroup(LightGroup):
         """Run a command; what a user can mend ends in one line and the error's exit code."""
         try:
             return super().invoke(ctx)
-        except T2IError as error:
+        except (KeyboardInterrupt, T2IError) as error:
             _show_traceback()
+            if (interrupted := interrupt_code(error)) is not None:
+                say_error("interrupted")
+                raise typer.Exit(interrupted) from error
             say_error(str(error))
-            raise typer.Exit(error.exit_code) from error
-        except KeyboardInterrupt as error:
-            _show_traceback()
-            say_error("interrupted")
-            raise typer.Exit(getattr(error, "exit_code", INTERRUPTED)) from error
+            raise typer.Exit(error.exit_code) from error  # type: ignore[union-attr]
 
 
 def run_safely(command: Any) -> None:
@@ -71,6 +71,9 @@ def run_safely(command: Any) -> None:
         sys.exit(1)
     except Exception as error:
         _show_traceback()
+        if (code := interrupt_code(error)) is not None:
+            say_error("interrupted")
+            sys.exit(code)
         frame = traceback.extract_tb(error.__traceback__)[-1]
         say_error(
             f"a fault in t2i itself, please report it: {said(error)} [{frame.filename}:{frame.lineno}] "

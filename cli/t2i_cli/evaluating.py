@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import INTERRUPTED, FailedRun
+from t2i_core.errors import FailedRun, T2IError
 from t2i_core.evaluation import forecast, make_plan, run_plan
 from t2i_registry import Registry
 
 from .asking import Asked, request
 from .commands import say_error
+from .interrupts import interrupt_code
 from .progress import shown_progress
 from .rendering import print_images, print_plan, print_results
 from .terminal import console, print_json, stdout_kept_clean
@@ -80,9 +81,11 @@ def _run(plan: Plan) -> Run:
     try:
         with stdout_kept_clean(), shown_progress() as progress:
             return run_plan(plan, progress)
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, T2IError) as error:
+        if (code := interrupt_code(error)) is None:
+            raise
         say_error(*_how_to_go_on(plan.request.fresh))
-        raise typer.Exit(getattr(error, "exit_code", INTERRUPTED)) from error
+        raise typer.Exit(code) from error
 
 
 def _how_to_go_on(fresh: bool) -> tuple[str, str]:

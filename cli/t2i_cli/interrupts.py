@@ -1,35 +1,54 @@
-"""Ctrl-C, and SIGTERM, which batch systems send: the first ends the work in order, the second ends it at once."""
+"""Ctrl-C, and SIGTERM, which batch systems send: the first ends the work in order, the second ends it at once.
+
+The first raises KeyboardInterrupt wherever the main thread is. Other people's code may swallow that, or raise
+something else on its way out: what was received is remembered, raised again, and said in the end.
+"""
 
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
+from typing import Any
+
+from t2i_core.errors import INTERRUPTED
 
 _HEEDED = (signal.SIGINT, signal.SIGTERM)
-
-
-class Interrupted(KeyboardInterrupt):
-    """The user, or the system, wants the process to end.
-
-    exit_code: 130 for Ctrl-C, 143 for SIGTERM, as a shell has it
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.exit_code = 128 + number
+_received: list[int] = []
 
 
 def heed_interrupts() -> None:
-    """Have both raise Interrupted in the main thread; what our parent had us ignore (nohup) stays ignored."""
+    """Have both interrupt the main thread; what our parent had us ignore (nohup) stays ignored."""
     _handle(_interrupt)
+    sys.unraisablehook = _unraisable
+
+
+def raise_interrupt() -> None:
+    """Raise an interrupt again that was swallowed."""
+    if _received:
+        raise KeyboardInterrupt
+
+
+def interrupt_code(error: BaseException) -> int | None:
+    """The exit code where an error is an interrupt, or came of one: 130 for Ctrl-C, 143 for SIGTERM; else None."""
+    if _received:
+        return 128 + _received[0]
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else None
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _handle(signal.SIG_DFL)  # the next one is the system's own: no code of ours can delay it
-    raise Interrupted(number)
+    _received.append(number)
+    raise KeyboardInterrupt
 
 
-def _handle(handler: object) -> None:
+def _handle(handler: Any) -> None:
     for number in _HEEDED:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
+
+
+def _unraisable(unraisable: Any) -> None:
+    """Keep still of an interrupt that came while Python cleaned up: it is raised again."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)

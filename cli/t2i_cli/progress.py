@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from t2i_core.progress import Progress, Task
 from t2i_core.texts import visible
 
+from .interrupts import raise_interrupt
 from .terminal import console, shown
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class _Stage:
         self.start = self.last = lines.clock()
 
     def advance(self, count: int = 1) -> None:
+        raise_interrupt()
         self.done += count
         now = self.lines.clock()
         if now - self.last >= self.lines.every:
@@ -105,6 +107,7 @@ class _Bar:
         self.task = task
 
     def advance(self, count: int = 1) -> None:
+        raise_interrupt()
         self.bars.advance(self.task, count)
 
 

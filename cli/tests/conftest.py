@@ -37,7 +37,12 @@ TOY = """
                 if self.options.stop == n:
                     raise KeyboardInterrupt
                 if "TOY_SIGNAL" in os.environ:
-                    os.kill(os.getpid(), int(os.environ["TOY_SIGNAL"]))
+                    number, *swallowed = os.environ.pop("TOY_SIGNAL").split()
+                    try:
+                        os.kill(os.getpid(), int(number))
+                    except KeyboardInterrupt:
+                        if "nowhere" not in swallowed:
+                            raise ValueError("on the way out") if swallowed else KeyboardInterrupt
                 if self.options.fail and request.seed % self.options.fail == 0:
                     yield request, Failure("blank")
                 else:

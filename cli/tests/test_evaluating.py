@@ -131,12 +131,16 @@ def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i_process):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_a_run_in_order(number, code, toy, t2i_process, monkeypatch):
-    monkeypatch.setenv("TOY_SIGNAL", str(int(number)))
+@pytest.mark.parametrize("swallowed", ["", "into another error", "nowhere to be seen"])
+def test_a_signal_ends_a_run_in_order_whoever_swallows_it(swallowed, number, code, toy, t2i_process, monkeypatch):
+    monkeypatch.setenv("TOY_SIGNAL", f"{int(number)} {swallowed}")
     done = t2i_process(*EVAL, "--out", "run")
     assert done.returncode == code
     assert "goes on where it stopped: t2i eval" in done.stderr
+    assert done.stderr.count("error: ") == 1
     assert "Traceback" not in done.stderr
+    monkeypatch.delenv("TOY_SIGNAL")
+    assert t2i_process(*EVAL, "--out", "run").returncode == 0
 
 
 def test_shards(toy, t2i):
