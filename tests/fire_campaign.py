@@ -11,31 +11,29 @@ from __future__ import annotations
 import argparse
 import importlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fire.tally import Case, Difference
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from t2i_cli.terminal import console as wide_console
 
 GROUPS = ("processes", "damage", "misbehaviour")
-BEGIN, END = "<!-- campaign: begin -->", "<!-- campaign: end -->"
 COLUMNS = ("what was done", "tried", "rows compared", "lost", "invented", "differing", "note")
 
 
-def campaign(out: Path, groups: Iterable[str], tries: int, seed: int, console: Console) -> list[Case]:
-    """Try all cases of some groups, in a folder for each, and say of each one what came of it."""
+def campaign(folder: Path, group: str, tries: int, seed: int, console: Console) -> list[Case]:
+    """Try all cases of a group, in a folder of its own, and say of each one what came of it."""
     found: list[Case] = []
-    for group in groups:
-        folder = out / group
-        folder.mkdir()
-        before = time.monotonic()
-        for case in importlib.import_module(f"fire.{group}").cases(folder, tries, seed):
-            now = time.monotonic()
-            took, before = now - before, now
-            console.print(f"{took:6.0f} s  {escape(f'{case.group}: {case.name}')}  {said(case)}")
-            found.append(case)
+    folder.mkdir()
+    before = time.monotonic()
+    for case in importlib.import_module(f"fire.{group}").cases(folder, tries, seed):
+        now = time.monotonic()
+        took, before = now - before, now
+        console.print(f"{took:6.0f} s  {group}: {escape(case.name)}  {said(case)}")
+        found.append(case)
     return found
 
 
@@ -62,15 +60,9 @@ def _line(name: str, tried: int, compared: int, d: Difference, note: str) -> tup
 
 
 def markdown(cases: Sequence[Case]) -> str:
-    """The table as Markdown, a part for each group."""
-    groups = list(dict.fromkeys(case.group for case in cases))
-    parts = []
-    for group in groups:
-        own = [case for case in cases if case.group == group]
-        rows = [COLUMNS, ("---", *["---:"] * 5, "---"), *lines(own)]
-        body = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)
-        parts.append(f"### {group[0].upper()}{group[1:]}\n\n{body}")
-    return "\n\n".join(parts)
+    """The table as Markdown."""
+    rows = [COLUMNS, ("---", *["---:"] * 5, "---"), *lines(cases)]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows)
 
 
 def table(cases: Sequence[Case]) -> Table:
@@ -81,13 +73,14 @@ def table(cases: Sequence[Case]) -> Table:
     return shown
 
 
-def put_into(document: Path, text: str) -> None:
-    """Replace what stands between the two markers of a document."""
-    before, found, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, ended, after = rest.partition(END)
+def put_into(document: Path, group: str, text: str) -> None:
+    """Replace what stands between the two markers of a group in a document."""
+    begin, end = f"<!-- campaign: {group} -->", f"<!-- end of {group} -->"
+    before, found, rest = document.read_text(encoding="utf-8").partition(begin)
+    _, ended, after = rest.partition(end)
     if not (found and ended):
-        raise SystemExit(f"{document}: has no {BEGIN} and {END}")
-    document.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        raise SystemExit(f"{document}: has no {begin} and {end}")
+    document.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -97,19 +90,20 @@ def main(words: Sequence[str] | None = None) -> int:
     asked.add_argument("--tries", type=int, default=100, help="how many tries a random case has")
     asked.add_argument("--seed", type=int, default=0, help="seeds moments, bytes and places")
     asked.add_argument("--only", choices=GROUPS, action="append", help="only this group of cases")
-    asked.add_argument("--docs", type=Path, help="a document whose table is replaced by this one (all groups)")
+    asked.add_argument("--docs", type=Path, help="a document whose tables of these groups are replaced")
     given = asked.parse_args(words)
-    if given.docs and given.only:
-        asked.error("--docs wants all groups")
     out = given.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     if any(out.iterdir()):
         asked.error(f"{out} is not empty")
-    console = Console()
-    cases = campaign(out, given.only or GROUPS, given.tries, given.seed, console)
-    console.print(table(cases))
-    if given.docs:
-        put_into(given.docs, markdown(cases))
+    console = wide_console()
+    cases = []
+    for group in given.only or GROUPS:
+        own = campaign(out / group, group, given.tries, given.seed, console)
+        console.print(table(own))
+        if given.docs:
+            put_into(given.docs, group, markdown(own))
+        cases += own
     return int(any(case.difference != Difference() for case in cases))
 
 
