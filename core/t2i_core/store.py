@@ -309,7 +309,7 @@ class Store:
             return self._taken("it")
         why = error.strerror if isinstance(error, OSError) else error
         return BadFolder(
-            f"cache folder {self.folder}: {why}; free it or name another one in T2I_CACHE_DIR. "
+            f"cache folder {self.folder}: {why}; mend that or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."
         )
 

@@ -207,7 +207,9 @@ class RunFolder:
         )
 
     def _useless(self, error: OSError) -> BadFolder:
-        return BadFolder(f"{self.path}: cannot be written ({error.strerror}); name another folder with --out")
+        return BadFolder(
+            f"{self.path}: cannot be written ({error.strerror}); mend that or name another folder with --out"
+        )
 
 
 def _copy_whole(source: Path, target: Path) -> None:
