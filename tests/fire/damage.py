@@ -12,27 +12,20 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Run, T2IError
+from t2i_core import Run
 from t2i_core.errors import BadFolder
 from t2i_core.runs import list_runs, load_run
 from t2i_core.store import DATABASE
 
+from . import disks
+from .disturbed import DONE, FAULT, Count, Watching, World, said, world
 from .small_world import carry_out
-from .tally import Case, Difference, difference, rows
-
-GROUP = "damage"
-DONE = "done"
-FAULT = "a fault in t2i itself"
+from .tally import Case, Difference
 
 Harm = Callable[[Path, random.Random], None]
 
@@ -122,148 +115,6 @@ def _put_page(file: Path, rng: random.Random, page: bytes) -> None:
         opened.write(page)
 
 
-# --- how a command ends
-
-
-def said(work: Callable[[], Any]) -> str:
-    """Do what a command does: DONE, or the line that the user is shown, or FAULT with the cause."""
-    try:
-        work()
-    except T2IError as error:
-        return str(error)
-    except Exception:
-        return f"{FAULT}: {traceback.format_exc()}"
-    return DONE
-
-
-@dataclass
-class Count:
-    """What came of the tries of one case, and what was said how often; the faults in full."""
-
-    name: str
-    tried: int = 0
-    compared: int = 0
-    found: Difference = field(default_factory=Difference)
-    said: Counter[str] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
-
-    def case(self, note: str = "") -> Case:
-        """The line of the table; what was found amiss goes to standard error."""
-        for fault in self.faults:
-            print(f"{self.name}: {fault}", file=sys.stderr)
-        stopped = sum(n for line, n in self.said.items() if line != DONE)
-        told = f"{self.tried - stopped} mended without a word, {stopped} stopped with one line" if stopped else ""
-        return Case(GROUP, self.name, self.tried, self.compared, self.found, "; ".join(filter(None, (told, note))))
-
-
-@dataclass(frozen=True)
-class World:
-    """An undisturbed run (`kind` as in small_world) with its cache, and a place where copies of it are damaged.
-
-    states: folders that hold `cache` and `run` as they were at some moment, the finished run's first
-    """
-
-    kind: str
-    place: Path
-    undisturbed: Path
-    states: tuple[Path, ...]
-
-    @property
-    def cache(self) -> Path:
-        return self.place / "cache"
-
-    @property
-    def run(self) -> Path:
-        return self.place / "run"
-
-    def restore(self, state: int = 0) -> None:
-        """Put a copy in place, hard links and times as they were."""
-        shutil.rmtree(self.place, ignore_errors=True)
-        subprocess.run(["cp", "-a", self.states[state], self.place], check=True)
-
-    def command(self, progress: Any = None) -> Run:
-        """The command that made it all."""
-        return carry_out(self.cache, self.run, self.kind, progress)
-
-    def hold(self, count: Count, name: str = "") -> str:
-        """Give the command again and hold what it ends with to the undisturbed run. Returns what it said first."""
-        first = said(self.command)
-        return self.held(count, first, name)
-
-    def held(self, count: Count, first: str, name: str = "") -> str:
-        """The same where the command has been given already and said this."""
-        count.tried += 1
-        count.said[first] += 1
-        last = first
-        if FAULT not in first and first != DONE:
-            self.obey(first)
-            last = said(self.command)
-        expected = rows(self.undisturbed)
-        count.compared += len(expected)
-        if last != DONE or "\n" in first:
-            count.faults.append(f"{name}: {first} / {last}")
-            count.found += Difference(lost=len(expected))
-            return first
-        try:
-            found = difference(self.run, self.undisturbed)
-        except (OSError, ValueError, KeyError) as error:
-            count.faults.append(f"{name}: its results cannot be read: {error!r}")
-            found = Difference(lost=len(expected))
-        if found != Difference():
-            count.faults.append(f"{name}: {found}, after {first}")
-        count.found += found
-        return first
-
-    def obey(self, line: str) -> None:
-        """Do what a line says."""
-        if "remove it and all whose names begin like it" in line:
-            for file in self.cache.glob(f"{DATABASE}*"):
-                file.unlink()
-        elif "remove the folder" in line or "name another folder with --out" in line:
-            shutil.rmtree(self.run)
-
-
-class Watching:
-    """A progress that does something at the n-th thing that is done, and knows what is done."""
-
-    def __init__(self, at: int = -1, act: Callable[[], None] = lambda: None) -> None:
-        self.at, self.act = at, act
-        self.count = 0
-        self.stage = "starting"
-
-    def task(self, title: str, total: int, unit: str) -> AbstractContextManager[Watching]:
-        self.stage = title
-        return nullcontext(self)
-
-    def advance(self, count: int = 1) -> None:
-        self.count += 1
-        if self.count == self.at:
-            self.act()
-
-    def note(self, message: str) -> None:
-        pass
-
-
-def world(folder: Path, kind: str = "scores") -> World:
-    """Make an undisturbed run in an empty folder, and copies of all files as kills at three moments leave them."""
-    cache, run = folder / "made" / "cache", folder / "made" / "run"
-    watching = Watching()
-    carry_out(cache, run, kind, watching)
-    moments = [watching.count // 4, watching.count // 2, watching.count - 1]
-    states = [folder / "made"]
-    for number, at in enumerate(moments, 1):
-        state, making = folder / f"killed-{number}", folder / "making"
-        copy = Watching(at, lambda making=making, state=state: _copy(making, state))  # type: ignore[misc]
-        carry_out(making / "cache", making / "run", kind, copy)
-        shutil.rmtree(making)
-        states.append(state)
-    return World(kind, folder / "place", run, tuple(states))
-
-
-def _copy(source: Path, target: Path) -> None:
-    subprocess.run(["cp", "-a", source, target], check=True)
-
-
 # --- the cases
 
 
@@ -307,7 +158,9 @@ def observations(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
             w.hold(count, f"state {state}")
         yield count.case()
     count = Count("the database deleted, emptied, zeroed or replaced by garbage")
-    for harm, state in itertools.product((deleted, emptied, zeroed, garbled), range(len(w.states))):
+    harms = (deleted, emptied, zeroed, garbled)
+    for number in range(max(len(harms), tries)):
+        harm, state = harms[number % len(harms)], (number + number // len(harms)) % len(w.states)
         w.restore(state)
         harm(w.cache / DATABASE, rng)
         w.hold(count, f"{harm.__name__}, state {state}")
@@ -366,7 +219,8 @@ def run_files(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
     mended = Count(f"files of a run's folder ({w.kind}) damaged, then the same command")
     expected = _read(w.undisturbed)
     pairs = list(itertools.product(FILES[w.kind], FILE_HARMS))
-    for name, harm in itertools.islice(itertools.cycle(pairs), max(tries, len(pairs))):
+    rng.shuffle(pairs)
+    for name, harm in itertools.islice(itertools.cycle(pairs), tries):
         w.restore()
         harm(w.run / name, rng)
         where = f"{harm.__name__} {name}"
@@ -379,7 +233,7 @@ def run_files(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
                 read.found += Difference(differing=1)
             read.compared += 1
         w.hold(mended, where)
-    for harm in FILE_HARMS:
+    for harm in itertools.islice(itertools.cycle(FILE_HARMS), max(1, tries // 5)):
         w.restore()
         harm(w.run / "run.json", rng)
         harm(w.run / ".plan", rng)
@@ -436,7 +290,7 @@ def users_own(folder: Path, rng: random.Random, tries: int) -> Iterator[Case]:
         for file in rng.sample(sorted(pictures.glob("*.png")), rng.randint(1, 3)):
             harm(file, rng)
         carry_out(folder / "cache-alone", alone, f"folder:{pictures}")
-        World(f"folder:{pictures}", folder, alone, ()).hold(count, harm.__name__)
+        World(f"folder:{pictures}", alone, cache, run).hold(count, harm.__name__)
     yield count.case("the undisturbed run began with the changed images")
 
 
@@ -531,6 +385,7 @@ def cases(folder: Path, tries: int, seed: int) -> Iterator[Case]:
     yield from run_files(scores, rng, tries)
     yield from run_files(data, rng, tries)
     yield from vanishing(scores, rng, tries)
+    yield from disks.cases(_made(folder / "disks"), tries, seed)
 
 
 def _named(case: Case, before: str) -> Case:

@@ -181,22 +181,20 @@ def _painter(light: int, setup: Any) -> Painter:
     return Painter(light)
 
 
-RESOLVER = StaticResolver(
-    PromptSourceInfo(name="four", summary="Four.", prompts=lambda setup: PROMPTS, code=CODE),
-    JudgeInfo(
-        name="eye", summary="Looks.", capabilities={"reward": frozenset()}, create=lambda setup: Eye(), code=CODE
-    ),
-    JudgeInfo(
-        name="teller",
-        summary="Tells.",
-        capabilities={"segment": frozenset()},
-        create=lambda setup: Teller(),
-        labels=lambda argument, options: LABELS,
-        reads_truth=True,
-        code=CODE,
-    ),
-    *t2i_generators(),
+FOUR = PromptSourceInfo(name="four", summary="Four.", prompts=lambda setup: PROMPTS, code=CODE)
+EYE = JudgeInfo(
+    name="eye", summary="Looks.", capabilities={"reward": frozenset()}, create=lambda setup: Eye(), code=CODE
 )
+TELLER = JudgeInfo(
+    name="teller",
+    summary="Tells.",
+    capabilities={"segment": frozenset()},
+    create=lambda setup: Teller(),
+    labels=lambda argument, options: LABELS,
+    reads_truth=True,
+    code=CODE,
+)
+RESOLVER = StaticResolver(FOUR, EYE, TELLER, *t2i_generators())
 
 
 def request(kind: str, run: Path) -> Request:
