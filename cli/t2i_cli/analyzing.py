@@ -118,7 +118,7 @@ def _write(folder: Path, metric: str, analysis: Analysis) -> None:
     stem = f"{slug(metric)}-{slug(analysis.name)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        analysis.table.to_csv(folder / f"{stem}.csv", index=False)
+        analysis.table.to_csv(folder / f"{stem}.csv", index=False, lineterminator="\r\n")
         if analysis.figure is not None:
             _draw(analysis, folder / f"{stem}.png")
     except OSError as error:

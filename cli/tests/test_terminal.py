@@ -39,7 +39,7 @@ def test_results_show_names_to_the_letter() -> None:
     file = io.StringIO()
     comparison = {"metric": "m", "a": NASTY, "b": NASTY, "diff": 0.0, "ci": None, "p": None, "n": 1}
     print_results(Console(file=file, width=2000), {"results": [result(NASTY)], "comparisons": [comparison]})
-    # as model, prompts and judge; as a name, twice beside the two scores' and the facet's model; as a level; in the
+    # as model, prompts and judge; three times as model and once as name and level of scores and facets; in the
     # comparison; as interval and note
     assert file.getvalue().count(SHOWN) == 3 + 3 + 2 + 2 + 2
     assert not set(file.getvalue()) & set("\x1b\x07\x9b\r\u202e\u2066\ud83d\0")

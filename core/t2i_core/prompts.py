@@ -18,14 +18,16 @@ RESERVED = frozenset(
 """Columns of the measured table, which no facet may be named after."""
 
 
-def strange_facet(facets: Mapping[str, Any]) -> str | None:
-    """Return the name of a facet that is neither a text without NUL nor a finite number, if there is one.
+def writable(name: str) -> bool:
+    """Whether tables can hold a name: NUL ends a cell for its readers, UTF-8 has no half of a surrogate pair."""
+    return "\0" not in name and not any("\ud800" <= c <= "\udfff" for c in name)
 
-    A NUL ends a table's cell for its readers, and NaN is no level.
-    """
+
+def strange_facet(facets: Mapping[str, Any]) -> str | None:
+    """Return the name of a facet that is neither a text that tables can hold nor a finite number, if any is."""
     for name, value in facets.items():
-        fits = "\0" not in value if isinstance(value, str) else isinstance(value, int) or _finite(value)
-        if not fits:
+        fits = writable(value) if isinstance(value, str) else isinstance(value, int) or _finite(value)
+        if not (fits and writable(name)):
             return name
     return None
 

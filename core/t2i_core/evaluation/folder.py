@@ -28,6 +28,9 @@ from ..runs import LOCK, MANIFEST, DamagedManifest, read_manifest, sealed
 from ..sources import file_digest
 from ..store import write_whole
 
+_LINE_END = "\r\n"
+"""As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
+
 _MARK = ".plan"
 """Says whose folder this is where run.json cannot."""
 
@@ -138,10 +141,10 @@ class RunFolder:
         last = [c for c in ("measure", "value") if c in columns]
         order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
         with self.writing(name) as file:
-            pd.DataFrame(columns=order).to_csv(file, index=False)
+            pd.DataFrame(columns=order).to_csv(file, index=False, lineterminator=_LINE_END)
             for metric, table in tables.items():
                 named = table.assign(metric=metric).reindex(columns=order)
-                named.to_csv(file, index=False, header=False, chunksize=20_000)
+                named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
         self._written.append(name)
 
     @contextmanager

@@ -13,6 +13,7 @@ from ..runs import Made, Run
 from ..statistics import holm
 from ..store import Store
 from .dataset import check_kept, data_sets
+from .doubts import Doubts
 from .folder import RunFolder
 from .generating import generate
 from .jobs import IMAGES, Failures, Job
@@ -109,9 +110,12 @@ def _score(
         comparisons += _comparisons(jobs, table, plan, progress)
     places = places_of(model.label for job in plan.jobs for model in job.models)
     alone = [model for job in plan.unmeasured for model in job.models]
+    doubts = Doubts()
     with data_sets(alone, folder, places, store, progress) as sets:
-        images = listed(plan.jobs, folder, places, store, failures, progress)
+        images = doubts.passing(listed(plan.jobs, folder, places, store, failures, progress))
         folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(sample_row, sets.passing(images)))
+    for note in doubts.notes():
+        progress.note(note)
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
         folder.write_tables("measurements.csv", tables)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..components import Component, PromptSourceInfo, Setup
 from ..errors import BadPrompts, BrokenPlugin
-from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet
+from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet, writable
 from .making import described, guarded
 
 
@@ -40,8 +40,10 @@ def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
     if twice:
         raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
     for p in prompts:
-        if "\0" in f"{p.id}{p.text}{p.cluster}":
-            raise BadPrompts(f"prompts {name!r}: the prompt {p.id!r} holds a NUL character")
+        if not writable(p.id) or not writable(p.cluster_id) or "\0" in p.text:
+            raise BadPrompts(
+                f"prompts {name!r}: {p.id!r} has a NUL character, or half a surrogate pair in its id or cluster"
+            )
         if (strange := strange_facet(p.facets)) is not None:
             raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")
     hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
