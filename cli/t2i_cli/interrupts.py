@@ -6,6 +6,7 @@ something else on its way out: what was received is remembered, raised again, an
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -15,6 +16,9 @@ from t2i_core.errors import INTERRUPTED
 
 _HEEDED = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
+
+_SHOW_CURSOR = b"\x1b[?25h"
+"""Progress bars hide it, and would leave it so where a second signal ends the process."""
 
 
 def heed_interrupts() -> None:
@@ -39,6 +43,8 @@ def interrupt_code(error: BaseException) -> int | None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     _handle(signal.SIG_DFL)  # the next one is the system's own: no code of ours can delay it
     _received.append(number)
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)
     raise KeyboardInterrupt
 
 

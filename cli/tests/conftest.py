@@ -41,6 +41,8 @@ TOY = """
                     try:
                         os.kill(os.getpid(), int(number))
                     except KeyboardInterrupt:
+                        if "twice" in swallowed:
+                            os.kill(os.getpid(), int(number))
                         if "nowhere" not in swallowed:
                             raise ValueError("on the way out") if swallowed else KeyboardInterrupt
                 if self.options.fail and request.seed % self.options.fail == 0:
@@ -151,8 +153,10 @@ def t2i(site: Path):
 def t2i_process(site: Path):
     """Run the command in a process of its own, as a user does."""
 
-    def run(*words: object) -> subprocess.CompletedProcess[str]:
+    def run(*words: object, stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "t2i_cli", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+        return subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False, env=dict(os.environ)
+        )
 
     return run

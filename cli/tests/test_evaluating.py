@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import signal
@@ -141,6 +142,20 @@ def test_a_signal_ends_a_run_in_order_whoever_swallows_it(swallowed, number, cod
     assert "Traceback" not in done.stderr
     monkeypatch.delenv("TOY_SIGNAL")
     assert t2i_process(*EVAL, "--out", "run").returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of POSIX")
+def test_a_second_signal_ends_a_run_at_once_and_leaves_the_terminal_as_it_was(toy, t2i_process, monkeypatch):
+    monkeypatch.setenv("TOY_SIGNAL", f"{int(signal.SIGINT)} twice")
+    monkeypatch.setenv("TERM", "xterm")
+    ours, theirs = os.openpty()
+    done = t2i_process(*EVAL, "--out", "run", stderr=theirs)
+    shown = os.read(ours, 100_000)
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == -signal.SIGINT
+    assert b"\x1b[?25l" in shown
+    assert b"\x1b[?25h" in shown.rpartition(b"\x1b[?25l")[2]
 
 
 def test_shards(toy, t2i):
