@@ -1,0 +1,1 @@
+"""CLIP models through open_clip: embeddings of images and texts."""

@@ -1,0 +1,1 @@
+"""Generators and judges behind any OpenAI-compatible server."""

@@ -1,0 +1,1 @@
+"""Image classifiers of timm, with WordNet synsets as labels."""

@@ -1,0 +1,1 @@
+"""CLIPScore, FID, IS and KID."""

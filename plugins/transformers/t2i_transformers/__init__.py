@@ -1,0 +1,1 @@
+"""Detectors, captioners, vision-language models and rewards through Hugging Face transformers."""
