@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from t2i_registry.registry import Described
 
 
+_LABELS = {"memory_gb": "memory"}
+
+
 def show_info(name: str, as_json: bool) -> None:
     """Print a component, or every component of this name."""
     registry = Registry()
@@ -46,7 +49,7 @@ def _plain(described: Described) -> dict[str, Any]:
     elif info.argument or info.needs_argument:
         data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
     data |= _own(info)
-    data |= {"citation": info.citation, "api_version": info.api_version}
+    data |= {"citation": info.citation, "notes": info.notes, "api_version": info.api_version}
     data["options"] = [vars(option) for option in option_help(info.options)]
     return data
 
@@ -59,6 +62,7 @@ def _own(info: Any) -> dict[str, Any]:
             "capabilities": sorted(info.capabilities),
             "reads_scene": info.reads_scene,
             "licence": info.licence,
+            "memory_gb": info.memory_gb,
         }
     if isinstance(info, JudgeInfo):
         return {
@@ -66,6 +70,7 @@ def _own(info: Any) -> dict[str, Any]:
             "capabilities": {name: sorted(gives) for name, gives in info.capabilities.items()},
             "reads_truth": info.reads_truth,
             "licence": info.licence,
+            "memory_gb": info.memory_gb,
         }
     if isinstance(info, MetricInfo):
         return {
@@ -120,11 +125,13 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
         "defaults",
         "citation",
         "licence",
+        "memory_gb",
+        "notes",
     ):
         value = data.get(name)
         if not value:
             continue
-        label = f"  {name.replace('_', ' ') + ':':<14}"
+        label = f"  {_LABELS.get(name, name.replace('_', ' ')) + ':':<14}"
         if name == "preset":
             of = f"{value['of']}:{value['argument']}" if value["argument"] else value["of"]
             settings = ", ".join(f"{k}={v}" for k, v in value["options"].items())
@@ -138,6 +145,8 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
             for measure, summary in value.items():
                 yield f"{label}{measure}: {summary}"
                 label = " " * len(label)
+        elif name == "memory_gb":
+            yield f"{label}about {value:g} GB"
         elif isinstance(value, dict):
             yield f"{label}{', '.join(f'{k} {_flat(v)}' for k, v in value.items())}"
         elif isinstance(value, list):

@@ -90,6 +90,11 @@ class _Info:
     code:         files of its package whose content its results depend on, as glob patterns
     weights:      weights that its results depend on, given argument and options: files, or texts (revisions)
     check:        says before anything is loaded what is wrong with argument and options: raises a T2IError
+    resolve:      the options as they hold on this machine (a precision left to the device): results depend on
+                  them as on any others
+    prefetch:     fetches all that loading will want from a network, and nothing that is there already; a Setup
+                  that is offline then finds it
+    notes:        what a user must know before taking it (deprecated, gated, a licence that binds)
     """
 
     name: str
@@ -102,6 +107,9 @@ class _Info:
     code: tuple[str, ...] = ("**/*",)
     weights: Callable[[str | None, Any], Iterable[Path | str]] | None = None
     check: Callable[[Setup[Any]], None] | None = None
+    resolve: Callable[[Setup[Any]], Options] | None = None
+    prefetch: Callable[[Setup[Any]], None] | None = None
+    notes: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +126,7 @@ class GeneratorInfo(_Info):
     labels:        every class it can draw, in a lasting order: the categories of the annotations of its images
                    are numbered by it; wanted where it says what is really drawn (`Generated.truth`)
     licence:       of the weights
+    memory_gb:     what it takes of a device's memory in its default settings, an estimate in GB
     """
 
     create: Callable[[Setup[Any]], Generator]
@@ -129,6 +138,7 @@ class GeneratorInfo(_Info):
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
     licence: str = ""
+    memory_gb: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +151,7 @@ class JudgeInfo(_Info):
     labels:        the classes it knows, read without loading weights; None: it takes any text
     reads_truth:   it reads what is really drawn; such a judge is never chosen by itself
     licence:       of the weights
+    memory_gb:     what it takes of a device's memory in its default settings, an estimate in GB
     """
 
     capabilities: Mapping[Capability, frozenset[str]]
@@ -149,6 +160,7 @@ class JudgeInfo(_Info):
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
     reads_truth: bool = False
     licence: str = ""
+    memory_gb: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +195,8 @@ class Preset:
 
     of:      the other component's name, `name` or `dist/name`
     domain:  the world of these images, where it is not the other component's
+
+    Domain, citation, licence, notes and memory_gb stand in the place of the other component's.
     """
 
     name: str
@@ -193,6 +207,8 @@ class Preset:
     domain: Domain | None = None
     citation: str = ""
     licence: str = ""
+    notes: str = ""
+    memory_gb: float | None = None
     api_version: int = API_VERSION
 
 

@@ -25,7 +25,7 @@ class Described:
 
     entry:      what the user's name means
     made_by:    the entry whose code makes it: another one where the name is a preset's
-    info:       the descriptor; of a preset, the other component's with the preset's domain, citation and licence
+    info:       the descriptor; of a preset, the other component's with what the preset says in its place
     argument:   what a preset sets
     options:    what a preset sets
     presets:    the presets on the way, outermost first
@@ -211,7 +211,7 @@ class Registry:
             )
         changes = {
             name: value
-            for name in ("domain", "citation", "licence")
+            for name in ("domain", "citation", "licence", "notes", "memory_gb")
             if (value := getattr(descriptor, name)) and hasattr(base.info, name)
         }
         return Described(

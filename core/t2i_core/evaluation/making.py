@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..components import Component
@@ -46,6 +46,14 @@ def made(component: Component[Any], how: Execution) -> Iterator[Any]:
                 instance.close()
         del instance
         gc.collect()
+
+
+def on_this_machine(component: Component[Any], device: str | None) -> Component[Any]:
+    """Return a component with its options as they hold here, and no longer as they were left to the machine."""
+    if component.info.resolve is None:
+        return component
+    with guarded(component, "to settle its options for this machine"):
+        return replace(component, options=component.info.resolve(component.setup(device)))
 
 
 @contextmanager

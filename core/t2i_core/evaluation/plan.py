@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
 from .folder import slug
 from .jobs import IMAGES, Job, Model, Served
-from .making import described, guarded
+from .making import described, guarded, on_this_machine
 from .request import ModelRequest, Request
 from .selection import checked, collect, limited, load
 
@@ -138,16 +138,16 @@ class _Planner:
             self.used.add((kind, spec.name))
             options = {**self.options_for(kind, spec.name), **(extra or {})}
             try:
-                return component(spec, spec.options(**options))
+                settled = component(spec, spec.options(**options))
             except ValueError as error:
                 raise BadOption(f"{kind} {spec.name!r}: {error}") from error
+            return on_this_machine(settled, self.request.device)
         name = spec.partition(":")[0].rpartition("/")[2]
         self.used.add((kind, name))
         table: OptionTable = self.request.options
         if extra:
             table = {**table, f"{kind}:{name}": {**self.options_for(kind, name), **extra}}
-        found: Component[Any] = self.resolver.component(kind, spec, table)
-        return found
+        return on_this_machine(self.resolver.component(kind, spec, table), self.request.device)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
@@ -247,6 +247,7 @@ class _Planner:
         choice: JudgeChoice = self.resolver.choose_judge(
             need.capability, need.requires, self.request.judges, preferred, domain, self.request.options
         )
+        choice = replace(choice, judge=on_this_machine(choice.judge, self.request.device))
         self.used.add(("judge", choice.judge.name))
         _check_component(choice.judge)
         if need.derive is not None and len(expand(choice.chain, Query())) != 1:
