@@ -189,6 +189,18 @@ def runs(
 
 
 @app.command()
+def prefetch(
+    names: Annotated[list[str], typer.Argument(metavar="MODEL|JUDGE|RECIPE.yaml", help="What is to be loaded.")],
+    option: given.SettingOption = None,
+    device: given.DeviceOption = None,
+) -> None:
+    """Fetch weights now, so that a later run works with --offline."""
+    from .prefetching import prefetch
+
+    prefetch(names, option, device)
+
+
+@app.command()
 def doctor(json: given.JsonOption = False) -> None:
     """Say what this machine has, and what is wrong with the installation."""
     from .doctor import examine

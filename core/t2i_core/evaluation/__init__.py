@@ -11,6 +11,7 @@ from ..progress import Progress
 from ..resolving import Resolver
 from ..runs import Run
 from .forecast import forecast
+from .making import fetch
 from .plan import Plan, make_plan
 from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
 from .run import run_plan
@@ -21,6 +22,7 @@ __all__ = [
     "Request",
     "Run",
     "evaluate",
+    "fetch",
     "forecast",
     "make_plan",
     "parse_seeds",

@@ -56,6 +56,19 @@ def on_this_machine(component: Component[Any], device: str | None) -> Component[
         return replace(component, options=component.info.resolve(component.setup(device)))
 
 
+def fetch(component: Component[Any], device: str | None = None) -> bool:
+    """Have a model or judge fetch all that its loading will want from a network.
+
+    Returns False where it needs nothing. Raises BadModel or another T2IError where it cannot be had.
+    """
+    settled = on_this_machine(component, device)
+    if settled.info.prefetch is None:
+        return False
+    with guarded(settled, "to fetch what it loads"):
+        settled.info.prefetch(settled.setup(device))
+    return True
+
+
 @contextmanager
 def guarded(component: Component[Any], doing: str) -> Iterator[None]:
     """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what."""

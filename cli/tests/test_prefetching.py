@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+PLUGIN = """
+    from pathlib import Path
+
+    from t2i_core import GeneratorInfo, JudgeInfo, Options, hookimpl
+    from t2i_core.errors import BadModel
+
+
+    class Precision(Options):
+        precision: str = "auto"
+
+
+    def fetch(setup):
+        if setup.argument == "gone":
+            raise BadModel("nobody has 'gone'")
+        with Path("fetched").open("a") as file:
+            file.write(f"{setup.argument} {setup.options.precision}\\n")
+
+
+    def settle(setup):
+        return Precision(precision={"cpu": "float32"}.get(setup.device, "float16"))
+
+
+    @hookimpl
+    def t2i_generators():
+        return [
+            GeneratorInfo(name="far", summary="Far.", options=Precision, create=print, argument="which",
+                          prefetch=fetch, resolve=settle, notes="Gated: ask its owner.", memory_gb=2.5)
+        ]
+
+
+    @hookimpl
+    def t2i_judges():
+        return [JudgeInfo(name="near", summary="Near.", capabilities={"reward": frozenset()}, create=print)]
+"""
+POINTS = {"t2i.generators": {"far": "x_far"}, "t2i.judges": {"near": "x_far"}}
+
+
+def test_what_is_loaded_is_fetched_once_with_options_as_they_hold_here(toy, install, t2i, tmp_path, monkeypatch):
+    install("x-far", POINTS, {"x_far": PLUGIN})
+    monkeypatch.chdir(tmp_path)
+    done = t2i("prefetch", "far:a", "far:a", "near", "--device", "cpu")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == "generator far:a: is here\njudge near: needs nothing from a network\n"
+    assert (tmp_path / "fetched").read_text() == "a float32\n"
+
+
+def test_all_parts_of_a_recipe_are_fetched(toy, install, t2i, tmp_path, monkeypatch):
+    install("x-far", POINTS, {"x_far": PLUGIN})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.txt").write_text("a dog\n")
+    (tmp_path / "r.yaml").write_text("models: ['far:a', 'far:b']\nprompts: two.txt\n")
+    done = t2i("prefetch", "r.yaml")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "fetched").read_text() == "a float16\nb float16\n"
+
+
+def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch):
+    install("x-far", POINTS, {"x_far": PLUGIN})
+    monkeypatch.chdir(tmp_path)
+    gone = t2i("prefetch", "far:gone")
+    assert (gone.exit_code, gone.stderr) == (12, "error: nobody has 'gone'\n")
+    assert t2i("prefetch", "fra").exit_code == 3
+    assert "neither a model nor a judge" in t2i("prefetch", "brightness").stderr
+
+
+def test_info_says_what_a_user_must_know(toy, install, t2i):
+    install("x-far", POINTS, {"x_far": PLUGIN})
+    shown = t2i("info", "far").stdout
+    assert "notes:        Gated: ask its owner." in shown
+    assert "memory:       about 2.5 GB" in shown
