@@ -1,1 +1,1 @@
-"""Text-to-image models through Hugging Face diffusers: Stable Diffusion, SDXL, IF, unCLIP, PixArt, FLUX and any other pipeline."""
+"""Text-to-image models through Hugging Face diffusers."""

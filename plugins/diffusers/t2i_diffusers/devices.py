@@ -1,0 +1,70 @@
+"""Where a pipeline works, in which precision, and what stays in main memory meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from t2i_core.errors import BadOption
+
+ROOM = 2 * 2**30
+"""Bytes of a GPU's memory that are left for the work itself when weights are placed."""
+
+
+def best_device(name: str | None) -> torch.device:
+    """Return the device of this name; None: the best there is. Raises BadOption where it is no such device."""
+    if name is None:
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise BadOption(f"device {name!r}: want cpu, cuda, cuda:1 or mps") from error
+    count = torch.cuda.device_count() if device.type == "cuda" else 1
+    if device.type == "cuda" and (device.index or 0) >= count:
+        raise BadOption(f"device {name!r}: this machine has {count or 'no'} CUDA device{'s' * (count > 1)}")
+    return device
+
+
+def precision(dtype: str, device: str | None) -> str:
+    """Settle `auto`: float16 on a GPU, float32 elsewhere."""
+    if dtype != "auto":
+        return dtype
+    return "float16" if best_device(device).type in ("cuda", "mps", "xpu") else "float32"
+
+
+def place(pipes: Sequence[Any], device: torch.device, offload: str) -> str:
+    """Put pipelines on a device. Returns what is offloaded: `none`, `model` or `sequential`."""
+    if device.type == "cpu":
+        offload = "none"  # the weights are where they would be kept
+    elif offload == "auto":
+        offload = _as_much_as_it_takes(pipes, device)
+    for pipe in pipes:
+        if offload == "none":
+            pipe.to(device)
+        elif offload == "model":
+            pipe.enable_model_cpu_offload(device=device)
+        else:
+            pipe.enable_sequential_cpu_offload(device=device)
+    return offload
+
+
+def _as_much_as_it_takes(pipes: Sequence[Any], device: torch.device) -> str:
+    if device.type != "cuda":
+        return "none"  # mps shares main memory
+    sizes = weights_bytes(pipes)
+    free, _ = torch.cuda.mem_get_info(device)
+    if sum(sizes) + ROOM <= free:
+        return "none"
+    return "model" if max(sizes) + ROOM <= free else "sequential"
+
+
+def weights_bytes(pipes: Sequence[Any]) -> list[int]:
+    """Return the bytes of each model in some pipelines, one that they share counted once."""
+    modules = {id(m): m for pipe in pipes for m in pipe.components.values() if isinstance(m, torch.nn.Module)}
+    return [
+        sum(t.numel() * t.element_size() for t in (*module.parameters(), *module.buffers()))
+        for module in modules.values()
+    ]

@@ -1,0 +1,273 @@
+"""Loading pipelines through diffusers: classes, calls, weights, stages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import diffusers
+import torch
+from diffusers import DiffusionPipeline
+from t2i_core import Setup
+from t2i_core.errors import BadModel, BadOption, T2IError
+from t2i_core.texts import said
+
+from .devices import best_device, place, precision
+from .noise import MAIN
+from .options import CallOptions, DiffusersOptions
+from .sources import (
+    Source,
+    check_pickles,
+    check_place,
+    commit_of,
+    hub_error,
+    hub_pickles,
+    not_here,
+    parts_of,
+    read_index,
+    sources,
+)
+
+ARGUMENTS = {
+    "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
+    "guidance": {"UnCLIPPipeline": "decoder_guidance_scale", "QwenImagePipeline": "true_cfg_scale"},
+}
+"""What an option is called by classes that do not call it as the others do."""
+
+_USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
+_FAMILY = "IF"
+"""The classes whose stages share one text encoder, by the beginning of their names."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One loaded pipeline of a chain.
+
+    name:      `main`, or the option that names it (`prior`, `upscaler`)
+    model:     repository or folder
+    commit:    of a repository
+    call:      the arguments that the options set, by the pipeline's own names
+    """
+
+    name: str
+    pipe: Any
+    model: str
+    commit: str | None
+    call: Mapping[str, Any]
+
+    @property
+    def arguments(self) -> Mapping[str, inspect.Parameter]:
+        """The arguments of its call."""
+        return call_arguments(type(self.pipe))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model that is ready to draw.
+
+    stages:   in the order of work; exactly one is `main`
+    device:   where it works
+    dtype:    of its weights
+    offload:  what is kept in main memory meanwhile: `none`, `model`, `sequential`
+    """
+
+    stages: tuple[Stage, ...]
+    device: torch.device
+    dtype: str
+    offload: str
+
+    @property
+    def main(self) -> Stage:
+        """The model itself, without prior and upscalers."""
+        return next(s for s in self.stages if s.name == MAIN)
+
+
+def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Loaded:
+    """Load a model and its further stages; what is not here is fetched, unless the setup is offline.
+
+    pipeline_class: name of the class that takes the place of the checkpoint's own
+
+    Raises BadModel where there is no such model, BadOption where a pipeline does not take what options set.
+    """
+    options = setup.options
+    dtype = precision(options.dtype, setup.device)
+    device = best_device(setup.device)
+    own: dict[str, CallOptions] = {"": options, **options.stages}
+    found = {}
+    for source in sources(setup.argument, options):
+        cls = _class_of(source, folder := _folder_of(source, options, setup.offline), own, pipeline_class)
+        found[source.option] = source, cls, folder, call_of(cls, own[source.option], source)
+    _check_chain({name: (source, cls) for name, (source, cls, _, _) in found.items()})
+    order = ["prior", "", "upscaler", "upscaler2"]
+    stages = tuple(
+        Stage(
+            name or MAIN,
+            _pipeline(source, cls, folder, own[name], options, dtype),
+            source.model,
+            None if source.folder else commit_of(source, offline=True),
+            call,
+        )
+        for name in order
+        if name in found
+        for source, cls, folder, call in [found[name]]
+    )
+    return Loaded(stages, device, dtype, place([s.pipe for s in stages], device, options.offload))
+
+
+def prefetch(setup: Setup[DiffusersOptions]) -> None:
+    """Fetch what loading will want. Raises BadModel where it cannot be had."""
+    for source in sources(setup.argument, setup.options):
+        _folder_of(source, setup.options, offline=False)
+
+
+def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
+    """Return the arguments of a pipeline's call by name; that it takes any further ones does not count."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(cls.__call__).parameters
+    return {name: p for name, p in parameters.items() if name != "self" and p.kind in named}
+
+
+def call_of(cls: type, options: CallOptions, source: Source | None = None) -> dict[str, Any]:
+    """Return the arguments that options set, by the names of a pipeline's call.
+
+    Raises BadOption where the pipeline takes no such argument, with the names that it does take.
+    """
+    takes = call_arguments(cls)
+    asked = {
+        option: (ARGUMENTS.get(option, {}).get(cls.__name__, _USUAL.get(option, option)), getattr(options, option))
+        for option in ("steps", "guidance", "negative_prompt", "height", "width")
+    }
+    call: dict[str, Any] = {}
+    for option, (name, value) in [*asked.items(), *((f"call.{n}", (n, v)) for n, v in options.call.items())]:
+        if value is None and not option.startswith("call."):
+            continue
+        if name not in takes:
+            near = (
+                [n for n in takes if name.split("_")[0] in n] or get_close_matches(name, takes, n=3) or list(takes)
+            )
+            where = f"{source.option}." if source and source.option else ""
+            raise BadOption(f"option {where}{option}: {cls.__name__} takes no {name}; it takes {', '.join(near)}")
+        call[name] = value
+    return call
+
+
+def _folder_of(source: Source, options: DiffusersOptions, offline: bool) -> Path:
+    """Return the folder of a source's files, fetched where need be."""
+    check_place(source)
+    if (folder := source.folder) is not None:
+        return folder
+    commit = commit_of(source, offline)
+    left_out = {} if options.safety else {"safety_checker": None}
+    if source.option.startswith("upscaler") and Path(source.model).name.startswith(_FAMILY):
+        left_out["text_encoder"] = None
+    try:
+        return Path(
+            DiffusionPipeline.download(
+                source.model,
+                revision=commit,
+                variant=source.variant,
+                use_safetensors=None if options.pickles else True,
+                local_files_only=offline,
+                trust_remote_code=options.remote_code,
+                **left_out,
+            )
+        )
+    except Exception as error:  # the hub's, the network's, the library's
+        if offline:
+            raise not_here(source, said(error)) from error
+        if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
+            raise refused from error
+        raise hub_error(source, error) from error
+
+
+def _class_of(
+    source: Source, folder: Path, own: Mapping[str, CallOptions], pipeline_class: str | None
+) -> type[DiffusionPipeline]:
+    name = read_index(folder)["_class_name"]
+    if pipeline_class is not None and not source.option:
+        name = pipeline_class
+    cls = getattr(diffusers, name, None)
+    if not (isinstance(cls, type) and issubclass(cls, DiffusionPipeline)):
+        raise BadModel(f"{source}: diffusers {diffusers.__version__} has no pipeline {name}")
+    return cls
+
+
+def _check_chain(found: Mapping[str, tuple[Source, type]]) -> None:
+    """Raise BadModel where a pipeline wants more than a prompt and what the stage before it gives."""
+    for option, (source, cls) in found.items():
+        arguments = call_arguments(cls)
+        wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty} - {"prompt"}
+        given = {"image"} if option.startswith("upscaler") else set()
+        if not option and "prior" in found:
+            given = {n for n in wanted if "embed" in n}
+        if wanted - given:
+            hint = "; give its prior's repository by the option prior.model" if "image_embeds" in wanted else ""
+            raise BadModel(
+                f"{source}: {cls.__name__} draws from {', '.join(sorted(wanted))}, not from a text{hint}"
+            )
+        if not option and "prior" not in found and "prompt" not in arguments:
+            raise BadModel(f"{source}: {cls.__name__} takes no prompt: it is no text-to-image pipeline")
+        if option.startswith("upscaler") and "image" not in arguments:
+            raise BadModel(f"{source}: {cls.__name__} takes no image: it enlarges nothing")
+
+
+def _pipeline(
+    source: Source,
+    cls: type[DiffusionPipeline],
+    folder: Path,
+    own: CallOptions,
+    options: DiffusersOptions,
+    dtype: str,
+) -> Any:
+    """Make one pipeline from its files, in main memory."""
+    parts = parts_of(read_index(folder))
+    takes = inspect.signature(cls.__init__).parameters
+    left_out: dict[str, Any] = {}
+    if not options.safety and "safety_checker" in takes:
+        left_out |= {"safety_checker": None}
+        if "requires_safety_checker" in takes:
+            left_out |= {"requires_safety_checker": False}
+    if source.option.startswith("upscaler") and cls.__name__.startswith(_FAMILY):
+        left_out |= {"text_encoder": None}
+    check_pickles(source, folder, [p for p in parts if p not in left_out], options.pickles)
+    try:
+        pipe = cls.from_pretrained(
+            folder,
+            dtype=getattr(torch, dtype),
+            variant=source.variant,
+            use_safetensors=None if options.pickles else True,
+            local_files_only=True,
+            trust_remote_code=options.remote_code,
+            **left_out,
+        )
+    except (ImportError, T2IError):
+        raise
+    except Exception as error:
+        if source.folder is None and isinstance(error, OSError):
+            raise not_here(source, said(error)) from error
+        raise BadModel(f"{source}: does not load as {cls.__name__}: {said(error)}") from error
+    pipe.set_progress_bar_config(disable=True)
+    _set_scheduler(pipe, source, own)
+    return pipe
+
+
+def _set_scheduler(pipe: Any, source: Source, options: CallOptions) -> None:
+    if options.scheduler is None and not options.scheduler_options:
+        return
+    present = getattr(pipe, "scheduler", None)
+    if present is None:
+        raise BadOption(f"option scheduler: {type(pipe).__name__} has no one scheduler that could be replaced")
+    name = options.scheduler or type(present).__name__
+    cls = getattr(diffusers, name, None)
+    if not (isinstance(cls, type) and issubclass(cls, diffusers.SchedulerMixin)):
+        known = [n for n in dir(diffusers) if n.endswith("Scheduler") and not n.startswith(("Flax", "Onnx"))]
+        near = get_close_matches(name, known, n=3)
+        raise BadOption(f"option scheduler: diffusers has no {name!r}{f'; near: {near}' if near else ''}")
+    unknown = options.scheduler_options.keys() - inspect.signature(cls.__init__).parameters.keys()
+    if unknown:
+        raise BadOption(f"option scheduler_options: {name} has no {', '.join(sorted(unknown))}")
+    pipe.scheduler = cls.from_config(present.config, **options.scheduler_options)

@@ -1,0 +1,126 @@
+"""Where chance comes from: the starting noise depends on the seed and on the image's shape, and on nothing else.
+
+Each image has a generator of its own on the CPU, which the pipeline and its scheduler draw from: so neither batch
+nor order nor device change an image. Each stage of a chain has one of its own again, so that another number of steps
+of a first stage leaves the noise of the next one alone. Noise is drawn in float32 and rounded to the pipeline's
+precision, for diffusers would draw other numbers in half precision. With this, one image of stage `main` starts from
+what `pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from in float32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import torch
+from diffusers.utils.torch_utils import randn_tensor
+
+MAIN = "main"
+"""The stage whose noise is seeded with the seed itself."""
+
+
+def stage_seed(seed: int, stage: str) -> int:
+    """Return the seed of one stage's noise, 0 to 2**63 - 1 except for the main stage, which keeps the seed."""
+    if stage == MAIN:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed} {stage}".encode()).digest()[:8], "big") >> 1
+
+
+def generators(seeds: Sequence[int], stage: str = MAIN) -> list[torch.Generator]:
+    """Return one generator per image, on the CPU."""
+    return [torch.Generator("cpu").manual_seed(stage_seed(seed, stage)) for seed in seeds]
+
+
+def for_call(own: list[torch.Generator]) -> torch.Generator | list[torch.Generator]:
+    """Return the generators as a pipeline takes them; some take no list, but all take one generator."""
+    return own[0] if len(own) == 1 else own
+
+
+def karlo_noise(pipe: Any, seeds: Sequence[int]) -> dict[str, torch.Tensor]:
+    """Return the starting noise of the second and third stage of an unCLIP pipeline, which has all in one call."""
+    shapes = {
+        "decoder": (pipe.decoder.config.in_channels, pipe.decoder.config.sample_size, pipe.decoder.dtype),
+        "super_res": (
+            pipe.super_res_first.config.in_channels // 2,
+            pipe.super_res_first.config.sample_size,
+            pipe.super_res_first.dtype,
+        ),
+    }
+    return {
+        f"{stage}_latents": torch.cat(
+            [torch.randn((1, channels, side, side), generator=g) for g in generators(seeds, stage)]
+        ).to(dtype)
+        for stage, (channels, side, dtype) in shapes.items()
+    }
+
+
+@contextmanager
+def drawn_in_float32() -> Iterator[None]:
+    """While this lasts, diffusers' pipelines and schedulers draw noise in float32, whatever their precision."""
+    modules = _that_draw()
+    for module in modules:
+        module.randn_tensor = _randn_tensor  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.randn_tensor = randn_tensor  # type: ignore[attr-defined]
+
+
+def _randn_tensor(
+    shape: Any, generator: Any = None, device: Any = None, dtype: Any = None, layout: Any = None
+) -> torch.Tensor:
+    half = dtype in (torch.float16, torch.bfloat16)
+    drawn = randn_tensor(shape, generator, device, torch.float32 if half else dtype, layout)
+    return drawn.to(dtype) if half else drawn
+
+
+def _that_draw() -> list[ModuleType]:
+    """The loaded modules of pipelines and schedulers that call the library's one function for noise."""
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith(("diffusers.pipelines.", "diffusers.schedulers.", "diffusers.modular_pipelines."))
+        and vars(module).get("randn_tensor") is randn_tensor
+    ]
+
+
+@contextmanager
+def own_chance(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
+    """Seed the process's own generators, and find out whether they were drawn from; they are as before afterwards.
+
+    What is drawn without a generator would depend on the batch: such a pipeline must work on one image at a time.
+    """
+    accelerated = device.type in ("cuda", "mps", "xpu")
+    devices = [device] if accelerated else []
+    with torch.random.fork_rng(devices, device_type=device.type if accelerated else "cuda"):
+        torch.manual_seed(seed)
+        draws = UnseededDraws(device)
+        yield draws
+        draws.look()
+
+
+class UnseededDraws:
+    """Whether the process's own generators were drawn from: `happened`, once `look` was called."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._before = self._state()
+        self.happened = False
+
+    def look(self) -> None:
+        """Compare with the state at the beginning."""
+        self.happened = any(not torch.equal(a, b) for a, b in zip(self._before, self._state(), strict=True))
+
+    def _state(self) -> list[torch.Tensor]:
+        states = [torch.get_rng_state()]
+        if self._device.type in ("cuda", "mps", "xpu"):
+            module = getattr(torch, self._device.type)
+            states.append(
+                module.get_rng_state() if self._device.type == "mps" else module.get_rng_state(self._device)
+            )
+        return states

@@ -1,0 +1,119 @@
+"""What this plugin offers. Imports nothing heavy: torch and diffusers wait for the factories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
+
+from .options import CallOptions, DiffusersOptions
+from .presets import KNOWN
+
+if TYPE_CHECKING:
+    from .generating import Diffusers
+
+_DRAWING = (
+    "attend_excite.py", "devices.py", "generating.py", "loading.py", "noise.py", "options.py", "plugin.py",
+    "sources.py", "stages.py",
+)  # fmt: skip
+"""What an image depends on; presets act through their options, tokens are only counted."""
+
+
+def _create(setup: Setup[DiffusersOptions]) -> Diffusers:
+    from .generating import Diffusers
+
+    return Diffusers(setup)
+
+
+def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
+    from .generating import ATTEND_EXCITE, Diffusers
+
+    return Diffusers(setup, ATTEND_EXCITE)
+
+
+def _check(setup: Setup[DiffusersOptions]) -> None:
+    from .sources import check_place, sources
+
+    for source in sources(setup.argument, setup.options):
+        check_place(source)
+
+
+def _prefetch(setup: Setup[DiffusersOptions]) -> None:
+    from .loading import prefetch
+
+    prefetch(setup)
+
+
+def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
+    """Settle the precision that is left to the device, and the commits of repositories."""
+    from .sources import check_place, commit_of, sources
+
+    options = setup.options
+    changes: dict[str, Any] = {}
+    for source in sources(setup.argument, options):
+        check_place(source)
+        if source.folder is None:
+            pinned = {"revision": commit_of(source, setup.offline)}
+            own: CallOptions = getattr(options, source.option) if source.option else options
+            changes |= {source.option: own.model_copy(update=pinned)} if source.option else pinned
+    if options.dtype == "auto":
+        changes["dtype"] = _precision(setup.device)
+    return options.model_copy(update=changes)
+
+
+def _precision(device: str | None) -> str:
+    """float16 on a GPU; torch is imported only where the device is left open."""
+    if device is not None:
+        return "float32" if device.startswith("cpu") else "float16"
+    from .devices import precision
+
+    return precision("auto", None)
+
+
+def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
+    from .sources import commit_of, files_of, sources
+
+    offline = bool(os.environ.get("HF_HUB_OFFLINE"))
+    for source in sources(argument, options):
+        if source.folder is not None:
+            yield from files_of(source.folder)
+        else:
+            yield f"{source.model}@{commit_of(source, offline)}"
+
+
+@hookimpl
+def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
+    """Offer any pipeline, any with Attend-and-Excite, and the known models."""
+    model = "ORG/NAME or PATH: a repository of the Hugging Face hub, or the folder of a saved pipeline"
+    shared: dict[str, Any] = {
+        "options": DiffusersOptions,
+        "argument": model,
+        "needs_argument": True,
+        "check": _check,
+        "resolve": _resolve,
+        "prefetch": _prefetch,
+        "weights": _weights,
+        "code": _DRAWING,
+    }
+    return [
+        GeneratorInfo(
+            name="diffusers",
+            summary="Any text-to-image pipeline of Hugging Face diffusers.",
+            create=_create,
+            citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers",
+            **shared,
+        ),
+        GeneratorInfo(
+            name="attend-excite",
+            summary="Stable Diffusion 1 or 2 with Attend-and-Excite on the objects that a prompt expects.",
+            create=_create_attend_excite,
+            citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
+            notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",
+            reads_scene=True,
+            **shared,
+        ),
+        *(known.preset() for known in KNOWN),
+    ]

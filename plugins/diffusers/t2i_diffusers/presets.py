@@ -1,0 +1,379 @@
+"""Known models: repository, settings, licence and needs, as data. Imports nothing heavy.
+
+No revision is pinned here: a run pins the commit that it finds, and records it. Memory is an estimate in GB for
+weights in half precision and one image at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from t2i_core import Preset
+
+TIAM = "TIAM: Grimal et al., WACV 2024"
+HYPERNYMY = "Baryshnikov and Ryabinin: Hypernymy Understanding Evaluation of Text-to-Image Models"
+TAXONOMY = "Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchmark"
+
+_DDIM = {"scheduler": "DDIMScheduler", "call": {"eta": 0.0}}
+_SD = {"steps": 50, "guidance": 7.5, "height": 512, "width": 512, **_DDIM}
+_GATED = "Gated: accept the licence on the repository's page and log in (`hf auth login`)."
+_DEPRECATED = "The pipeline is deprecated in diffusers: no longer maintained there, and may go."
+_NO_SAFETENSORS = (
+    "Where the repository has no safetensors, loading names its pickles with their SHA-256, to be pinned by the "
+    "option `pickles`."
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """One known model.
+
+    pipeline:  its class in diffusers, and those of the stages by option name
+    options:   as `DiffusersOptions` takes them
+    of:        the component that it is a preset of
+    """
+
+    name: str
+    summary: str
+    repository: str
+    pipeline: str
+    options: Mapping[str, Any]
+    licence: str
+    memory_gb: float
+    notes: str = ""
+    citation: str = ""
+    stage_pipelines: Mapping[str, str] = field(default_factory=dict)
+    of: str = "diffusers"
+
+    def preset(self) -> Preset:
+        """Return it as the descriptor that the registry reads."""
+        return Preset(
+            name=self.name,
+            summary=self.summary,
+            of=f"t2i-diffusers/{self.of}",
+            argument=self.repository,
+            options=self.options,
+            citation=self.citation,
+            licence=self.licence,
+            notes=self.notes,
+            memory_gb=self.memory_gb,
+        )
+
+
+KNOWN = (
+    Known(
+        name="sd14",
+        summary="Stable Diffusion 1.4, 512x512.",
+        repository="CompVis/stable-diffusion-v1-4",
+        pipeline="StableDiffusionPipeline",
+        options=_SD,
+        licence="CreativeML Open RAIL-M",
+        memory_gb=4,
+        citation=TIAM,
+    ),
+    Known(
+        name="sd15",
+        summary="Stable Diffusion 1.5, 512x512.",
+        repository="stable-diffusion-v1-5/stable-diffusion-v1-5",
+        pipeline="StableDiffusionPipeline",
+        options=_SD,
+        licence="CreativeML Open RAIL-M",
+        memory_gb=4,
+        notes="A mirror: the first publisher has withdrawn its repository.",
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="sd2",
+        summary="Stable Diffusion 2 (base), 512x512.",
+        repository="stabilityai/stable-diffusion-2-base",
+        pipeline="StableDiffusionPipeline",
+        options=_SD,
+        licence="CreativeML Open RAIL++-M",
+        memory_gb=4,
+        notes="Where the repository is withdrawn, name a mirror: `diffusers:ORG/NAME` with this preset's settings.",
+        citation=TIAM,
+    ),
+    Known(
+        name="sdxl",
+        summary="Stable Diffusion XL 1.0 (base), 1024x1024.",
+        repository="stabilityai/stable-diffusion-xl-base-1.0",
+        pipeline="StableDiffusionXLPipeline",
+        options={"steps": 50, "guidance": 7.5, "height": 1024, "width": 1024, "variant": "fp16"},
+        licence="CreativeML Open RAIL++-M",
+        memory_gb=11,
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="sdxl-turbo",
+        summary="SDXL Turbo, one step, 512x512.",
+        repository="stabilityai/sdxl-turbo",
+        pipeline="StableDiffusionXLPipeline",
+        options={"steps": 1, "guidance": 0.0, "height": 512, "width": 512, "variant": "fp16"},
+        licence="Stability AI non-commercial research community licence",
+        memory_gb=9,
+        notes="Not for commercial use. Made for one to four steps without guidance.",
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="sd3",
+        summary="Stable Diffusion 3 medium, 1024x1024.",
+        repository="stabilityai/stable-diffusion-3-medium-diffusers",
+        pipeline="StableDiffusion3Pipeline",
+        options={"steps": 28, "guidance": 7.0, "height": 1024, "width": 1024},
+        licence="Stability AI community licence",
+        memory_gb=18,
+        notes=_GATED,
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="sd35",
+        summary="Stable Diffusion 3.5 large, 1024x1024.",
+        repository="stabilityai/stable-diffusion-3.5-large",
+        pipeline="StableDiffusion3Pipeline",
+        options={"steps": 28, "guidance": 3.5, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        licence="Stability AI community licence",
+        memory_gb=29,
+        notes=_GATED,
+    ),
+    Known(
+        name="unclip",
+        summary="unCLIP (Karlo), 256x256: prior 25 steps, decoder 25, super-resolution 7.",
+        repository="kakaobrain/karlo-v1-alpha",
+        pipeline="UnCLIPPipeline",
+        options={
+            "call": {
+                "prior_num_inference_steps": 25,
+                "prior_guidance_scale": 4.0,
+                "decoder_num_inference_steps": 25,
+                "decoder_guidance_scale": 8.0,
+                "super_res_num_inference_steps": 7,
+            }
+        },
+        licence="CreativeML Open RAIL-M",
+        memory_gb=8,
+        notes=f"{_DEPRECATED} {_NO_SAFETENSORS}",
+        citation=TIAM,
+    ),
+    Known(
+        name="if",
+        summary="DeepFloyd IF I-L and II-M, 256x256.",
+        repository="DeepFloyd/IF-I-L-v1.0",
+        pipeline="IFPipeline",
+        options={
+            "steps": 100,
+            "guidance": 7.0,
+            "variant": "fp16",
+            "upscaler": {"model": "DeepFloyd/IF-II-M-v1.0", "steps": 50, "guidance": 4.0, "variant": "fp16"},
+        },
+        licence="DeepFloyd IF licence",
+        memory_gb=14,
+        notes=f"{_GATED} Research only. The scheduler is the checkpoint's own (DDPM).",
+        citation=TIAM,
+        stage_pipelines={"upscaler": "IFSuperResolutionPipeline"},
+    ),
+    Known(
+        name="if-xl",
+        summary="DeepFloyd IF I-XL and II-L, 256x256.",
+        repository="DeepFloyd/IF-I-XL-v1.0",
+        pipeline="IFPipeline",
+        options={
+            "steps": 100,
+            "guidance": 7.0,
+            "variant": "fp16",
+            "upscaler": {"model": "DeepFloyd/IF-II-L-v1.0", "steps": 50, "guidance": 4.0, "variant": "fp16"},
+        },
+        licence="DeepFloyd IF licence",
+        memory_gb=22,
+        notes=f"{_GATED} Research only. The scheduler is the checkpoint's own (DDPM).",
+        citation=TAXONOMY,
+        stage_pipelines={"upscaler": "IFSuperResolutionPipeline"},
+    ),
+    Known(
+        name="kandinsky21",
+        summary="Kandinsky 2.1 with its prior, 512x512.",
+        repository="kandinsky-community/kandinsky-2-1",
+        pipeline="KandinskyPipeline",
+        options={
+            "steps": 50,
+            "guidance": 4.0,
+            "height": 512,
+            "width": 512,
+            "prior": {"model": "kandinsky-community/kandinsky-2-1-prior", "steps": 25, "guidance": 4.0},
+        },
+        licence="Apache-2.0",
+        memory_gb=9,
+        stage_pipelines={"prior": "KandinskyPriorPipeline"},
+    ),
+    Known(
+        name="kandinsky3",
+        summary="Kandinsky 3, 1024x1024.",
+        repository="kandinsky-community/kandinsky-3",
+        pipeline="Kandinsky3Pipeline",
+        options={"steps": 25, "guidance": 3.0, "height": 1024, "width": 1024, "variant": "fp16"},
+        licence="Apache-2.0",
+        memory_gb=26,
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="ldm",
+        summary="Latent diffusion of the first paper (CompVis text2im), 256x256.",
+        repository="CompVis/ldm-text2im-large-256",
+        pipeline="LDMTextToImagePipeline",
+        options={"steps": 50, "guidance": 7.5, "height": 256, "width": 256, "call": {"eta": 0.0}},
+        licence="Apache-2.0",
+        memory_gb=4,
+        notes=_NO_SAFETENSORS,
+        citation="Rombach et al.: High-Resolution Image Synthesis with Latent Diffusion Models, CVPR 2022",
+    ),
+    Known(
+        name="pixart-sigma",
+        summary="PixArt-Sigma XL, 1024x1024.",
+        repository="PixArt-alpha/PixArt-Sigma-XL-2-1024-MS",
+        pipeline="PixArtSigmaPipeline",
+        options={"steps": 20, "guidance": 4.5, "height": 1024, "width": 1024},
+        licence="CreativeML Open RAIL++-M",
+        memory_gb=13,
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="hunyuan-dit",
+        summary="Hunyuan-DiT 1.2, 1024x1024.",
+        repository="Tencent-Hunyuan/HunyuanDiT-v1.2-Diffusers",
+        pipeline="HunyuanDiTPipeline",
+        options={"steps": 50, "guidance": 5.0, "height": 1024, "width": 1024},
+        licence="Tencent Hunyuan community licence",
+        memory_gb=12,
+        notes="The licence does not hold in every country: read it.",
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="flux",
+        summary="FLUX.1 dev, 1024x1024.",
+        repository="black-forest-labs/FLUX.1-dev",
+        pipeline="FluxPipeline",
+        options={"steps": 50, "guidance": 3.5, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        licence="FLUX.1 dev non-commercial licence",
+        memory_gb=35,
+        notes=f"{_GATED} Not for commercial use.",
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="flux-schnell",
+        summary="FLUX.1 schnell, four steps, 1024x1024.",
+        repository="black-forest-labs/FLUX.1-schnell",
+        pipeline="FluxPipeline",
+        options={
+            "steps": 4,
+            "guidance": 0.0,
+            "height": 1024,
+            "width": 1024,
+            "dtype": "bfloat16",
+            "call": {"max_sequence_length": 256},
+        },
+        licence="Apache-2.0",
+        memory_gb=35,
+        notes=_GATED,
+    ),
+    Known(
+        name="flux2",
+        summary="FLUX.2 dev, 1024x1024.",
+        repository="black-forest-labs/FLUX.2-dev",
+        pipeline="Flux2Pipeline",
+        options={"steps": 50, "guidance": 4.0, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        licence="FLUX.2 dev non-commercial licence",
+        memory_gb=115,
+        notes=f"{_GATED} Not for commercial use.",
+    ),
+    Known(
+        name="flux2-klein",
+        summary="FLUX.2 klein 4B, four steps, 1024x1024.",
+        repository="black-forest-labs/FLUX.2-klein-4B",
+        pipeline="Flux2KleinPipeline",
+        options={"steps": 4, "guidance": 1.0, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        licence="Apache-2.0",
+        memory_gb=18,
+    ),
+    Known(
+        name="qwen-image",
+        summary="Qwen-Image, 1328x1328.",
+        repository="Qwen/Qwen-Image",
+        pipeline="QwenImagePipeline",
+        options={
+            "steps": 50,
+            "guidance": 4.0,
+            "negative_prompt": " ",
+            "height": 1328,
+            "width": 1328,
+            "dtype": "bfloat16",
+        },
+        licence="Apache-2.0",
+        memory_gb=60,
+    ),
+    Known(
+        name="sana",
+        summary="Sana 1.6B, 1024x1024.",
+        repository="Efficient-Large-Model/Sana_1600M_1024px_BF16_diffusers",
+        pipeline="SanaPipeline",
+        options={"steps": 20, "guidance": 4.5, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        licence="NVIDIA licence of Sana",
+        memory_gb=11,
+        notes="The pipeline puts instructions of its own before each prompt: set "
+        "`call.complex_human_instruction` to null to send the prompt alone.",
+    ),
+    Known(
+        name="z-image",
+        summary="Z-Image Turbo, nine steps, 1024x1024.",
+        repository="Tongyi-MAI/Z-Image-Turbo",
+        pipeline="ZImagePipeline",
+        options={"steps": 9, "guidance": 0.0, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        licence="Apache-2.0",
+        memory_gb=22,
+    ),
+    Known(
+        name="playground-v2",
+        summary="Playground 2 (1024px aesthetic), 1024x1024.",
+        repository="playgroundai/playground-v2-1024px-aesthetic",
+        pipeline="StableDiffusionXLPipeline",
+        options={"steps": 50, "guidance": 3.0, "height": 1024, "width": 1024, "variant": "fp16"},
+        licence="Playground v2 community licence",
+        memory_gb=11,
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="openjourney",
+        summary="Openjourney: Stable Diffusion 1.5, tuned on Midjourney's images, 512x512.",
+        repository="prompthero/openjourney",
+        pipeline="StableDiffusionPipeline",
+        options={"steps": 50, "guidance": 7.5, "height": 512, "width": 512},
+        licence="CreativeML Open RAIL-M",
+        memory_gb=4,
+        citation=TAXONOMY,
+    ),
+    Known(
+        name="sd14-ae",
+        summary="Stable Diffusion 1.4 with Attend-and-Excite on the objects of the prompt.",
+        repository="CompVis/stable-diffusion-v1-4",
+        pipeline="StableDiffusionAttendAndExcitePipeline",
+        options=_SD,
+        licence="CreativeML Open RAIL-M",
+        memory_gb=8,
+        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect.",
+        citation=f"Chefer et al.: Attend-and-Excite, SIGGRAPH 2023; {TIAM}",
+        of="attend-excite",
+    ),
+    Known(
+        name="sd2-ae",
+        summary="Stable Diffusion 2 (base) with Attend-and-Excite on the objects of the prompt.",
+        repository="stabilityai/stable-diffusion-2-base",
+        pipeline="StableDiffusionAttendAndExcitePipeline",
+        options=_SD,
+        licence="CreativeML Open RAIL++-M",
+        memory_gb=8,
+        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect.",
+        citation=f"Chefer et al.: Attend-and-Excite, SIGGRAPH 2023; {TIAM}",
+        of="attend-excite",
+    ),
+)
+"""Every preset, in the order in which they are listed."""

@@ -1,0 +1,192 @@
+"""Where checkpoints lie: folders and repositories, their commits, and what is wrong where there is none.
+
+Imports huggingface_hub only where a repository is asked about, and torch never.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from t2i_core.errors import BadModel
+from t2i_core.sources import file_digest
+from t2i_core.texts import said
+
+from .options import CallOptions, DiffusersOptions
+
+INDEX = "model_index.json"
+"""The file that makes a folder a pipeline: its class and the classes of its parts."""
+
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+SAFE = ".safetensors"
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+_TIMEOUT = 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """One checkpoint as the user names it: a folder, or a repository at a revision.
+
+    option:  the option that names it, for messages; empty for the model itself
+    """
+
+    model: str
+    revision: str | None
+    variant: str | None
+    option: str = ""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder, where it is one."""
+        path = Path(self.model).expanduser()
+        return path if path.is_dir() else None
+
+    def __str__(self) -> str:
+        at = f" at revision {self.revision}" if self.revision and self.folder is None else ""
+        return f"{f'{self.option} ' if self.option else ''}{self.model}{at}"
+
+
+def sources(argument: str | None, options: DiffusersOptions) -> list[Source]:
+    """Return the checkpoints of a model: its own first, then those of its further stages."""
+    stages = {name: (stage.model, stage) for name, stage in options.stages.items()}
+    every: Mapping[str, tuple[str, CallOptions]] = {"": (argument or "", options), **stages}
+    return [Source(model, own.revision, own.variant, name) for name, (model, own) in every.items()]
+
+
+def check_place(source: Source) -> None:
+    """Raise BadModel where a source can be neither a pipeline's folder nor a repository."""
+    if (folder := source.folder) is not None:
+        read_index(folder)
+    elif Path(source.model).is_file():
+        raise BadModel(
+            f"{source}: is one file; want the folder of a pipeline ({INDEX} and a folder for each part): "
+            "`from_single_file(FILE).save_pretrained(FOLDER)` of diffusers makes one"
+        )
+    elif not _REPOSITORY.fullmatch(source.model):
+        raise BadModel(f"{source}: no such folder, and no repository either, which would be ORG/NAME")
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """Return a pipeline's index. Raises BadModel where there is none that can be read."""
+    file = folder / INDEX
+    if not file.is_file():
+        raise BadModel(f"{folder}: holds no pipeline of diffusers ({INDEX} is not there)")
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadModel(f"{file}: is no JSON ({error})") from error
+    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str):
+        raise BadModel(f"{file}: names no pipeline class (`_class_name`)")
+    return index
+
+
+def parts_of(index: Mapping[str, Any]) -> list[str]:
+    """Return the names of a pipeline's parts, those it does without left out: each has a folder of its own."""
+    return [
+        name
+        for name, value in index.items()
+        if not name.startswith("_") and isinstance(value, list) and len(value) == 2 and value[0] is not None
+    ]
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the files of a pipeline's folder that its images depend on, in a lasting order."""
+    folders = [folder, *(folder / name for name in parts_of(read_index(folder)))]
+    return sorted(
+        file
+        for place in folders
+        if place.is_dir()
+        for file in place.iterdir()
+        if file.is_file() and not file.name.startswith(".") and (place != folder or file.name == INDEX)
+    )
+
+
+def pickled_weights(folder: Path, parts: Iterable[str]) -> Iterator[Path]:
+    """Yield the weights files that would be unpickled, for want of safetensors beside them."""
+    for part in parts:
+        files = [f for f in (folder / part).glob("*") if f.is_file()]
+        if not any(f.suffix == SAFE for f in files):
+            yield from sorted(f for f in files if f.suffix in PICKLES)
+
+
+def check_pickles(source: Source, folder: Path, parts: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise BadModel where weights are pickles whose SHA-256 the user did not pin."""
+    allowed = {digest.lower() for digest in allowed}
+    unknown = {f: d for f in pickled_weights(folder, parts) if (d := file_digest(f)) not in allowed}
+    if unknown:
+        raise _pickles_refused(source, {f.relative_to(folder).as_posix(): d for f, d in unknown.items()})
+
+
+def _pickles_refused(source: Source, found: Mapping[str, str]) -> BadModel:
+    said_files = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
+    return BadModel(
+        f"{source}: has no safetensors but pickles: {said_files}; where you trust them, pin them by the option "
+        f"pickles={json.dumps(sorted(found.values()))}"
+    )
+
+
+def commit_of(source: Source, offline: bool) -> str:
+    """Return the commit of a repository: the one on this machine, or else the newest of its revision.
+
+    What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
+    revision, for a newer one. Raises BadModel where the commit cannot be known.
+    """
+    from huggingface_hub import HfApi, constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    revision = source.revision or "main"
+    if _COMMIT.fullmatch(revision):
+        return revision
+    cache = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=source.model, repo_type="model")
+    reference = cache / "refs" / revision
+    if reference.is_file():
+        return reference.read_text(encoding="utf-8").strip()
+    if offline or constants.HF_HUB_OFFLINE:
+        raise not_here(source)
+    try:
+        return str(HfApi().model_info(source.model, revision=source.revision, timeout=_TIMEOUT).sha)
+    except Exception as error:  # by its own kind or its network's
+        raise hub_error(source, error) from error
+
+
+def not_here(source: Source, cause: str = "") -> BadModel:
+    """Say what must be fetched while there is a network."""
+    return BadModel(
+        f"{source}: is not whole on this machine, and nothing may be fetched{f' ({cause})' if cause else ''}; fetch it "
+        "with a network: `t2i prefetch` with the model's name and options"
+    )
+
+
+def hub_error(source: Source, error: BaseException) -> BadModel:
+    """Say in one line why a repository cannot be had."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    page = f"https://huggingface.co/{source.model}"
+    if isinstance(error, GatedRepoError):
+        return BadModel(f"{source}: is gated; accept its licence at {page} and log in (`hf auth login`)")
+    if isinstance(error, RepositoryNotFoundError):
+        return BadModel(f"{source}: the hub has no such repository, or it is private: log in (`hf auth login`)")
+    if isinstance(error, RevisionNotFoundError):
+        return BadModel(f"{source}: the repository has no such revision")
+    return BadModel(f"{source}: cannot be had from the hub ({said(error)}); what is here already needs --offline")
+
+
+def hub_pickles(source: Source, commit: str) -> BadModel | None:
+    """Where a repository has no safetensors, name its pickles with the digests that the hub keeps of them."""
+    from huggingface_hub import HfApi
+
+    info = HfApi().model_info(source.model, revision=commit, files_metadata=True, timeout=_TIMEOUT)
+    files = {f.rfilename: f.lfs.sha256 for f in info.siblings or () if f.lfs is not None}
+    safe = {name.rpartition("/")[0] for name in files if name.endswith(SAFE)}
+    found = {
+        name: digest
+        for name, digest in files.items()
+        if name.endswith(PICKLES) and "/" in name and name.rpartition("/")[0] not in safe
+    }
+    return _pickles_refused(source, found) if found else None
