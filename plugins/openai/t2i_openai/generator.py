@@ -1,0 +1,86 @@
+"""The generator: one request to the images endpoint for each image."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from openai import AsyncOpenAI, HttpxBinaryResponseContent, Omit
+from t2i_core import Setup
+from t2i_core.generation import Failure, Generated, ImageRequest
+from t2i_core.images import DamagedImage, decode
+
+from .flight import in_flight
+from .options import ImageOptions
+from .replies import ImageData, ImagesReply, Refused, Unusable, read
+from .server import Failed, Server
+
+
+class ImageServer:
+    """Images of one model behind a server."""
+
+    def __init__(self, setup: Setup[ImageOptions]) -> None:
+        self.options = setup.options
+        self.server = Server(setup.argument or "", setup.options, setup.batch_size, setup.offline)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the manifest says of the model."""
+        return self.server.settings
+
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
+        """Yield each request with its image as soon as it is there."""
+        return in_flight(requests, self._draw, self.server.at_once, self.server.disconnect)
+
+    async def _draw(self, request: ImageRequest) -> Generated | Failure:
+        try:
+            reply = await self.server.ask(lambda client: self._send(client, request))
+            used = self.server.used(reply, self.options.price_per_image)
+            image = reply.data[0]
+            pixels = await asyncio.to_thread(decode, await self._file(image), "the server's image")
+        except Refused as refusal:
+            self.server.refused()
+            return Failure(f"refused by the server: {self.server.clean(str(refusal))}", final=True)
+        except (Failed, Unusable, DamagedImage) as error:
+            return Failure(self.server.clean(str(error)))
+        record = {**used, "seed_sent": self.options.send_seed}
+        if image.revised_prompt:
+            record["revised_prompt"] = self.server.clean(image.revised_prompt)
+        return Generated(pixels, record)
+
+    async def _send(self, client: AsyncOpenAI, request: ImageRequest) -> ImagesReply:
+        options = self.options
+        asked = {"size": options.size, "quality": options.quality, "response_format": options.response_format}
+        seed = {"seed": request.noise_seed} if options.send_seed else {}
+        answer = await client.images.with_raw_response.generate(
+            model=self.server.model,
+            prompt=request.prompt.text,
+            n=1,
+            extra_body={**seed, **options.extra_body},
+            **{name: value for name, value in asked.items() if value is not None},  # type: ignore[arg-type]
+        )
+        return read(ImagesReply, answer.content)
+
+    async def _file(self, image: ImageData) -> bytes:
+        """The image's file, from the answer itself or from where the answer says that it lies."""
+        if image.b64_json:
+            try:
+                return base64.b64decode(image.b64_json, validate=True)
+            except binascii.Error as error:
+                raise Unusable(f"the server's image is not base64: {error}") from error
+        if not image.url:
+            raise Unusable("the answer holds neither an image nor an address of one")
+        url = image.url
+        if not url.startswith(("http://", "https://")):
+            raise Unusable("the address of the image is none of the web")
+        return await self.server.ask(lambda client: _download(client, url), elsewhere=True)
+
+
+async def _download(client: AsyncOpenAI, url: str) -> bytes:
+    """Fetch an image. Who keeps it is mostly somebody else than the server: he is not shown the key."""
+    hidden = {name: Omit() for name in ("Authorization", "OpenAI-Organization", "OpenAI-Project")}
+    answer = await client.get(url, cast_to=HttpxBinaryResponseContent, options={"headers": hidden})
+    return answer.content

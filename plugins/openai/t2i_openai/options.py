@@ -1,0 +1,123 @@
+"""Options of the generator and of the judge."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from t2i_core.options import ExecutionOption, Options
+
+OPENAI = "https://api.openai.com/v1"
+
+TEMPLATE = """\
+Two text-to-image models were given the same prompt. Which of their images is better?
+
+Judge first whether the image shows the main concept of the prompt and follows the prompt, then how faithful its \
+details are and how good an image it is. Be impartial: neither the order in which the images are shown nor their \
+size says anything about them.
+
+Prompt: {prompt}
+{definitions}
+Image A:
+{first}
+Image B:
+{second}
+Compare the images in a few sentences. Then end with a line that holds your verdict alone: [[A]] if image A is \
+better, [[B]] if image B is better, [[C]] if they are equally good, [[D]] if both are bad."""
+"""What a judge is asked by default: first reasons, then one of four verdicts, as the taxonomy benchmark asks."""
+
+PLACES = ("prompt", "definitions", "first", "second")
+"""What may stand in braces in a template: the prompt, the definitions if there are any, the two images."""
+
+
+def _template(text: str) -> str:
+    found = re.findall(rf"\{{({'|'.join(PLACES)})\}}", text)
+    if any(found.count(place) != 1 for place in ("prompt", "first", "second")) or found.count("definitions") > 1:
+        raise ValueError("want {prompt}, {first} and {second} once each, and {definitions} once at most")
+    if found.index("first") > found.index("second"):
+        raise ValueError("{first} must come before {second}: images are shown in the order asked for")
+    if not all(f"[[{letter}]]" in text for letter in "ABCD"):
+        raise ValueError("it must ask for a verdict: [[A]], [[B]], [[C]] for a tie, [[D]] where both are bad")
+    return text
+
+
+class ServerOptions(Options):
+    """Which server is asked, and how it is treated."""
+
+    base_url: Annotated[str, AfterValidator(lambda url: url.rstrip("/"))] = Field(
+        OPENAI, description="Where the server's API begins; mostly ends in /v1."
+    )
+    extra_body: dict[str, Any] = Field(
+        {},
+        description="Further fields of every request, for what this server takes beyond OpenAI's (steps, top_k).",
+    )
+    api_key_env: Annotated[str, ExecutionOption()] = Field(
+        "OPENAI_API_KEY",
+        description="Environment variable that holds the key; servers other than OpenAI's may do without.",
+    )
+    concurrency: Annotated[int, ExecutionOption()] = Field(
+        8, ge=1, description="Requests in flight at a time; --batch-size stands in its place."
+    )
+    requests_per_minute: Annotated[float | None, ExecutionOption()] = Field(
+        None, gt=0, description="Send no more than this, second tries included, evenly spaced."
+    )
+    timeout: Annotated[float, ExecutionOption()] = Field(
+        180, gt=0, description="Seconds for one request, from sending it to the last byte of the answer."
+    )
+    retries: Annotated[int, ExecutionOption()] = Field(
+        5, ge=0, description="How often a request is tried again after 429, 5xx, a cut connection or no answer."
+    )
+    backoff: Annotated[float, ExecutionOption()] = Field(
+        1,
+        gt=0,
+        description="After try n a random time is waited, of at most this many seconds x 2^(n - 1), on top of "
+        "what the server asks for.",
+    )
+    longest_wait: Annotated[float, ExecutionOption()] = Field(
+        120, gt=0, description="Most seconds between tries; a request that is asked to wait longer fails."
+    )
+    price_in: Annotated[float, ExecutionOption()] = Field(
+        0, ge=0, description="Price of a million tokens in, for the cost in the manifest."
+    )
+    price_out: Annotated[float, ExecutionOption()] = Field(
+        0, ge=0, description="Price of a million tokens out, for the cost in the manifest."
+    )
+
+
+class ImageOptions(ServerOptions):
+    """How images are asked for."""
+
+    size: str | None = Field(None, description="Size as the server writes it (1024x1024); none: its default.")
+    quality: str | None = Field(None, description="Quality as the server calls it; none: its default.")
+    response_format: Literal["b64_json", "url"] | None = Field(
+        None, description="How images come; none: the server's default. Either is understood."
+    )
+    send_seed: bool = Field(
+        False,
+        description="Send the seed, to servers that take one (OpenAI's does not). Else a seed is the number of a "
+        "sample and no more.",
+    )
+    price_per_image: Annotated[float, ExecutionOption()] = Field(
+        0, ge=0, description="Price of an image, for the cost in the manifest."
+    )
+
+
+class JudgeOptions(ServerOptions):
+    """How a model is asked which of two images is better."""
+
+    template: Annotated[str, AfterValidator(_template)] = Field(
+        TEMPLATE,
+        description="The question, with {prompt}, {first}, {second} (the images) and {definitions}; it must ask "
+        "for [[A]], [[B]], [[C]] (tie) or [[D]] (both bad).",
+    )
+    with_definitions: bool = Field(
+        True, description="Show the definitions that a question comes with, if it does."
+    )
+    detail: Literal["high", "low", "auto"] = Field("high", description="In how much detail the model sees images.")
+    temperature: float | None = Field(None, ge=0, le=2, description="None: the server's default.")
+    max_tokens: int = Field(1024, ge=1, description="Most tokens of an answer; reasoning models need more.")
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        "max_tokens", description="What the server calls that; OpenAI's reasoning models take the second."
+    )
+    seed: int | None = Field(None, description="Seed to send, plus the number of the repeat; none: no seed.")

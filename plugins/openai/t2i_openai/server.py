@@ -1,0 +1,221 @@
+"""One server: its client, and what is done when it is busy, slow, broken or refuses.
+
+The `openai` package is the client; its own retries are off, for here they are counted, jittered in full, held to
+the rate limit and ended by one time limit that counts to the last byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import openai
+from t2i_core.errors import BadModel
+
+from .options import ServerOptions
+from .replies import Refused, Reply, Unreadable, Unusable, is_refusal, message_of
+
+AnswerT = TypeVar("AnswerT")
+
+PATIENCE = 20
+"""So many requests in a row that no try of theirs was answered, and the server is given up."""
+
+_NO_KEY = "none"
+"""What servers that want no key are sent, for the client insists on one."""
+
+_SECRET = 8
+"""Characters from which on a key is a secret; local servers are given words like `none`, which texts may hold."""
+
+_AGAIN = {408, 409, 425, 429}
+"""Status codes below 500 of what passes by itself."""
+
+
+class Failed(Exception):
+    """There is no answer, and why."""
+
+
+class Server:
+    """Sends requests, again where that may help, and counts what it did.
+
+    Raises Refused, Failed (or Unusable, which another try would not mend) for one request, and BadModel for what
+    no request will ever get past: a wrong key, an unknown model, no credit, nobody there.
+    """
+
+    def __init__(self, model: str, options: ServerOptions, at_once: int | None, offline: bool) -> None:
+        if offline and not _is_here(options.base_url):
+            raise BadModel(f"'openai:{model}' is a server ({options.base_url}): it cannot be asked offline")
+        self.model = model
+        self.options = options
+        self.at_once = at_once or options.concurrency
+        self._key = os.environ.get(options.api_key_env) or _NO_KEY
+        self._client: openai.AsyncOpenAI | None = None
+        self._next_turn = 0.0
+        self._unanswered = 0
+        self._random = random.Random()
+        self._served: set[str] = set()
+        self._counts = {"requests": 0, "retries": 0, "refusals": 0, "tokens_in": 0, "tokens_out": 0}
+        self._cost = 0.0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the manifest says of it: the model as the server names it, and what was used since it was made."""
+        return {
+            "model": self.model,
+            "served_as": sorted(self._served),
+            **self._counts,
+            "cost": round(self._cost, 6),
+        }
+
+    @property
+    def client(self) -> openai.AsyncOpenAI:
+        """The client: made when first used, closed by `disconnect`."""
+        if self._client is None:
+            self._client = openai.AsyncOpenAI(
+                api_key=self._key, base_url=self.options.base_url, max_retries=0, timeout=None
+            )
+        return self._client
+
+    async def disconnect(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def ask(
+        self, send: Callable[[openai.AsyncOpenAI], Awaitable[AnswerT]], elsewhere: bool = False
+    ) -> AnswerT:
+        """Send one request until it is answered, refused, or not worth another try.
+
+        elsewhere: it goes to another server (a file to fetch), whose errors say nothing of this one
+        """
+        for tries in range(1, self.options.retries + 2):
+            client = self.client  # making it takes a while: not out of the turn's time
+            await self._turn()
+            self._counts["requests"] += 1
+            asked_to_wait = 0.0
+            try:
+                async with asyncio.timeout(self.options.timeout):
+                    answer = await send(client)
+            except TimeoutError:
+                trouble = f"no answer within {self.options.timeout:g} s"
+            except Unreadable as error:
+                trouble = str(error)
+            except (Refused, Unusable):
+                self._unanswered = 0
+                raise
+            except openai.APIStatusError as error:
+                trouble = self._settled(error, elsewhere)
+                asked_to_wait = _retry_after(error.response.headers)
+            except openai.APIConnectionError as error:
+                trouble = f"the connection failed ({_cause(error)})"
+            else:
+                self._unanswered = 0
+                return answer
+            wait = asked_to_wait + self._random.uniform(0, self.options.backoff * 2 ** (tries - 1))
+            if tries > self.options.retries:
+                break
+            if asked_to_wait > self.options.longest_wait:
+                trouble = f"{trouble}; it asks to wait {asked_to_wait:g} s"
+                break
+            self._counts["retries"] += 1
+            await asyncio.sleep(min(wait, self.options.longest_wait))
+        if not elsewhere:
+            self._given_up(trouble)
+        raise Failed(self.clean(f"{trouble} ({tries} {'tries' if tries > 1 else 'try'})"))
+
+    def used(self, reply: Reply, price: float = 0.0) -> dict[str, Any]:
+        """Count what an answer took. Returns that, as plain data.
+
+        price: what it costs beside its tokens
+        """
+        usage, options = reply.usage, self.options
+        tokens_in, tokens_out = (usage.tokens_in, usage.tokens_out) if usage else (0, 0)
+        cost = price + (tokens_in * options.price_in + tokens_out * options.price_out) / 1e6
+        served = {"served_as": self.clean(reply.model)} if reply.model else {}
+        self._served.update(served.values())
+        self._counts["tokens_in"] += tokens_in
+        self._counts["tokens_out"] += tokens_out
+        self._cost += cost
+        return {**served, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": round(cost, 6)}
+
+    def refused(self) -> None:
+        """Count a refusal."""
+        self._counts["refusals"] += 1
+
+    def clean(self, text: str) -> str:
+        """A server's text without the key, should the server have said it."""
+        return text.replace(self._key, "(key)") if len(self._key) >= _SECRET else text
+
+    async def _turn(self) -> None:
+        """Wait until the rate limit lets the next request go, in the order of asking."""
+        if self.options.requests_per_minute is not None:
+            turn = max(time.monotonic(), self._next_turn)
+            self._next_turn = turn + 60 / self.options.requests_per_minute
+            await asyncio.sleep(turn - time.monotonic())
+
+    def _settled(self, error: openai.APIStatusError, elsewhere: bool) -> str:
+        """Raise what an error's status settles; return what is wrong where another try may help.
+
+        Nothing is raised `from` the error: it holds the server's words as they are, which may hold the key.
+        """
+        status, said = error.status_code, self.clean(message_of(error.body or ""))
+        trouble = f"the server answered {status}{': ' if said else ''}{said}"
+        if (status in _AGAIN and "quota" not in str(error.code)) or status >= 500:
+            return trouble
+        self._unanswered = 0
+        if elsewhere:
+            raise Failed(f"the image cannot be fetched: {trouble}") from None
+        if is_refusal(error.body):
+            raise Refused(said) from None
+        url = self.options.base_url
+        if status == 401:  # its words are not repeated: they hold parts of the key
+            raise BadModel(
+                f"{url} does not accept the key in the environment variable {self.options.api_key_env} (401)"
+            ) from None
+        if "quota" in str(error.code) or "billing" in str(error.code) or status == 402:
+            raise BadModel(f"{url}: the account has no credit ({said}); what was answered is kept") from None
+        if status in (403, 404):
+            raise BadModel(f"{url} does not offer model {self.model!r} to this key ({status}: {said})") from None
+        raise Failed(trouble) from None
+
+    def _given_up(self, trouble: str) -> None:
+        """Raise BadModel where the server answers nobody."""
+        self._unanswered += 1
+        if self._unanswered >= PATIENCE:
+            raise BadModel(
+                f"{self.options.base_url}: {PATIENCE} requests in a row were not answered, the last one: "
+                f"{self.clean(trouble)}; what was answered before is kept"
+            )
+
+
+def _is_here(url: str) -> bool:
+    """Whether a server is on this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds that the server asks to wait: given in milliseconds, in seconds, or as a date."""
+    try:
+        if (milliseconds := headers.get("retry-after-ms")) is not None:
+            return max(0.0, float(milliseconds) / 1000)
+        seconds = headers.get("retry-after", "0")
+        try:
+            return max(0.0, float(seconds))
+        except ValueError:
+            return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time())
+    except ValueError:  # neither: as if it were not there
+        return 0.0
+
+
+def _cause(error: BaseException) -> str:
+    """What is really behind the client's `Connection error.`"""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
