@@ -1,0 +1,167 @@
+"""The judge: images and texts as vectors of one space."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import open_clip
+import torch
+from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
+from open_clip.transform import PreprocessCfg, image_transform_v2
+from t2i_core import Embedding, Failure, Query, Setup
+from t2i_core.errors import BadModel
+from t2i_core.judging import Capability
+
+from t2i_open_clip import files, sources
+from t2i_open_clip.batches import Batches
+from t2i_open_clip.options import ClipOptions
+from t2i_open_clip.sources import Source
+
+_ON_GPU, _ELSEWHERE = 64, 16
+"""How many images or texts at a time, at first."""
+_PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
+_PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
+_SHOWN = 5
+"""How many texts that were cut are shown."""
+
+_log = logging.getLogger(__name__)
+
+
+class Embedder:
+    """Answers `embed` for an image or a text: what the towers give, float32, not normalised.
+
+    Images are prepared as the model's own config says. A text that is longer than the model reads is cut, with a
+    warning, and counted in `settings`. The same for any batch up to rounding (1e-5 of the largest value in float32
+    on a CPU).
+    """
+
+    def __init__(self, setup: Setup[ClipOptions]) -> None:
+        source = sources.find(setup.argument or "")
+        self._device = torch.device(setup.device or _best_device())
+        file = sources.fetch(source, setup.options, setup.offline)
+        self._tokenizer = sources.tokenizer(source, setup.options, setup.offline)
+        network = _network(source, file, setup)
+        self._network = network.eval().requires_grad_(False).to(self._device)
+        self._preprocess = image_transform_v2(PreprocessCfg(**network.visual.preprocess_cfg), is_train=False)
+        self._dtype = open_clip.get_input_dtype(_PRECISIONS[setup.options.dtype]) or torch.float32
+        self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
+        self._cut = 0
+        bias = getattr(network, "logit_bias", None)
+        self._fixed = {
+            "weights": str(file) if source.file or source.folder else source.argument,
+            "commit": files.commit(file),
+            "quick_gelu": _is_quick(network),
+            "preprocessing": {k: _plain(v) for k, v in network.visual.preprocess_cfg.items()},
+            "context_length": self._tokenizer.context_length,
+            "logit_scale": float(network.logit_scale.exp()),
+            "logit_bias": None if bias is None else float(bias),
+            "dtype": setup.options.dtype,
+            "device": str(self._device),
+            "open_clip": open_clip.__version__,
+        }
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Plain data for the manifest; the batch is what was left of it after any halving."""
+        return {**self._fixed, "texts_cut": self._cut, "batch_size": self._batches.size}
+
+    def observe(
+        self, capability: Capability, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, Embedding | Failure]]:
+        """Embed the image or the text of each query, in order."""
+        return self._batches.map(self._answers, queries)
+
+    def close(self) -> None:
+        """Let go of the network."""
+        del self._network
+
+    def _answers(self, queries: list[Query]) -> list[Embedding | Failure]:
+        images = [q for q in queries if len(q.images) == 1 and not q.texts]
+        texts = list(dict.fromkeys(q.texts[0] for q in queries if len(q.texts) == 1 and not q.images))
+        of_image = dict(zip(map(id, images), self._images(images), strict=True))
+        of_text = dict(zip(texts, self._texts(texts), strict=True))
+        answers: list[Embedding | Failure] = []
+        for query in queries:
+            if id(query) in of_image:
+                answers.append(Embedding(of_image[id(query)].numpy()))
+            elif len(query.texts) == 1 and not query.images:
+                answers.append(Embedding(of_text[query.texts[0]].numpy()))
+            else:
+                asked = f"{len(query.images)} images and {len(query.texts)} texts"
+                answers.append(Failure(f"one image or one text can be embedded, not {asked}", final=True))
+        return answers
+
+    def _images(self, queries: list[Query]) -> list[torch.Tensor]:
+        if not queries:
+            return []
+        images = torch.stack([self._preprocess(query.images[0].pil()) for query in queries])
+        with torch.inference_mode():
+            found = self._network.encode_image(images.to(self._device, self._dtype), normalize=False)
+        return list(found.float().cpu())
+
+    def _texts(self, texts: list[str]) -> list[torch.Tensor]:
+        if not texts:
+            return []
+        tokens = self._tokenizer(texts)
+        with torch.inference_mode():
+            found = self._network.encode_text(tokens.to(self._device), normalize=False)
+        vectors = list(found.float().cpu())
+        for text in texts:  # after the work: a batch that is halved is not counted twice
+            self._count(text)
+        return vectors
+
+    def _count(self, text: str) -> None:
+        length, reads = token_count(self._tokenizer, text), self._tokenizer.context_length
+        if length is None or length <= reads:
+            return
+        self._cut += 1
+        if self._cut <= _SHOWN:
+            more = "; further ones are only counted" if self._cut == _SHOWN else ""
+            _log.warning("a text of %d tokens is cut to the %d that are read: %r%s", length, reads, text, more)
+
+
+def token_count(tokenizer: Any, text: str) -> int | None:
+    """Return how many tokens a text has, begin and end included; None where the tokenizer does not say."""
+    if isinstance(tokenizer, SimpleTokenizer):
+        return len(tokenizer.encode(text)) + 2
+    if isinstance(tokenizer, HFTokenizer):
+        return len(tokenizer.tokenizer(tokenizer.clean_fn(text)).input_ids)
+    return None
+
+
+def _network(source: Source, file: Any, setup: Setup[ClipOptions]) -> Any:
+    """Build the model and load its weights: safetensors, or a pickle of nothing but weights."""
+    options = setup.options
+    precision = _PRECISIONS[options.dtype]
+    name = sources.place(source, options, setup.offline)
+    kwargs: dict[str, Any] = {}
+    if options.quick_gelu is not None:
+        kwargs["quick_gelu"] = options.quick_gelu
+    elif source.tag.get("quick_gelu"):
+        # ViT-B-32/openai without this runs with other activations than it was trained with
+        kwargs["quick_gelu"] = True
+    if not name.startswith("local-dir:"):
+        kwargs["pretrained"] = str(file)
+        kwargs["force_preprocess_cfg"] = {k: source.tag[k] for k in _PREPROCESSING if k in source.tag}
+    try:
+        with files.network(not setup.offline):
+            return open_clip.create_model(name, precision=precision, require_pretrained=True, **kwargs)
+    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({first})") from error
+
+
+def _is_quick(network: torch.nn.Module) -> bool:
+    return any(isinstance(module, open_clip.transformer.QuickGELU) for module in network.modules())
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"

@@ -1,0 +1,58 @@
+"""What an argument names on this machine. Imports nothing heavy, for fingerprints are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from t2i_core.errors import BadModel
+
+from t2i_open_clip.options import ClipOptions
+
+CONFIG = "open_clip_config.json"
+HUB = "hf-hub:"
+_OF_FOLDER = (
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.safetensors",
+    "open_clip_pytorch_model.bin",
+    "open_clip_pytorch_model.pth",
+    "model.safetensors",
+    "pytorch_model.bin",
+    "pytorch_model.pth",
+    "model.pth",
+)
+"""What open_clip looks for in a folder, in its order."""
+
+
+def folder(argument: str) -> Path | None:
+    """Return the folder that an argument names, if it is one. Raises BadModel for a path at which there is none."""
+    path = Path(argument.removeprefix("local-dir:")).expanduser()
+    if (path / CONFIG).is_file():
+        return path
+    if path.is_dir() or argument.startswith(("/", ".", "~", "local-dir:")):
+        raise BadModel(f"open-clip:{argument}: there is no folder with {CONFIG} at {path}")
+    return None
+
+
+def file_of(folder: Path, argument: str) -> Path:
+    """Return a folder's weights. Raises BadModel where it has none."""
+    for name in _OF_FOLDER:
+        if (folder / name).is_file():
+            return folder / name
+    raise BadModel(f"open-clip:{argument}: {folder} holds no weights: none of {', '.join(_OF_FOLDER)}")
+
+
+def own_file(argument: str) -> Path | None:
+    """Return the file of MODEL/FILE, if it is there."""
+    _, _, pretrained = argument.partition("/")
+    path = Path(pretrained).expanduser()
+    return path if pretrained and path.is_file() else None
+
+
+def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
+    """Return what the results depend on: files on this machine, or the name of what is elsewhere."""
+    if argument.startswith(HUB):
+        return [f"{argument}@{options.revision}"]
+    if found := folder(argument):
+        return [found / CONFIG, file_of(found, argument)]
+    return [own_file(argument) or f"{argument}@{options.revision}"]

@@ -1,0 +1,101 @@
+"""What this plugin offers. Imports nothing heavy: open_clip, torch and numpy wait for the factories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2i_core import JudgeInfo, Preset, Setup, hookimpl
+
+from t2i_open_clip.options import ClipOptions
+
+if TYPE_CHECKING:
+    from t2i_core import Judge
+
+_OPENAI = "Radford et al.: Learning Transferable Visual Models From Natural Language Supervision. ICML 2021"
+_LAION = "Schuhmann et al.: LAION-5B. NeurIPS 2022; Cherti et al.: Reproducible scaling laws. CVPR 2023"
+#: name -> model and weights of open_clip, what uses it, citation, GB of memory
+_PRESETS = {
+    "clip-vit-b32": (
+        "ViT-B-32-quickgelu/openai",
+        "OpenAI's CLIP ViT-B/32: of CLIPScore, of DALL-Eval's biases and R-precision, of the taxonomy paper.",
+        _OPENAI,
+        1.5,
+    ),
+    "clip-vit-b16": (
+        "ViT-B-16-quickgelu/openai",
+        "OpenAI's CLIP ViT-B/16: of the hypernymy paper's CLIPScore.",
+        _OPENAI,
+        2.0,
+    ),
+    "clip-vit-l14": ("ViT-L-14-quickgelu/openai", "OpenAI's CLIP ViT-L/14, 224 pixels.", _OPENAI, 3.0),
+    "openclip-vit-h14": ("ViT-H-14/laion2b_s32b_b79k", "OpenCLIP ViT-H/14, trained on LAION-2B.", _LAION, 6.0),
+}
+
+
+@hookimpl
+def t2i_judges() -> Iterable[JudgeInfo | Preset]:
+    """Offer any model of open_clip, and the CLIPs that papers use."""
+    return [
+        JudgeInfo(
+            name="open-clip",
+            summary="Any CLIP of open_clip: images and texts as vectors of one space.",
+            argument="MODEL/PRETRAINED of open_clip (ViT-B-32/openai), MODEL/FILE, hf-hub:ORG/REPOSITORY, or a folder "
+            "with open_clip_config.json",
+            needs_argument=True,
+            options=ClipOptions,
+            capabilities={"embed": frozenset()},
+            create=_create,
+            weights=_weights,
+            check=_check,
+            prefetch=_prefetch,
+            citation="Ilharco et al.: OpenCLIP. 2021",
+            licence="the weights' own: see their card",
+        ),
+        *(
+            Preset(
+                name=name,
+                summary=summary,
+                of="t2i-open-clip/open-clip",
+                argument=argument,
+                citation=citation,
+                licence="MIT",
+                memory_gb=memory,
+                notes="Texts are cut after 77 tokens; how many were is in the manifest.",
+            )
+            for name, (argument, summary, citation, memory) in _PRESETS.items()
+        ),
+    ]
+
+
+def _create(setup: Setup[ClipOptions]) -> Judge:
+    from t2i_open_clip.embedder import Embedder
+
+    return Embedder(setup)
+
+
+def _weights(argument: str | None, options: ClipOptions) -> Iterable[Path | str]:
+    from t2i_open_clip import places
+
+    return places.weights(argument or "", options)
+
+
+def _check(setup: Setup[ClipOptions]) -> None:
+    known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
+    if known and not setup.offline:
+        return  # spares the import of open_clip
+    from t2i_open_clip import sources
+
+    source = sources.find(setup.argument or "")
+    if setup.offline:
+        sources.fetch(source, setup.options, offline=True)
+
+
+def _prefetch(setup: Setup[ClipOptions]) -> None:
+    from t2i_open_clip import sources
+
+    source = sources.find(setup.argument or "")
+    sources.fetch(source, setup.options, setup.offline)
+    sources.tokenizer(source, setup.options, setup.offline)
+    sources.text_config(source, setup.offline)

@@ -1,0 +1,145 @@
+"""Where a CLIP comes from: open_clip's own list, a repository on the hub, or files on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import open_clip
+from t2i_core.errors import BadModel, UnknownName
+
+from t2i_open_clip import files, places
+from t2i_open_clip.options import ClipOptions
+
+_WEIGHTS = ("open_clip_model.safetensors",)
+_PICKLES = ("open_clip_pytorch_model.bin",)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One CLIP.
+
+    argument:   as the user named it
+    model:      open_clip's name of the architecture; of a folder or repository, its config names it
+    tag:        what open_clip says of published weights: repository, preprocessing, activations
+    file:       weights on this machine, of MODEL/FILE
+    folder:     with config and weights
+    repository: on the hub, with config and weights
+    """
+
+    argument: str
+    model: str = ""
+    tag: Mapping[str, Any] = field(default_factory=dict)
+    file: Path | None = None
+    folder: Path | None = None
+    repository: str = ""
+
+    @property
+    def spec(self) -> str:
+        """The name under which a user asks for it."""
+        return f"open-clip:{self.argument}"
+
+
+def find(argument: str) -> Source:
+    """Return what an argument names. Raises UnknownName or BadModel."""
+    if argument.startswith(places.HUB):
+        return Source(argument, repository=argument.removeprefix(places.HUB))
+    if folder := places.folder(argument):
+        return Source(argument, folder=folder)
+    model, _, pretrained = argument.partition("/")
+    if model not in open_clip.list_models():
+        raise UnknownName.among("model of open_clip", model, open_clip.list_models())
+    if tag := open_clip.get_pretrained_cfg(model, pretrained):
+        return Source(argument, model, tag)
+    if file := places.own_file(argument):
+        return Source(argument, model, file=file)
+    tags = open_clip.list_pretrained_tags_by_model(model)
+    hint = f"it has {', '.join(tags) or 'none'}, and there is no such file"
+    raise UnknownName.among(f"weights of {model}", pretrained, tags, hint)
+
+
+def fetch(source: Source, options: ClipOptions, offline: bool) -> Path:
+    """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
+    found = source.file
+    if source.folder:
+        found = places.file_of(source.folder, source.argument)
+    elif found is None:
+        found = _from_hub(source, options, offline)
+    return files.check(found, options.sha256, source.spec)
+
+
+def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
+    wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
+    repository = source.repository
+    if repository:
+        files.from_hub(repository, (places.CONFIG,), options.revision, offline, source.spec)
+    else:
+        repository, _, name = source.tag.get("hf_hub", "").rpartition("/")
+        if not repository:
+            raise BadModel(
+                f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}: "
+                f"fetch them yourself and take open-clip:{source.model}/FILE"
+            )
+        if name:  # weights under another name than open_clip's, safe ones beside them
+            safe = f"{Path(name).stem}.safetensors"
+            wanted = (safe, name) if options.sha256 else (safe,)
+    return files.from_hub(repository, wanted, options.revision, offline, source.spec)
+
+
+def place(source: Source, options: ClipOptions, offline: bool) -> str:
+    """Return the name by which open_clip finds architecture and tokenizer."""
+    if source.repository:
+        config = files.from_hub(source.repository, (places.CONFIG,), options.revision, offline, source.spec)
+        return f"local-dir:{config.parent}"
+    return f"local-dir:{source.folder}" if source.folder else source.model
+
+
+def tokenizer(source: Source, options: ClipOptions, offline: bool) -> Any:
+    """Return the tokenizer. Raises BadModel where it wants files from the hub that cannot be had."""
+    name = place(source, options, offline)
+    if source.repository and _text_config(name).get("hf_tokenizer_name"):
+        from huggingface_hub import snapshot_download
+
+        with files.network(not offline):
+            _try(
+                source, "its tokenizer",
+                lambda: snapshot_download(
+                    source.repository, revision=options.revision, local_files_only=offline,
+                    allow_patterns=["*.json", "*.txt", "*.model"],
+                ),
+            )  # fmt: skip
+    with files.network(not offline):
+        return _try(source, "its tokenizer", lambda: open_clip.get_tokenizer(name))
+
+
+def text_config(source: Source, offline: bool) -> None:
+    """Fetch the config of a text tower that is transformers' own, as multilingual CLIPs have."""
+    name = source.model or (f"local-dir:{source.folder}" if source.folder else "")
+    if name and (tower := _text_config(name).get("hf_model_name")):
+        from transformers import AutoConfig
+
+        with files.network(not offline):
+            _try(source, f"the config of its text tower {tower}", lambda: AutoConfig.from_pretrained(tower))
+
+
+def _text_config(name: str) -> Mapping[str, Any]:
+    if name.startswith("local-dir:"):
+        file = Path(name.removeprefix("local-dir:")) / places.CONFIG
+        config = json.loads(file.read_text(encoding="utf-8"))["model_cfg"]
+    else:
+        config = open_clip.get_model_config(name)
+    found: Mapping[str, Any] = config["text_cfg"]
+    return found
+
+
+def _try(source: Source, what: str, do: Any) -> Any:
+    try:
+        return do()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise BadModel(
+            f"{source.spec}: {what} cannot be had ({first}); fetch it with `t2i prefetch {source.spec}`"
+        ) from error

@@ -1,0 +1,90 @@
+"""The judge: a classifier's logits for one image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from PIL.Image import Image as PILImage
+from t2i_core import ClassScores, ObjectClass, Query, Setup
+from t2i_core.errors import BadModel
+from t2i_core.judging import Capability
+
+from t2i_timm.batches import Batches
+from t2i_timm.options import ClassifierOptions
+
+_ON_GPU, _ELSEWHERE = 64, 16
+"""How many images at a time, at first."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A classifier with its weights.
+
+    network:     images (n, 3, height, width) to logits (n, len(labels))
+    preprocess:  a PIL image, mode RGB, to a tensor (3, height, width)
+    labels:      the classes, in the order of the logits
+    settings:    what a reader of its answers must know
+    """
+
+    network: torch.nn.Module
+    preprocess: Callable[[PILImage], torch.Tensor]
+    labels: tuple[ObjectClass, ...]
+    settings: Mapping[str, Any]
+
+
+class Classifier:
+    """Answers `classify`: float32 logits before softmax, in the order of the declared classes.
+
+    The same for any batch up to rounding (1e-5 of the largest logit in float32 on a CPU).
+    """
+
+    def __init__(self, loaded: Loaded, setup: Setup[ClassifierOptions]) -> None:
+        self._device = torch.device(setup.device or _best_device())
+        self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
+        self._network = loaded.network.eval().requires_grad_(False).to(self._device, self._dtype)
+        self._loaded = loaded
+        self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Plain data for the manifest; the batch is what was left of it after any halving."""
+        return {
+            **self._loaded.settings,
+            "dtype": str(self._dtype).removeprefix("torch."),
+            "device": str(self._device),
+            "batch_size": self._batches.size,
+        }
+
+    def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[tuple[Query, ClassScores]]:
+        """Classify the image of each query, in order."""
+        for query, logits in self._batches.map(self._logits, queries):
+            yield query, ClassScores(logits.numpy(), self._loaded.labels)
+
+    def close(self) -> None:
+        """Let go of the network."""
+        del self._network, self._loaded
+
+    def _logits(self, queries: list[Query]) -> list[torch.Tensor]:
+        images = torch.stack([self._loaded.preprocess(query.images[0].pil()) for query in queries])
+        with torch.inference_mode():
+            logits = self._network(images.to(self._device, self._dtype))
+        return list(logits.float().cpu())
+
+
+def check_head(
+    network: torch.nn.Module, labels: tuple[ObjectClass, ...], size: tuple[int, int], name: str
+) -> None:
+    """Raise BadModel where a network does not give one logit per class. size: height and width of its images."""
+    with torch.inference_mode():
+        shape = tuple(network.eval()(torch.zeros(1, 3, *size)).shape)
+    if shape != (1, len(labels)):
+        raise BadModel(f"{name}: it gives outputs of shape {shape[1:]} for {len(labels)} classes")
+
+
+def _best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"

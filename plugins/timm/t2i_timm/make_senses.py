@@ -1,0 +1,40 @@
+"""Make the table of senses: ``python -m t2i_timm.make_senses WORDNET_FOLDER``.
+
+WORDNET_FOLDER holds `data.noun` and `index.noun` of WordNet 3.0 (Debian's package wordnet-base has them). timm knows a
+class by its synset's offset and lemmas; what is missing of a name such as crane.n.05 is that this is the fifth noun
+sense of its first lemma, by the order of `index.noun`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from t2i_timm.synsets import LISTS, SENSES, wnids
+
+
+def senses(wordnet: Path) -> dict[str, int]:
+    """Return each synset's sense number by its wnid: `n` and its offset in `data.noun`."""
+    order: dict[str, list[str]] = {}
+    for line in _entries(wordnet / "index.noun"):
+        order[line[0]] = line[-int(line[2]) :]
+    return {f"n{line[0]}": order[line[4].lower()].index(line[0]) + 1 for line in _entries(wordnet / "data.noun")}
+
+
+def _entries(file: Path) -> list[list[str]]:
+    """Return a file's lines as words, without the licence at its head, which is indented."""
+    return [line.split() for line in file.read_text().splitlines() if not line.startswith("  ")]
+
+
+def main() -> None:
+    """Write the file that the package carries: a line for each of timm's synsets that is no first sense."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wordnet", type=Path)
+    number = senses(parser.parse_args().wordnet)
+    listed = sorted({wnid for name in LISTS for wnid in wnids(name)})
+    SENSES.write_text("".join(f"{wnid} {number[wnid]}\n" for wnid in listed if number[wnid] != 1))
+    print(SENSES)
+
+
+if __name__ == "__main__":
+    main()

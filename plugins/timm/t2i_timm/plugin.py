@@ -1,0 +1,156 @@
+"""What this plugin offers. Imports nothing heavy: timm, torchvision, torch and numpy wait for the factories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+
+from t2i_timm.options import ClassifierOptions, TimmOptions
+
+if TYPE_CHECKING:
+    from t2i_core import Judge
+
+_LICENCE = "BSD-3-Clause (torchvision), trained on ImageNet, whose images are for research"
+_PAPER = "the classifier of the hypernymy paper (Baryshnikov, Ryabinin 2023) with the preprocessing of its text"
+#: name -> architecture and weights of torchvision, what they are, and GB of memory
+_PRESETS = {
+    "vit-b16": ("vit_b_16.IMAGENET1K_V1", f"ViT-B/16 on ImageNet-1k: {_PAPER}.", 1.0),
+    "convnext-b": (
+        "convnext_base.IMAGENET1K_V1",
+        f"ConvNeXt-B on ImageNet-1k: the second choice of {_PAPER}.",
+        1.5,
+    ),
+    "resnet50": ("resnet50.IMAGENET1K_V1", f"ResNet-50 on ImageNet-1k: the third choice of {_PAPER}.", 1.0),
+}
+_CITATIONS = {
+    "vit-b16": "Dosovitskiy et al.: An Image is Worth 16x16 Words. ICLR 2021",
+    "convnext-b": "Liu et al.: A ConvNet for the 2020s. CVPR 2022",
+    "resnet50": "He et al.: Deep Residual Learning for Image Recognition. CVPR 2016",
+}
+
+
+@hookimpl
+def t2i_judges() -> Iterable[JudgeInfo | Preset]:
+    """Offer any classifier of timm and of torchvision, and the three of the hypernymy paper."""
+    return [
+        JudgeInfo(
+            name="timm",
+            summary="Any classifier of timm: logits over its classes, which are WordNet synsets.",
+            argument="NAME.TAG of timm (resnet50.a1_in1k), ORG/REPOSITORY on the hub, or a folder saved by timm",
+            needs_argument=True,
+            options=TimmOptions,
+            capabilities={"classify": frozenset()},
+            create=_timm,
+            labels=_timm_labels,
+            weights=_timm_weights,
+            check=_check_timm,
+            prefetch=_prefetch_timm,
+            citation="Wightman: PyTorch Image Models",
+            licence="the model's own: see its card",
+        ),
+        JudgeInfo(
+            name="torchvision",
+            summary="Any ImageNet classifier of torchvision: logits over 1000 WordNet synsets.",
+            argument="NAME.WEIGHTS of torchvision (vit_b_16.IMAGENET1K_V1)",
+            needs_argument=True,
+            options=ClassifierOptions,
+            capabilities={"classify": frozenset()},
+            create=_torchvision,
+            labels=_torchvision_labels,
+            weights=_torchvision_weights,
+            check=_check_torchvision,
+            prefetch=_prefetch_torchvision,
+            citation="TorchVision maintainers: TorchVision",
+            licence=_LICENCE,
+        ),
+        *(
+            Preset(
+                name=name,
+                summary=summary,
+                of="t2i-timm/torchvision",
+                argument=argument,
+                options={"preprocessing": "paper"},
+                citation=_CITATIONS[name],
+                memory_gb=memory,
+                notes="The paper's published numbers were made with -o "
+                f"{name}.preprocessing=reference, not with what its text says.",
+            )
+            for name, (argument, summary, memory) in _PRESETS.items()
+        ),
+    ]
+
+
+def _timm(setup: Setup[TimmOptions]) -> Judge:
+    from t2i_timm import timm_models
+    from t2i_timm.classifier import Classifier
+
+    return Classifier(timm_models.load(_given(setup), setup.options, setup.offline), setup)
+
+
+def _timm_labels(argument: str | None, options: TimmOptions) -> tuple[ObjectClass, ...]:
+    from t2i_timm import timm_models
+
+    return timm_models.labels(argument or "", options)
+
+
+def _timm_weights(argument: str | None, options: TimmOptions) -> Iterable[Path | str]:
+    from t2i_timm import timm_models
+
+    return timm_models.weights(argument or "", options)
+
+
+def _check_timm(setup: Setup[TimmOptions]) -> None:
+    from t2i_timm import timm_models
+
+    if setup.offline:
+        timm_models.fetch(_given(setup), setup.options, offline=True)
+    timm_models.labels(_given(setup), setup.options)
+
+
+def _prefetch_timm(setup: Setup[TimmOptions]) -> None:
+    from t2i_timm import timm_models
+
+    timm_models.fetch(_given(setup), setup.options, setup.offline)
+
+
+def _torchvision(setup: Setup[ClassifierOptions]) -> Judge:
+    from t2i_timm import torchvision_models
+    from t2i_timm.classifier import Classifier
+
+    return Classifier(torchvision_models.load(_given(setup), setup.options, setup.offline), setup)
+
+
+def _torchvision_labels(argument: str | None, options: ClassifierOptions) -> tuple[ObjectClass, ...]:
+    from t2i_timm import synsets
+
+    return synsets.labels("imagenet-1k")
+
+
+def _torchvision_weights(argument: str | None, options: ClassifierOptions) -> Iterable[Path | str]:
+    return [options.checkpoint or f"torchvision {argument}"]
+
+
+def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
+    known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
+    if known and not setup.offline and not setup.options.checkpoint:
+        return  # spares the import of torchvision
+    from t2i_timm import torchvision_models
+
+    weights = torchvision_models.find(_given(setup))
+    if setup.offline:
+        torchvision_models.fetch(weights, setup.options, offline=True)
+
+
+def _prefetch_torchvision(setup: Setup[ClassifierOptions]) -> None:
+    from t2i_timm import torchvision_models
+
+    torchvision_models.fetch(torchvision_models.find(_given(setup)), setup.options, setup.offline)
+
+
+def _given(setup: Setup[ClassifierOptions]) -> str:
+    """The argument, which the registry has made sure of."""
+    assert setup.argument is not None
+    return setup.argument

@@ -1,0 +1,203 @@
+"""Classifiers of timm: of its own list, of a repository on the hub, or of a folder that timm saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core import ObjectClass
+from t2i_core.errors import BadModel, UnknownName
+
+from t2i_timm import files, synsets
+from t2i_timm.options import TimmOptions
+
+if TYPE_CHECKING:
+    from t2i_timm.classifier import Loaded
+
+_WEIGHTS = ("model.safetensors",)
+_PICKLES = ("pytorch_model.bin",)
+_OF_FOLDER = (*_WEIGHTS, *_PICKLES, "pytorch_model.pth", "model.pth")
+"""What timm looks for in a folder, in its order."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a model says of its classes.
+
+    count:  how many outputs
+    names:  their names, in order, where the checkpoint has some
+    """
+
+    count: int
+    names: tuple[str, ...] = ()
+
+
+def labels(argument: str, options: TimmOptions) -> tuple[ObjectClass, ...]:
+    """Return the classes. Raises UnknownName or BadModel."""
+    return _labels(argument, options)[1]
+
+
+def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
+    """Return what the results depend on: files on this machine, or the name of what is on the hub."""
+    at = f"@{options.revision}" if options.revision else ""
+    if options.checkpoint:
+        return [options.checkpoint]
+    if folder := _folder(argument):
+        return [folder / "config.json", _file_of(folder, argument)]
+    if "/" in argument:
+        return [f"{argument}{at}"]
+    return [f"{_registered(argument).hf_hub_id}{at}"]
+
+
+def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
+    """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
+    spec = f"timm:{argument}"
+    if options.checkpoint:
+        return files.check(options.checkpoint, options.sha256, spec)
+    if folder := _folder(argument):
+        return files.check(_file_of(folder, argument), options.sha256, spec)
+    wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
+    if "/" in argument:
+        files.from_hub(argument, ("config.json",), options.revision, offline, spec)
+        repository = argument
+    else:
+        registered = _registered(argument)
+        repository = registered.hf_hub_id
+        if not repository:
+            raise BadModel(
+                f"{spec}: its weights are not on the hub but at {registered.url or 'no known place'}: "
+                "fetch them yourself and name the file with the option checkpoint"
+            )
+        # some are published in another library's format alone, NumPy arrays for instance, which timm converts
+        if (name := registered.hf_hub_filename) and not name.endswith((".bin", ".pth")):
+            wanted = (name,)
+    found = files.from_hub(repository, wanted, options.revision, offline, spec)
+    return files.check(found, options.sha256, spec)
+
+
+def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
+    """Return the classifier. Raises UnknownName or BadModel."""
+    import timm
+    from timm.data import create_transform, resolve_model_data_config
+
+    from t2i_timm import preprocessing
+    from t2i_timm.classifier import Loaded, check_head
+
+    source, classes = _labels(argument, options, offline)
+    file = fetch(argument, options, offline)
+    try:
+        network = _network(argument, options, file, len(classes))
+    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({first})") from error
+    config = resolve_model_data_config(network)
+    size = (config["input_size"][1], config["input_size"][2])
+    check_head(network, classes, size, f"timm:{argument}")
+    own = create_transform(**config, is_training=False)
+    return Loaded(
+        network,
+        preprocessing.transform(options.preprocessing, own, size, config["mean"], config["std"]),
+        classes,
+        {
+            "weights": str(file) if options.checkpoint or _folder(argument) else weights(argument, options)[0],
+            "commit": files.commit(file),
+            "labels": source,
+            "preprocessing": options.preprocessing,
+            **{key: config[key] for key in ("input_size", "interpolation", "crop_pct", "crop_mode")},
+            "timm": timm.__version__,
+        },
+    )
+
+
+def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any:
+    import timm
+
+    if options.checkpoint:
+        folder = _folder(argument)
+        at = f"@{options.revision}" if options.revision else ""
+        name = f"local-dir:{folder}" if folder else f"hf-hub:{argument}{at}" if "/" in argument else argument
+        return timm.create_model(name, pretrained=False, checkpoint_path=str(file), num_classes=count)
+    if _folder(argument) or "/" in argument:
+        return timm.create_model(f"local-dir:{file.parent}", pretrained=True)
+    return timm.create_model(argument, pretrained=True, pretrained_cfg_overlay={"file": str(file)})
+
+
+def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple[str, tuple[ObjectClass, ...]]:
+    """The classes, and where they come from."""
+    if options.labels != "auto":
+        return options.labels, synsets.labels(options.labels)
+    head = _head(argument, options, offline)
+    if head.names:
+        return "the checkpoint's own", synsets.classes(head.names)
+    if head.count == 0:
+        raise BadModel(f"timm:{argument}: it has no classes: it gives features, no logits")
+    name = synsets.list_of_size(head.count)
+    if name is None:
+        raise BadModel(
+            f"timm:{argument}: it has {head.count} classes, which none of timm's lists of ImageNet has, and its "
+            "checkpoint does not name them (label_names in config.json)"
+        )
+    return name, synsets.labels(name)
+
+
+def _head(argument: str, options: TimmOptions, offline: bool) -> Head:
+    if folder := _folder(argument):
+        return _head_of(folder / "config.json", argument)
+    if "/" in argument:
+        file = files.from_hub(argument, ("config.json",), options.revision, offline, f"timm:{argument}")
+        return _head_of(file, argument)
+    registered = _registered(argument)
+    return Head(registered.num_classes, tuple(registered.label_names or ()))
+
+
+def _head_of(file: Path, argument: str) -> Head:
+    """What a folder's config.json says, in timm's form of today or the flat one before it."""
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        inner = config.get("pretrained_cfg", config)
+        count = int(config.get("num_classes", inner["num_classes"]))
+        names = config.get("label_names") or inner.get("label_names") or inner.get("labels") or ()
+        if isinstance(names, dict):
+            names = [names[str(index)] for index in range(count)] if names else ()
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise BadModel(f"timm:{argument}: {file} is no config.json of timm ({error!r})") from error
+    if names and len(names) != count:
+        raise BadModel(f"timm:{argument}: {file} names {len(names)} of {count} classes")
+    return Head(count, tuple(names))
+
+
+def _folder(argument: str) -> Path | None:
+    """The folder that an argument names, if it is one. Raises BadModel for a path at which there is none."""
+    path = Path(argument.removeprefix("local-dir:")).expanduser()
+    if (path / "config.json").is_file():
+        return path
+    if path.is_dir() or argument.startswith(("/", ".", "~", "local-dir:")):
+        raise BadModel(f"timm:{argument}: there is no folder with a config.json of timm at {path}")
+    return None
+
+
+def _file_of(folder: Path, argument: str) -> Path:
+    for name in _OF_FOLDER:
+        if (folder / name).is_file():
+            return folder / name
+    raise BadModel(f"timm:{argument}: {folder} holds no weights: none of {', '.join(_OF_FOLDER)}")
+
+
+def _registered(argument: str) -> Any:
+    """What timm says of one of its own names: its PretrainedCfg. Raises UnknownName."""
+    import timm
+    from timm.models import get_pretrained_cfg
+
+    known = timm.list_models(pretrained=True)
+    if argument not in known and not timm.is_model(argument):
+        raise UnknownName.among("model of timm", argument, known)
+    found = get_pretrained_cfg(argument)
+    if found is None or not found.has_weights:
+        base = argument.partition(".")[0]
+        tags = [name for name in known if name.partition(".")[0] == base]
+        hint = f"there are {', '.join(tags)}" if tags else "timm has no weights of it"
+        raise UnknownName.among("weights of timm", argument, tags, hint)
+    return found

@@ -1,0 +1,103 @@
+"""Classifiers of torchvision, whose weights are those of the hypernymy paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+import torch
+import torchvision
+from t2i_core.errors import BadModel, UnknownName
+
+from t2i_timm import files, preprocessing, synsets
+from t2i_timm.classifier import Loaded, check_head
+from t2i_timm.options import ClassifierOptions
+
+#: Their weights want other arguments of the architecture, which torchvision sets only where it loads them itself.
+_LEFT_OUT = ("googlenet", "inception_v3")
+
+
+def find(argument: str) -> Any:
+    """Return torchvision's entry of NAME.WEIGHTS (`vit_b_16.IMAGENET1K_V1`). Raises UnknownName."""
+    name, _, weights = argument.partition(".")
+    known = [n for n in torchvision.models.list_models(torchvision.models) if n not in _LEFT_OUT]
+    if name not in known:
+        raise UnknownName.among("model of torchvision", name, known)
+    entries = {entry.name: entry for entry in torchvision.models.get_model_weights(name)}
+    if weights not in entries:
+        raise UnknownName.among(f"weights of {name}", weights, entries, f"it has {', '.join(entries)}")
+    return entries[weights]
+
+
+def fetch(weights: Any, options: ClassifierOptions, offline: bool) -> Path:
+    """Return the file of weights, downloaded where it is not there and may be.
+
+    torchvision publishes pickles only, with the first eight digits of their SHA-256 in the name: they are checked, or
+    the whole where the user gives it.
+    """
+    spec = f"torchvision:{_model(weights)}.{weights.name}"
+    if options.checkpoint:
+        return files.check(options.checkpoint, options.sha256, spec)
+    name = Path(weights.url).name
+    digest = Path(name).stem.rpartition("-")[2]
+    file = Path(torch.hub.get_dir()) / "checkpoints" / name
+    if not file.exists():
+        if offline:
+            raise BadModel(
+                f"{spec}: {file} is not there and nothing may be fetched: run `t2i prefetch {spec}` with a network"
+            )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            torch.hub.download_url_to_file(weights.url, str(file), digest, progress=False)
+        except (URLError, OSError, RuntimeError) as error:  # RuntimeError: another digest
+            raise BadModel(f"{spec}: {weights.url} cannot be fetched: {error}") from error
+    files.check(file, digest, spec)
+    return files.check(file, options.sha256, spec)
+
+
+def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
+    """Return the classifier. Raises UnknownName or BadModel."""
+    weights = find(argument)
+    file = fetch(weights, options, offline)
+    network = torchvision.models.get_model(_model(weights), weights=None)
+    try:
+        network.load_state_dict(_read(file))
+    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+        raise BadModel(
+            f"torchvision:{argument}: {file} does not hold its weights ({_first_line(error)})"
+        ) from error
+    own = weights.transforms()
+    size = (own.crop_size[0], own.crop_size[0])
+    labels = synsets.labels("imagenet-1k")
+    check_head(network, labels, size, f"torchvision:{argument}")
+    return Loaded(
+        network,
+        preprocessing.transform(options.preprocessing, own, size, own.mean, own.std),
+        labels,
+        {
+            "weights": str(options.checkpoint or weights.url),
+            "labels": "imagenet-1k",
+            "preprocessing": options.preprocessing,
+            "size": list(size),
+            "torchvision": torchvision.__version__,
+        },
+    )
+
+
+def _model(weights: Any) -> str:
+    """The architecture's name of an entry: ViT_B_16_Weights is the enumeration of vit_b_16."""
+    return type(weights).__name__.removesuffix("_Weights").lower()
+
+
+def _read(file: Path) -> dict[str, torch.Tensor]:
+    if file.suffix == ".safetensors":
+        from safetensors.torch import load_file
+
+        return load_file(file)
+    state: dict[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
+    return state
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
