@@ -217,3 +217,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
 def key() -> str:
     """The key that the tests' environment holds."""
     return KEY
+
+
+@pytest.fixture
+def seen_images() -> Callable[[dict[str, Any]], list[np.ndarray[Any, Any]]]:
+    """Read the images of a chat request."""
+    return shown

@@ -1,0 +1,312 @@
+"""Whole runs on the test server: through the command line, and with a metric that asks for preferences."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image as PILImage
+from t2i_core import Measure, Metric, MetricInfo, ModelRequest, Need, Query, Row, evaluate
+from t2i_core.errors import BadModel, BadOption
+
+TEXTS = ["a cat", "a dog", "a horse", "a boat"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with prompts, and a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "prompts.txt").write_text("\n".join(TEXTS) + "\n")
+    return tmp_path
+
+
+def arguments(server, *more):
+    options = [f"{name}={value}" for name, value in server.options.items()]
+    return [
+        sys.executable, "-m", "t2i_cli", "generate", "--model", "openai:test", "--prompts", "prompts.txt",
+        "--seeds", "2", "--out", "run",
+        *(word for o in options for word in ("-o", f"generator:openai.{o}")), *more,
+    ]  # fmt: skip
+
+
+def t2i(server, *more):
+    return subprocess.run(arguments(server, *more), capture_output=True, text=True, timeout=120, check=False)
+
+
+class Battles(Metric):
+    """Who wins, asked in both orders."""
+
+    group_by = "pair"
+    needs = (
+        Need(
+            "battle",
+            "prefer",
+            queries=lambda s: [
+                Query((a.image, b.image), (a.prompt.text,), {"definitions": {a.prompt.text: "a thing"}})
+                for a, b in (s, s[::-1])
+            ],
+        ),
+    )
+
+    def measure(self, unit):
+        for order, answer in enumerate(unit.one().all("battle")):
+            yield Row("win", float(answer.verdict == ("first", "second")[order]),
+                      {"verdict": answer.verdict, "order": order})  # fmt: skip
+
+    def aggregate(self, table, weights):
+        wins = {}
+        for label in {*table["model_a"], *table["model_b"]}:
+            rows = (table["model_a"] == label) | (table["model_b"] == label)
+            won = np.where(table["model_a"] == label, table["value"], 1 - table["value"])
+            wins[label] = float(np.average(won[rows], weights=weights[rows]))
+        return wins
+
+
+BATTLES = MetricInfo(
+    name="battles", summary="Who wins.", create=Battles, measures=(Measure("win", "Wins.", low=0, high=1),)
+)
+
+
+def battles(server, out="run", **judge):
+    return evaluate(
+        BATTLES,
+        [ModelRequest("openai:one", "one"), ModelRequest("openai:two", "two", {"send_seed": True})],
+        prompts="prompts.txt",
+        judge="prefer=openai:judge",
+        seeds=2,
+        options={"generator:openai": server.options, "judge:openai": {**server.options, **judge}},
+        out=out,
+    )
+
+
+def test_generate(server, folder):
+    server.script += [server.error(500), server.cut, server.error(429, headers={"Retry-After": "0"})]
+    done = t2i(server, "-o", "generator:openai.price_per_image=0.04", "-o", "generator:openai.send_seed=true")
+    assert done.returncode == 0, done.stderr
+    samples = pd.read_csv("run/samples.csv")
+    assert len(samples) == 8
+    for sample in samples.itertuples():
+        pixels = np.asarray(PILImage.open(folder / "run" / sample.image))
+        np.testing.assert_array_equal(pixels, server.drawn(sample.text, sample.seed))
+        assert json.loads(sample.record)["cost"] == 0.04
+    reported = json.loads((folder / "run/run.json").read_text())["models"]["openai:test"]["reported"]
+    assert reported == {
+        "model": "test", "served_as": ["test-v2"], "requests": 11, "retries": 3, "refusals": 0, "tokens_in": 80,
+        "tokens_out": 800, "cost": 0.32,
+    }  # fmt: skip
+    server.log.clear()
+    again = t2i(server, "-o", "generator:openai.send_seed=true")
+    assert again.returncode == 0, again.stderr
+    assert server.log == []  # all is kept: nothing is paid twice
+
+
+def test_what_failed_is_asked_again_and_what_was_refused_is_not(server, folder):
+    refused = server.error(400, "rejected", code="moderation_blocked")
+
+    def default(handler, body):
+        act = {"a cat": refused, "a dog": server.error(400, "no")}.get(body["prompt"], server.good)
+        act(handler, body)
+
+    server.default = default
+    done = t2i(server)
+    assert done.returncode == 8  # more failed than a run allows
+    failures = pd.read_csv("run/failures.csv")
+    assert dict(Counter(failures["reason"])) == {
+        "refused by the server: rejected": 2,
+        "the server answered 400: no": 2,
+    }
+    server.log.clear()
+    server.default = server.good
+    assert t2i(server).returncode == 8
+    assert [exchange.body["prompt"] for exchange in server.log] == ["a dog", "a dog"]
+
+
+def test_a_wrong_key_ends_the_command(server, folder, key):
+    server.default = server.error(401, f"Incorrect API key provided: {key[:6]}***{key[-4:]}")
+    done = t2i(server)
+    assert done.returncode == 12
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert lines == [
+        f"error: {server.url} does not accept the key in the environment variable OPENAI_API_KEY (401)"
+    ]
+    assert "Traceback" not in done.stderr
+    assert key[-4:] not in done.stderr + done.stdout
+
+
+def test_ctrl_c_leaves_at_once(server, folder):
+    server.default = server.late(60)
+    running = subprocess.Popen(
+        arguments(server, "-o", "generator:openai.timeout=60"), stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        while not server.log and running.poll() is None:
+            time.sleep(0.05)
+        begun = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        _, stderr = running.communicate(timeout=30)
+    finally:
+        running.kill()
+    assert running.returncode == 130, stderr
+    assert time.monotonic() - begun < 5
+    assert b"Traceback" not in stderr
+
+
+def test_preferences(server, folder):
+    run = battles(server)
+    table = run.measurements()
+    assert len(table) == 4 * 2 * 2
+    # the server prefers the brighter image: what it was shown decides, in either order
+    for row in table.itertuples():
+        brighter = server.drawn(_text(row.prompt)).mean()
+        other = server.drawn(_text(row.prompt), row.seed).mean()
+        assert row.value == float(brighter > other)
+    scores = {result["as"]: result["score"] for result in run.results["results"]}
+    assert scores["one"] == pytest.approx(table["value"].mean())
+    assert scores["two"] == pytest.approx(1 - table["value"].mean())
+    questions = [e for e in server.log if e.path.endswith("/chat/completions")]
+    assert len(questions) == 16
+    assert all(
+        "- a cat: a thing" in json.dumps(q.body) for q in questions if "Prompt: a cat" in json.dumps(q.body)
+    )
+
+
+def _text(prompt_id):
+    return prompt_id.replace("-", " ")
+
+
+def test_verdicts_that_decide_nothing_are_answers(server, folder):
+    def default(handler, body):
+        if "messages" not in body:
+            server.good(handler, body)
+            return
+        said = json.dumps(body)
+        act = next(
+            act
+            for text, act in {
+                "a cat": server.say(None, refusal="no"),
+                "a dog": server.say("who knows"),
+                "a horse": server.say("[[C]]"),
+                "a boat": server.say("[[D]]"),
+            }.items()
+            if f"Prompt: {text}" in said
+        )
+        act(handler, body)
+
+    server.default = default
+    run = battles(server)
+    found = run.measurements().groupby("prompt")["verdict"].unique()
+    assert {name: list(verdicts) for name, verdicts in found.items()} == {
+        "a-cat": ["refused"], "a-dog": ["unparsable"], "a-horse": ["tie"], "a-boat": ["both_bad"],
+    }  # fmt: skip
+
+
+def test_a_question_that_fails_is_a_failed_sample(server, folder):
+    def default(handler, body):
+        broken = "messages" in body and "Prompt: a cat" in json.dumps(body)
+        (server.page if broken else server.good)(handler, body)
+
+    server.default = default
+    run = battles(server)
+    assert run.failed
+    assert set(run.measurements()["prompt"]) == {"a-dog", "a-horse", "a-boat"}
+    reasons = set(pd.read_csv(run.folder / "failures.csv")["reason"])
+    assert reasons == {"the answer is no JSON (24 bytes) (3 tries)"}
+
+
+class TestSecrecy:
+    """A server that says the key wherever it can say anything."""
+
+    @pytest.fixture
+    def babbling(self, server, key):
+        def default(handler, body):
+            if "messages" in body:
+                act = (
+                    server.error(400, f"bad: {key}")
+                    if "Prompt: a cat" in json.dumps(body)
+                    else server.error(400, f"policy: {key}", code="content_filter")
+                    if "Prompt: a dog" in json.dumps(body)
+                    else server.say(f"{key} says [[A]]", reasoning=f"I know {key}")
+                )
+                body["model"] = f"model of {key}"
+                act(handler, body)
+            elif body["prompt"] == "a boat":
+                server.error(400, f"rejected: {key}", code="moderation_blocked")(handler, body)
+            else:
+                body["prompt"] += f" for {key}"
+                body["model"] = f"model of {key}"
+                server.good(handler, body)
+
+        server.default = default
+        return server
+
+    def written(self, folder, key):
+        """The files that hold the key, plain or as base64."""
+        secrets = [key.encode(), base64.b64encode(key.encode())]
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        assert len(files) > 10
+        return [str(file) for file in files if any(secret in file.read_bytes() for secret in secrets)]
+
+    def test_nothing_written_holds_the_key(self, babbling, folder, key):
+        run = battles(babbling)
+        assert self.written(folder, key) == []
+        assert key not in json.dumps(dict(run.results))
+        reasons = set(pd.read_csv(run.folder / "failures.csv")["reason"])
+        assert reasons == {"refused by the server: rejected: (key)", "the server answered 400: bad: (key)"}
+
+    def test_nothing_shown_or_logged_holds_the_key(self, babbling, folder, key):
+        os.environ["OPENAI_LOG"] = "debug"
+        try:
+            done = t2i(babbling)
+        finally:
+            del os.environ["OPENAI_LOG"]
+        assert done.returncode == 8  # the boat is refused
+        assert "(key)" in done.stdout + done.stderr + (folder / "run/samples.csv").read_text()
+        assert key not in done.stdout + done.stderr
+        assert self.written(folder, key) == []
+
+    def test_no_log_of_the_library_holds_the_key(self, babbling, folder, key, caplog):
+        with caplog.at_level(logging.DEBUG):
+            battles(babbling)
+        assert caplog.records
+        assert key not in caplog.text
+
+    @pytest.mark.parametrize(
+        "option",
+        [
+            {"base_url": "http://user:hunter2secret@127.0.0.1/v1"},
+            {"base_url": "http://127.0.0.1/v1?key=hunter2secret"},
+            {"base_url": "hunter2secret"},
+            {"api_key_env": "sk-hunter2secret"},
+        ],
+    )
+    def test_secrets_as_options_are_refused_without_repeating_them(self, server, folder, option):
+        with pytest.raises(BadOption) as caught:
+            evaluate(
+                BATTLES, "openai:one", prompts="prompts.txt", judge="prefer=openai:judge", seeds=1, out="run",
+                options={"generator:openai": {**server.options, **option}},
+            )  # fmt: skip
+        assert "hunter2secret" not in str(caught.value)
+        assert not (folder / "run").exists()
+
+
+def test_a_key_that_is_not_there(folder, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BadModel, match="wants a key: set the environment variable OPENAI_API_KEY"):
+        evaluate(BATTLES, "openai:one", prompts="prompts.txt", judge="prefer=openai:judge", seeds=1, out="run")
+
+
+def test_a_server_that_wants_no_key(server, folder, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    battles(server)
+    assert {exchange.headers["authorization"] for exchange in server.log} == {"Bearer none"}
