@@ -25,7 +25,7 @@ _OF_FOLDER = (
 
 
 def folder(argument: str) -> Path | None:
-    """Return the folder that an argument names, if it is one. Raises BadModel for a path at which there is none."""
+    """Return the folder that an argument names, if it is one. Raises BadModel for a path without one."""
     path = Path(argument.removeprefix("local-dir:")).expanduser()
     if (path / CONFIG).is_file():
         return path

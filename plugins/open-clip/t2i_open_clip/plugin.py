@@ -41,8 +41,8 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         JudgeInfo(
             name="open-clip",
             summary="Any CLIP of open_clip: images and texts as vectors of one space.",
-            argument="MODEL/PRETRAINED of open_clip (ViT-B-32/openai), MODEL/FILE, hf-hub:ORG/REPOSITORY, or a folder "
-            "with open_clip_config.json",
+            argument="MODEL/PRETRAINED of open_clip (ViT-B-32/openai), MODEL/FILE, hf-hub:ORG/REPOSITORY, or a "
+            "folder with open_clip_config.json",
             needs_argument=True,
             options=ClipOptions,
             capabilities={"embed": frozenset()},

@@ -80,8 +80,8 @@ def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
         repository, _, name = source.tag.get("hf_hub", "").rpartition("/")
         if not repository:
             raise BadModel(
-                f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}: "
-                f"fetch them yourself and take open-clip:{source.model}/FILE"
+                f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}"
+                f": fetch them yourself and take open-clip:{source.model}/FILE"
             )
         if name:  # weights under another name than open_clip's, safe ones beside them
             safe = f"{Path(name).stem}.safetensors"

@@ -11,8 +11,8 @@ from t2i_core.sources import file_digest
 def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offline: bool, spec: str) -> Path:
     """Return the first of these files that a repository on the Hugging Face hub has.
 
-    One that is on this machine is taken without asking the hub. Raises BadModel where none can be had; spec is what
-    the user would prefetch.
+    One that is on this machine is taken without asking the hub. spec: what the user would prefetch. Raises
+    BadModel where none can be had.
     """
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
@@ -27,7 +27,8 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
     what = f"{files[0]} of {repository}{f' at {revision}' if revision else ''} on the Hugging Face hub"
     if offline:
         raise BadModel(
-            f"{spec}: {what} is not on this machine and nothing may be fetched: run `t2i prefetch {spec}` with a network"
+            f"{spec}: {what} is not on this machine and nothing may be fetched: "
+            f"run `t2i prefetch {spec}` with a network"
         )
     for file in files:
         try:

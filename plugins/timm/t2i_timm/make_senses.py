@@ -1,8 +1,8 @@
 """Make the table of senses: ``python -m t2i_timm.make_senses WORDNET_FOLDER``.
 
-WORDNET_FOLDER holds `data.noun` and `index.noun` of WordNet 3.0 (Debian's package wordnet-base has them). timm knows a
-class by its synset's offset and lemmas; what is missing of a name such as crane.n.05 is that this is the fifth noun
-sense of its first lemma, by the order of `index.noun`.
+WORDNET_FOLDER holds `data.noun` and `index.noun` of WordNet 3.0 (Debian's package wordnet-base has them). timm
+knows a class by its synset's offset and lemmas; what is missing of a name such as crane.n.05 is that this is the
+fifth noun sense of its first lemma, by the order of `index.noun`.
 """
 
 from __future__ import annotations

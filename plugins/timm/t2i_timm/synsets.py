@@ -1,9 +1,9 @@
-"""Classes of ImageNet as WordNet synsets, by timm's own lists. Reads text files: neither timm nor torch is imported.
+"""Classes of ImageNet as WordNet synsets, by timm's own lists. Reads text files: timm and torch are not imported.
 
 timm lists a class as wnid, `n` and the offset of its synset in WordNet 3.0's `data.noun`, and gives the synset's
-lemmas. The name that NLTK and this project use, crane.n.05, wants the number of the sense too: `data/senses.txt`, made
-by `make_senses`, holds those that are not 1. Synsets are unique; names are not (both a bird and a machine are called
-crane), so classes are told apart by their synsets.
+lemmas. The name that NLTK and this project use, crane.n.05, wants the number of the sense too: `data/senses.txt`,
+made by `make_senses`, holds those that are not 1. Synsets are unique; names are not (both a bird and a machine are
+called crane), so classes are told apart by their synsets.
 """
 
 from __future__ import annotations

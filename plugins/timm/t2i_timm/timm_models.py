@@ -158,7 +158,7 @@ def _head_of(file: Path, argument: str) -> Head:
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
         inner = config.get("pretrained_cfg", config)
-        count = int(config.get("num_classes", inner["num_classes"]))
+        count = int(config["num_classes"] if "num_classes" in config else inner["num_classes"])
         names = config.get("label_names") or inner.get("label_names") or inner.get("labels") or ()
         if isinstance(names, dict):
             names = [names[str(index)] for index in range(count)] if names else ()
@@ -192,12 +192,11 @@ def _registered(argument: str) -> Any:
     from timm.models import get_pretrained_cfg
 
     known = timm.list_models(pretrained=True)
-    if argument not in known and not timm.is_model(argument):
+    architecture = argument.partition(".")[0]
+    if not timm.is_model(architecture):
         raise UnknownName.among("model of timm", argument, known)
-    found = get_pretrained_cfg(argument)
-    if found is None or not found.has_weights:
-        base = argument.partition(".")[0]
-        tags = [name for name in known if name.partition(".")[0] == base]
-        hint = f"there are {', '.join(tags)}" if tags else "timm has no weights of it"
-        raise UnknownName.among("weights of timm", argument, tags, hint)
-    return found
+    tagged = [name for name in known if name.partition(".")[0] == architecture]
+    if not tagged or argument not in (architecture, *tagged):
+        hint = f"there are {', '.join(tagged)}" if tagged else "timm has no weights of it"
+        raise UnknownName.among("weights of timm", argument, tagged, hint)
+    return get_pretrained_cfg(argument)

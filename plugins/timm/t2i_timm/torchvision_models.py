@@ -33,8 +33,8 @@ def find(argument: str) -> Any:
 def fetch(weights: Any, options: ClassifierOptions, offline: bool) -> Path:
     """Return the file of weights, downloaded where it is not there and may be.
 
-    torchvision publishes pickles only, with the first eight digits of their SHA-256 in the name: they are checked, or
-    the whole where the user gives it.
+    torchvision publishes pickles only, with the first eight digits of their SHA-256 in the name: these are
+    checked, and the whole where the user gives it.
     """
     spec = f"torchvision:{_model(weights)}.{weights.name}"
     if options.checkpoint:
