@@ -30,6 +30,12 @@ def made(argument: Any, batch_size: int | None = None, **options: Any) -> Any:
     return INFO.create(Setup(str(argument), ClipOptions(**options), "cpu", batch_size, offline=True))
 
 
+@pytest.fixture(scope="module")
+def plain(tiny_clip: Path) -> Any:
+    """The small CLIP with default options, made once."""
+    return made(tiny_clip)
+
+
 def queries(images: Sequence[Image] = (), texts: Sequence[str] = ()) -> list[Query]:
     return [*(Query((image,)) for image in images), *(Query(texts=(text,)) for text in texts)]
 
@@ -95,10 +101,10 @@ def test_a_text_is_embedded_once_a_batch(tiny_clip: Path) -> None:
     assert np.abs(found[0] - found[1]).max() > 1e-3
 
 
-def test_what_cannot_be_embedded_fails_alone(tiny_clip: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_embedded_fails_alone(plain: Any, tmp_path: Path) -> None:
     (image,) = sample_images(tmp_path, 1)
     asked = [Query(), Query((image,)), Query((image,), ("a dog",)), Query(texts=("a dog", "a cat"))]
-    answers = [type(answer) for _, answer in made(tiny_clip).observe("embed", asked)]
+    answers = [type(answer) for _, answer in plain.observe("embed", asked)]
     assert answers == [Failure, Embedding, Failure, Failure]
 
 
@@ -114,7 +120,7 @@ def test_a_text_that_is_cut_is_said(tiny_clip: Path, caplog: pytest.LogCaptureFi
     ]  # fmt: skip
 
 
-def test_weights_of_a_file(tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_of_a_file(tiny_clip: Path, plain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """MODEL/FILE takes open_clip's architecture, and its usual preprocessing."""
     (tmp_path / "tiny-test.json").write_text(
         json.dumps(json.loads((tiny_clip / "open_clip_config.json").read_text())["model_cfg"])
@@ -125,9 +131,7 @@ def test_weights_of_a_file(tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.
     argument = f"tiny-test/{tiny_clip / 'open_clip_model.safetensors'}"
     check(argument)
     judge = made(argument)
-    np.testing.assert_array_equal(
-        vectors(judge, queries(texts=TEXTS)), vectors(made(tiny_clip), queries(texts=TEXTS))
-    )
+    np.testing.assert_array_equal(vectors(judge, queries(texts=TEXTS)), vectors(plain, queries(texts=TEXTS)))
     assert judge.settings["preprocessing"]["resize_mode"] == "shortest"
     assert judge.settings["preprocessing"]["size"] == [32, 32]
 
@@ -183,7 +187,7 @@ def hub(folder: Path, monkeypatch: pytest.MonkeyPatch, repository: str, content:
 
 
 def test_a_repository_of_the_hub_is_found_in_its_cache(
-    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_clip: Path, plain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = hub(tmp_path, monkeypatch, "someone--tiny", tiny_clip)
     assert INFO.prefetch
@@ -191,7 +195,7 @@ def test_a_repository_of_the_hub_is_found_in_its_cache(
     judge = made("hf-hub:someone/tiny")
     assert judge.settings["commit"] == commit
     asked = queries(sample_images(tmp_path, 2), TEXTS)
-    np.testing.assert_array_equal(vectors(judge, asked), vectors(made(tiny_clip), asked))
+    np.testing.assert_array_equal(vectors(judge, asked), vectors(plain, asked))
     with pytest.raises(BadModel, match=r"at v9 .*t2i prefetch open-clip:hf-hub:someone/tiny"):
         made("hf-hub:someone/tiny", revision="v9")
 
@@ -216,7 +220,7 @@ def test_offline_says_what_to_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         BadModel, match=rf"timm/vit_base_patch32_clip_224\.openai .*t2i prefetch open-clip:{preset}"
     ):
         check(str(preset), offline=True)
-    with pytest.raises(BadModel, match="its SHA-256|not on this machine"):
+    with pytest.raises(BadModel, match=r"open_clip_config\.json of someone/tiny .*not on this machine"):
         check("hf-hub:someone/tiny", offline=True)
 
 
@@ -224,7 +228,7 @@ def test_a_tokenizer_that_is_not_there_is_not_fetched(tmp_path: Path, monkeypatc
     for module in ("constants", "file_download.constants"):
         monkeypatch.setattr(f"huggingface_hub.{module}.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
-        BadModel, match="its tokenizer cannot be had .*t2i prefetch open-clip:ViT-B-16-SigLIP/webli"
+        BadModel, match=r"its tokenizer cannot be had .*t2i prefetch open-clip:ViT-B-16-SigLIP/webli"
     ):
         sources.tokenizer(sources.find("ViT-B-16-SigLIP/webli"), ClipOptions(), offline=True)
 
@@ -263,11 +267,11 @@ def test_files_that_are_no_weights_are_refused(tiny_clip: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_precision(tiny_clip: Path, tmp_path: Path, dtype: str) -> None:
+def test_half_precision(tiny_clip: Path, plain: Any, tmp_path: Path, dtype: str) -> None:
     asked = queries(sample_images(tmp_path, 2), TEXTS)
     found = vectors(made(tiny_clip, dtype=dtype), asked)
     assert found.dtype == np.float32
-    full = vectors(made(tiny_clip), asked)
+    full = vectors(plain, asked)
     assert 0 < np.abs(found - full).max() < 0.05 * np.abs(full).max()
 
 

@@ -1,0 +1,44 @@
+"""The judge in an evaluation: a reward that core makes of its vectors, each text embedded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import open_clip
+import pytest
+from t2i_core import Measure, Metric, MetricInfo, Need, Row, evaluate
+from t2i_core.testing import TEST_MODEL
+
+
+class MeanReward(Metric):
+    needs = (Need("reward", "reward"),)
+
+    def measure(self, unit: Any) -> Iterator[Row]:
+        yield Row("cosine", unit.one().one("reward").value)
+
+
+METRIC = MetricInfo(name="cosine", summary="Cosine.", create=MeanReward, measures=(Measure("cosine", "Cosine."),))
+
+
+def test_each_text_is_embedded_once(tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("a dog\na crane\n")
+    encode, texts = open_clip.CLIP.encode_text, []
+
+    def counted(self: Any, tokens: Any, normalize: bool) -> Any:
+        texts.append(len(tokens))
+        return encode(self, tokens, normalize)
+
+    monkeypatch.setattr(open_clip.CLIP, "encode_text", counted)
+    run = evaluate(
+        METRIC, TEST_MODEL, prompts=str(prompts), judge=f"open-clip:{tiny_clip}", seeds=3, out=tmp_path / "run",
+        offline=True, device="cpu", batch_size=2,
+    )  # fmt: skip
+    (result,) = run.results["results"]
+    assert (result["n_ok"], result["n_failed"]) == (6, 0)
+    assert -1 <= result["score"] <= 1
+    assert sum(texts) == 2
+    assert "texts_cut" in str(run.manifest)
