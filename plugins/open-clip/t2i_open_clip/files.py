@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,7 +49,8 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
 
 def commit(file: Path) -> str | None:
     """Return the commit of a file in the hub's cache, where it is one."""
-    return file.parts[file.parts.index("snapshots") + 1] if "snapshots" in file.parts else None
+    found = re.search(r"/models--[^/]+/snapshots/([^/]+)/", file.as_posix())
+    return found[1] if found else None
 
 
 def check(file: Path, sha256: str | None, spec: str) -> Path:

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from t2i_core import Judge
 
 _LICENCE = "BSD-3-Clause (torchvision), trained on ImageNet, whose images are for research"
-_PAPER = "the classifier of the hypernymy paper (Baryshnikov, Ryabinin 2023) with the preprocessing of its text"
 #: name -> architecture and weights of torchvision, what they are, and GB of memory
 _PRESETS = {
-    "vit-b16": ("vit_b_16.IMAGENET1K_V1", f"ViT-B/16 on ImageNet-1k: {_PAPER}.", 1.0),
+    "vit-b16": ("vit_b_16.IMAGENET1K_V1", "ViT-B/16 on ImageNet-1k: the hypernymy paper's classifier.", 1.0),
     "convnext-b": (
         "convnext_base.IMAGENET1K_V1",
-        f"ConvNeXt-B on ImageNet-1k: the second choice of {_PAPER}.",
+        "ConvNeXt-B on ImageNet-1k: the hypernymy paper's second classifier.",
         1.5,
     ),
-    "resnet50": ("resnet50.IMAGENET1K_V1", f"ResNet-50 on ImageNet-1k: the third choice of {_PAPER}.", 1.0),
+    "resnet50": (
+        "resnet50.IMAGENET1K_V1",
+        "ResNet-50 on ImageNet-1k: the hypernymy paper's third classifier.",
+        1.0,
+    ),
 }
 _CITATIONS = {
     "vit-b16": "Dosovitskiy et al.: An Image is Worth 16x16 Words. ICLR 2021",
@@ -75,8 +78,8 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 options={"preprocessing": "paper"},
                 citation=_CITATIONS[name],
                 memory_gb=memory,
-                notes="The paper's published numbers were made with -o "
-                f"{name}.preprocessing=reference, not with what its text says.",
+                notes="Images are prepared as the text of the hypernymy paper says; its numbers were made with "
+                f"-o {name}.preprocessing=reference.",
             )
             for name, (argument, summary, memory) in _PRESETS.items()
         ),

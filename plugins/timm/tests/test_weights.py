@@ -1,7 +1,7 @@
 """On published weights: `pytest -m weights`, with a GPU or patience, and ImageNet's validation images.
 
-T2I_IMAGENET_VAL: a folder with one folder of images for each wnid (n01440764, ...); some thousands of images, drawn
-evenly, will do.
+T2I_IMAGENET_VAL: a folder with one folder of images for each wnid (n01440764, ...); some thousands of images,
+drawn evenly, will do.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ OFFERED = {offered.name: offered for offered in plugin.t2i_judges()}
     ],
 )
 def test_accuracy_is_the_published_one(name: str, argument: str | None, published: float) -> None:
+    if "T2I_IMAGENET_VAL" not in os.environ:
+        pytest.skip("wants ImageNet's validation images: set T2I_IMAGENET_VAL")
     folder = Path(os.environ["T2I_IMAGENET_VAL"])
     offered = OFFERED[name]
     if isinstance(offered, Preset):
