@@ -41,7 +41,7 @@ def arguments(server, *more):
 
 
 def t2i(server, *more):
-    return subprocess.run(arguments(server, *more), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(arguments(server, *more), capture_output=True, text=True, timeout=240, check=False)
 
 
 class Battles(Metric):
@@ -65,12 +65,8 @@ class Battles(Metric):
                       {"verdict": answer.verdict, "order": order})  # fmt: skip
 
     def aggregate(self, table, weights):
-        wins = {}
-        for label in {*table["model_a"], *table["model_b"]}:
-            rows = (table["model_a"] == label) | (table["model_b"] == label)
-            won = np.where(table["model_a"] == label, table["value"], 1 - table["value"])
-            wins[label] = float(np.average(won[rows], weights=weights[rows]))
-        return wins
+        share = float(weights @ table["value"].to_numpy() / weights.sum())
+        return {"one": share, "two": 1 - share}
 
 
 BATTLES = MetricInfo(
