@@ -16,8 +16,8 @@ def token_indices(prompt: Prompt, tokenizer: Any) -> list[int]:
     """Return the positions, counted with the start token, of the tokens that name the scene's objects.
 
     Each object takes the next place of its name in the text that no other one has taken; all tokens of a name of
-    several words count. Raises NoObjects where there is no scene, a name is not in the text, or lies beyond what the
-    encoder sees.
+    several words count. Raises NoObjects where there is no scene, a name is not in the text, or lies beyond what
+    the encoder sees.
     """
     if prompt.scene is None or not prompt.scene.objects:
         raise NoObjects("Attend-and-Excite needs to know the prompt's objects, and this prompt expects none")

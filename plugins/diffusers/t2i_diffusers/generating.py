@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,14 @@ from .options import DiffusersOptions
 from .stages import Drawn, draw
 from .tokens import Tokenizers, record
 
+ONE_PROMPT_AT_A_TIME = frozenset({"Kandinsky3Pipeline"})
+"""Classes whose images depend on the longest prompt of the batch: only images of one prompt are drawn together."""
+
 ATTEND_EXCITE = "StableDiffusionAttendAndExcitePipeline"
 """The class of pipelines that are told which tokens are objects."""
 
 _PIXELS = 16 * 512 * 512
-"""As many pixels of images are tried at once where the batch is left to us, on a GPU; a quarter of it elsewhere."""
+"""So many pixels are tried at once where the batch is left to us, on a GPU; a quarter of it elsewhere."""
 
 _LARGEST = 16
 
@@ -55,7 +58,7 @@ class Diffusers:
         requests = iter(requests)
         while batch := list(islice(requests, self.batch_size)):
             while batch:
-                now = batch[: self.batch_size]
+                now = self._together(batch)
                 answers = self._tried(now)
                 if answers is not None:
                     yield from answers
@@ -90,6 +93,12 @@ class Diffusers:
             stage.pipe.to("meta", silence_dtype_warnings=True)
         clear_device_cache(garbage_collection=True)
 
+    def _together(self, batch: Sequence[ImageRequest]) -> list[ImageRequest]:
+        """Return as many from the beginning as are drawn at once."""
+        if type(self.loaded.main.pipe).__name__ in ONE_PROMPT_AT_A_TIME:
+            batch = list(takewhile(lambda r: r.prompt.text == batch[0].prompt.text, batch))
+        return list(batch[: self.batch_size])
+
     def _tried(self, batch: Sequence[ImageRequest]) -> list[Answer] | None:
         """Answer a batch; None where it must be tried again with the batch size that there is now."""
         drawable, refused, further = self._prepared(batch)
@@ -102,8 +111,8 @@ class Diffusers:
                 raise
             if len(drawable) == 1:
                 raise T2IError(
-                    f"{self.loaded.main.model} on {self.loaded.device}: not even one image at a time fits into memory: "
-                    "take smaller images, dtype=float16, or offload=model or sequential"
+                    f"{self.loaded.main.model} on {self.loaded.device}: not even one image at a time "
+                    "fits into memory: take smaller images, dtype=float16, or offload=model or sequential"
                 ) from error
             drawn = None
         if drawn is None:  # outside the handler, where the error would keep the memory

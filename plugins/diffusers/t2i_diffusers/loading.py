@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import diffusers
 import torch
+import transformers
 from diffusers import DiffusionPipeline
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import EntryNotFoundError
 from t2i_core import Setup
-from t2i_core.errors import BadModel, BadOption, T2IError
+from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
 from t2i_core.texts import said
 
 from .devices import best_device, place, precision
 from .noise import MAIN
 from .options import CallOptions, DiffusersOptions
 from .sources import (
+    INDEX,
     Source,
     check_pickles,
     check_place,
@@ -96,32 +102,26 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     options = setup.options
     dtype = precision(options.dtype, setup.device)
     device = best_device(setup.device)
-    own: dict[str, CallOptions] = {"": options, **options.stages}
-    found = {}
-    for source in sources(setup.argument, options):
-        cls = _class_of(source, folder := _folder_of(source, options, setup.offline), own, pipeline_class)
-        found[source.option] = source, cls, folder, call_of(cls, own[source.option], source)
-    _check_chain({name: (source, cls) for name, (source, cls, _, _) in found.items()})
-    order = ["prior", "", "upscaler", "upscaler2"]
+    plan = _planned(setup, pipeline_class)
     stages = tuple(
         Stage(
             name or MAIN,
-            _pipeline(source, cls, folder, own[name], options, dtype),
+            _pipeline(source, cls, _folder_of(source, cls, options, setup.offline), options, dtype),
             source.model,
-            None if source.folder else commit_of(source, offline=True),
+            None if source.folder else commit_of(source, setup.offline),
             call,
         )
-        for name in order
-        if name in found
-        for source, cls, folder, call in [found[name]]
+        for name in ("prior", "", "upscaler", "upscaler2")
+        if name in plan
+        for source, cls, call in [plan[name]]
     )
     return Loaded(stages, device, dtype, place([s.pipe for s in stages], device, options.offload))
 
 
-def prefetch(setup: Setup[DiffusersOptions]) -> None:
-    """Fetch what loading will want. Raises BadModel where it cannot be had."""
-    for source in sources(setup.argument, setup.options):
-        _folder_of(source, setup.options, offline=False)
+def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
+    """Fetch what loading will want. Raises what `load` raises."""
+    for source, cls, _ in _planned(setup, pipeline_class).values():
+        _folder_of(source, cls, setup.options, offline=False)
 
 
 def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
@@ -155,15 +155,46 @@ def call_of(cls: type, options: CallOptions, source: Source | None = None) -> di
     return call
 
 
-def _folder_of(source: Source, options: DiffusersOptions, offline: bool) -> Path:
-    """Return the folder of a source's files, fetched where need be."""
-    check_place(source)
+_Plan = dict[str, tuple[Source, type[DiffusionPipeline], dict[str, Any]]]
+"""By the name of the option: checkpoint, class, and the arguments of its call."""
+
+
+def _planned(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> _Plan:
+    """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded."""
+    own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
+    plan: _Plan = {}
+    for source in sources(setup.argument, setup.options):
+        check_place(source)
+        name = read_index(_index_folder(source, setup.offline))["_class_name"]
+        cls = _class_of(source, pipeline_class if pipeline_class and not source.option else name)
+        _check_scheduler(own[source.option])
+        plan[source.option] = source, cls, call_of(cls, own[source.option], source)
+    _check_chain(plan)
+    return plan
+
+
+def _index_folder(source: Source, offline: bool) -> Path:
+    """Return the folder that holds a pipeline's index, which alone is fetched."""
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
-    left_out = {} if options.safety else {"safety_checker": None}
-    if source.option.startswith("upscaler") and Path(source.model).name.startswith(_FAMILY):
-        left_out["text_encoder"] = None
+    try:
+        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=offline)).parent
+    except EntryNotFoundError as error:
+        if offline:
+            raise not_here(source) from error
+        raise BadModel(
+            f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
+        ) from error
+    except Exception as error:  # the hub's and the network's
+        raise hub_error(source, error) from error
+
+
+def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bool) -> Path:
+    """Return the folder of a source's files, fetched where need be."""
+    if (folder := source.folder) is not None:
+        return folder
+    commit = commit_of(source, offline)
     try:
         return Path(
             DiffusionPipeline.download(
@@ -173,7 +204,7 @@ def _folder_of(source: Source, options: DiffusersOptions, offline: bool) -> Path
                 use_safetensors=None if options.pickles else True,
                 local_files_only=offline,
                 trust_remote_code=options.remote_code,
-                **left_out,
+                **_left_out(source, cls, options),
             )
         )
     except Exception as error:  # the hub's, the network's, the library's
@@ -184,66 +215,68 @@ def _folder_of(source: Source, options: DiffusersOptions, offline: bool) -> Path
         raise hub_error(source, error) from error
 
 
-def _class_of(
-    source: Source, folder: Path, own: Mapping[str, CallOptions], pipeline_class: str | None
-) -> type[DiffusionPipeline]:
-    name = read_index(folder)["_class_name"]
-    if pipeline_class is not None and not source.option:
-        name = pipeline_class
+def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:
+    """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
+    takes = inspect.signature(cls.__init__).parameters
+    names = [] if options.safety else ["safety_checker"]
+    names += ["text_encoder"] if source.option.startswith("upscaler") and cls.__name__.startswith(_FAMILY) else []
+    return {name: None for name in names if name in takes}
+
+
+def _class_of(source: Source, name: str) -> type[DiffusionPipeline]:
     cls = getattr(diffusers, name, None)
     if not (isinstance(cls, type) and issubclass(cls, DiffusionPipeline)):
         raise BadModel(f"{source}: diffusers {diffusers.__version__} has no pipeline {name}")
+    _known_by_its_old_place(cls)
     return cls
 
 
-def _check_chain(found: Mapping[str, tuple[Source, type]]) -> None:
+def _known_by_its_old_place(cls: type) -> None:
+    """Published indexes name parts of a pipeline by its package, which diffusers moved when it deprecated it."""
+    package, _, name = cls.__module__.rpartition(".")[0].rpartition(".")
+    if package == "diffusers.pipelines.deprecated" and not hasattr(diffusers.pipelines, name):
+        setattr(diffusers.pipelines, name, import_module(f"{package}.{name}"))
+
+
+def _check_chain(plan: _Plan) -> None:
     """Raise BadModel where a pipeline wants more than a prompt and what the stage before it gives."""
-    for option, (source, cls) in found.items():
+    for option, (source, cls, _) in plan.items():
         arguments = call_arguments(cls)
-        wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty} - {"prompt"}
+        wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty}
+        wanted -= {"prompt", "token_indices"}
         given = {"image"} if option.startswith("upscaler") else set()
-        if not option and "prior" in found:
+        if not option and "prior" in plan:
             given = {n for n in wanted if "embed" in n}
         if wanted - given:
             hint = "; give its prior's repository by the option prior.model" if "image_embeds" in wanted else ""
             raise BadModel(
                 f"{source}: {cls.__name__} draws from {', '.join(sorted(wanted))}, not from a text{hint}"
             )
-        if not option and "prior" not in found and "prompt" not in arguments:
+        if not option and "prior" not in plan and "prompt" not in arguments:
             raise BadModel(f"{source}: {cls.__name__} takes no prompt: it is no text-to-image pipeline")
         if option.startswith("upscaler") and "image" not in arguments:
             raise BadModel(f"{source}: {cls.__name__} takes no image: it enlarges nothing")
 
 
 def _pipeline(
-    source: Source,
-    cls: type[DiffusionPipeline],
-    folder: Path,
-    own: CallOptions,
-    options: DiffusersOptions,
-    dtype: str,
+    source: Source, cls: type[DiffusionPipeline], folder: Path, options: DiffusersOptions, dtype: str
 ) -> Any:
     """Make one pipeline from its files, in main memory."""
     parts = parts_of(read_index(folder))
-    takes = inspect.signature(cls.__init__).parameters
-    left_out: dict[str, Any] = {}
-    if not options.safety and "safety_checker" in takes:
-        left_out |= {"safety_checker": None}
-        if "requires_safety_checker" in takes:
-            left_out |= {"requires_safety_checker": False}
-    if source.option.startswith("upscaler") and cls.__name__.startswith(_FAMILY):
-        left_out |= {"text_encoder": None}
+    left_out: dict[str, Any] = {**_left_out(source, cls, options)}
     check_pickles(source, folder, [p for p in parts if p not in left_out], options.pickles)
     try:
-        pipe = cls.from_pretrained(
-            folder,
-            dtype=getattr(torch, dtype),
-            variant=source.variant,
-            use_safetensors=None if options.pickles else True,
-            local_files_only=True,
-            trust_remote_code=options.remote_code,
-            **left_out,
-        )
+        with _no_progress_bars():
+            pipe = cls.from_pretrained(
+                folder,
+                dtype=getattr(torch, dtype),
+                variant=source.variant,
+                use_safetensors=None if options.pickles else True,
+                local_files_only=True,
+                trust_remote_code=options.remote_code,
+                **left_out,
+                **({"requires_safety_checker": False} if "safety_checker" in left_out else {}),
+            )
     except (ImportError, T2IError):
         raise
     except Exception as error:
@@ -251,23 +284,44 @@ def _pipeline(
             raise not_here(source, said(error)) from error
         raise BadModel(f"{source}: does not load as {cls.__name__}: {said(error)}") from error
     pipe.set_progress_bar_config(disable=True)
-    _set_scheduler(pipe, source, own)
+    own = options.stages[source.option] if source.option else options
+    if own.scheduler or own.scheduler_options:
+        _set_scheduler(pipe, own)
     return pipe
 
 
-def _set_scheduler(pipe: Any, source: Source, options: CallOptions) -> None:
-    if options.scheduler is None and not options.scheduler_options:
-        return
+def _check_scheduler(options: CallOptions) -> None:
+    if options.scheduler is not None:
+        _scheduler_class(options.scheduler)
+
+
+def _scheduler_class(name: str) -> Any:
+    cls = getattr(diffusers, name, None)
+    if isinstance(cls, type) and issubclass(cls, diffusers.SchedulerMixin):
+        return cls
+    known = [n for n in dir(diffusers) if n.endswith("Scheduler")]
+    raise BadOption(f"option scheduler: diffusers has no scheduler {name!r}{did_you_mean(name, known)}")
+
+
+def _set_scheduler(pipe: Any, options: CallOptions) -> None:
     present = getattr(pipe, "scheduler", None)
     if present is None:
         raise BadOption(f"option scheduler: {type(pipe).__name__} has no one scheduler that could be replaced")
-    name = options.scheduler or type(present).__name__
-    cls = getattr(diffusers, name, None)
-    if not (isinstance(cls, type) and issubclass(cls, diffusers.SchedulerMixin)):
-        known = [n for n in dir(diffusers) if n.endswith("Scheduler") and not n.startswith(("Flax", "Onnx"))]
-        near = get_close_matches(name, known, n=3)
-        raise BadOption(f"option scheduler: diffusers has no {name!r}{f'; near: {near}' if near else ''}")
+    cls = _scheduler_class(options.scheduler or type(present).__name__)
     unknown = options.scheduler_options.keys() - inspect.signature(cls.__init__).parameters.keys()
     if unknown:
-        raise BadOption(f"option scheduler_options: {name} has no {', '.join(sorted(unknown))}")
+        raise BadOption(f"option scheduler_options: {cls.__name__} has no {', '.join(sorted(unknown))}")
     pipe.scheduler = cls.from_config(present.config, **options.scheduler_options)
+
+
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    """Weights that are here already load in seconds: bars for it would only tear the run's own."""
+    logs = [log for log in (diffusers.utils.logging, transformers.utils.logging) if log.is_progress_bar_enabled()]
+    for log in logs:
+        log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.enable_progress_bar()

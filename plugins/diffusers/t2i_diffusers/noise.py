@@ -1,10 +1,10 @@
 """Where chance comes from: the starting noise depends on the seed and on the image's shape, and on nothing else.
 
 Each image has a generator of its own on the CPU, which the pipeline and its scheduler draw from: so neither batch
-nor order nor device change an image. Each stage of a chain has one of its own again, so that another number of steps
-of a first stage leaves the noise of the next one alone. Noise is drawn in float32 and rounded to the pipeline's
-precision, for diffusers would draw other numbers in half precision. With this, one image of stage `main` starts from
-what `pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from in float32.
+nor order nor device change an image. Each stage of a chain has one of its own again, so that another number of
+steps of a first stage leaves the noise of the next one alone. Noise is drawn in float32 and rounded to the
+pipeline's precision, for diffusers would draw other numbers in half precision. With this, an image of stage `main`
+starts from what `pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from in float32.
 """
 
 from __future__ import annotations

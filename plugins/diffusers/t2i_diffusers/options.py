@@ -72,8 +72,8 @@ class DiffusersOptions(CallOptions):
     upscaler2: StageOptions | None = Field(None, description="Pipeline that enlarges it once more.")
     pickles: tuple[str, ...] = Field(
         (),
-        description="SHA-256 of weights files that may be loaded although they are pickles (with nothing but weights "
-        "allowed in them); for checkpoints that have no safetensors.",
+        description="SHA-256 of weights files that may be loaded although they are pickles, of which nothing but "
+        "weights is read; for checkpoints that have no safetensors.",
     )
     remote_code: bool = Field(
         False, description="Run code that comes with the checkpoint: only for those whose code you have read."
@@ -92,6 +92,6 @@ class DiffusersOptions(CallOptions):
 
     @property
     def stages(self) -> Mapping[str, StageOptions]:
-        """The further pipelines by the name of their option, in the order of work; the model itself is not there."""
+        """The further pipelines by the name of their option; the model itself is not among them."""
         given = {"prior": self.prior, "upscaler": self.upscaler, "upscaler2": self.upscaler2}
         return {name: stage for name, stage in given.items() if stage is not None}

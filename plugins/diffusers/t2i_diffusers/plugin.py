@@ -47,6 +47,13 @@ def _prefetch(setup: Setup[DiffusersOptions]) -> None:
     prefetch(setup)
 
 
+def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
+    from .generating import ATTEND_EXCITE
+    from .loading import prefetch
+
+    prefetch(setup, ATTEND_EXCITE)
+
+
 def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
     from .sources import check_place, commit_of, sources
@@ -94,7 +101,6 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
         "needs_argument": True,
         "check": _check,
         "resolve": _resolve,
-        "prefetch": _prefetch,
         "weights": _weights,
         "code": _DRAWING,
     }
@@ -103,6 +109,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             name="diffusers",
             summary="Any text-to-image pipeline of Hugging Face diffusers.",
             create=_create,
+            prefetch=_prefetch,
             citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers",
             **shared,
         ),
@@ -110,6 +117,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             name="attend-excite",
             summary="Stable Diffusion 1 or 2 with Attend-and-Excite on the objects that a prompt expects.",
             create=_create_attend_excite,
+            prefetch=_prefetch_attend_excite,
             citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
             notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",
             reads_scene=True,

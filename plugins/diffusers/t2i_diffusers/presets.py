@@ -92,7 +92,7 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL++-M",
         memory_gb=4,
-        notes="Where the repository is withdrawn, name a mirror: `diffusers:ORG/NAME` with this preset's settings.",
+        notes="Where the repository is withdrawn, take a mirror: `diffusers:ORG/NAME` with these settings.",
         citation=TIAM,
     ),
     Known(

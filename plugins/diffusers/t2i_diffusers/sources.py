@@ -158,8 +158,8 @@ def commit_of(source: Source, offline: bool) -> str:
 def not_here(source: Source, cause: str = "") -> BadModel:
     """Say what must be fetched while there is a network."""
     return BadModel(
-        f"{source}: is not whole on this machine, and nothing may be fetched{f' ({cause})' if cause else ''}; fetch it "
-        "with a network: `t2i prefetch` with the model's name and options"
+        f"{source}: is not whole on this machine, and nothing may be fetched{f' ({cause})' if cause else ''}; "
+        "fetch it with a network: `t2i prefetch` with the model's name and options"
     )
 
 

@@ -20,16 +20,11 @@ class Tokenizers:
 
     def __init__(self, pipes: Sequence[Any]) -> None:
         self._cuts: dict[str, _Cut] = {}
-        for pipe in pipes:
-            for name, part in pipe.components.items():
-                tokenizer = getattr(part, "tokenizer", None) if name.startswith("processor") else part
-                if name.startswith(("tokenizer", "processor")) and tokenizer is not None:
-                    cut = tokenizer.__dict__.get("t2i_cut")
-                    if cut is None:
-                        cut = tokenizer.t2i_cut = []
-                        tokenizer.__class__ = _listening(type(tokenizer))
-                    if not any(cut is known for known in self._cuts.values()):
-                        self._cuts[_free(name, self._cuts)] = cut
+        for name, tokenizer in (pair for pipe in pipes for pair in _tokenizers(pipe)):
+            if "t2i_cut" not in vars(tokenizer):
+                tokenizer.t2i_cut = []
+                tokenizer.__class__ = _listening(type(tokenizer))
+            self._cuts[_free(name, self._cuts)] = tokenizer.t2i_cut
 
     @contextmanager
     def listen(self) -> Iterator[None]:
@@ -39,7 +34,7 @@ class Tokenizers:
         yield
 
     def lost(self, images: int) -> list[dict[str, int]]:
-        """Return for each image of the batch the tokens lost since, by tokenizer, those that lost none left out."""
+        """Return for each image of the batch the tokens lost since, by tokenizer, where any are."""
         per_image: list[dict[str, int]] = [{} for _ in range(images)]
         for name, cut in self._cuts.items():
             for lost in _batches(cut, images):
@@ -50,7 +45,7 @@ class Tokenizers:
 
 
 def record(lost: Mapping[str, int]) -> dict[str, Any]:
-    """Return what an image's record says: the most that any encoder lost, and where some did, which lost how many."""
+    """Return what an image's record says: the most that any encoder lost, and which of them lost how many."""
     if not lost:
         return {"tokens_lost": 0}
     return {"tokens_lost": max(lost.values()), "tokens_lost_by": dict(lost)}
@@ -67,6 +62,13 @@ def _batches(cut: _Cut, images: int) -> Iterator[list[int]]:
             if len(single) == images:
                 yield single
                 single = []
+
+
+def _tokenizers(pipe: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a pipeline's tokenizers; that of a processor of texts and images is inside."""
+    for name, part in pipe.components.items():
+        if name.startswith(("tokenizer", "processor")) and part is not None:
+            yield name, getattr(part, "tokenizer", part)
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:

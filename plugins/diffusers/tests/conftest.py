@@ -1,0 +1,97 @@
+"""Tiny checkpoints, built once per run, and what is asked of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Models this small are slower on several threads."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Any:
+    """The module `tiny.py` beside this file."""
+    name = "t2i_diffusers_tiny"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("tiny.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def checkpoint(
+    tiny: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], tuple[Path, dict[str, Any]]]:
+    """Give the folder of a class's tiny checkpoint, and options to draw with."""
+    made: dict[str, tuple[Path, dict[str, Any]]] = {}
+
+    def give(pipeline: str) -> tuple[Path, dict[str, Any]]:
+        if pipeline not in made:
+            case = tiny.CASES[pipeline]
+            folder = tmp_path_factory.mktemp(pipeline)
+            options = dict(case.options)
+            for name, build in case.stages.items():
+                options[name] = {**options[name], "model": str(tiny.save(build, folder / name))}
+            made[pipeline] = tiny.save(case.build, folder / "model"), options
+        return made[pipeline]
+
+    return give
+
+
+@pytest.fixture
+def model(checkpoint: Any, tiny: Any) -> Callable[..., Any]:
+    """Load a class's tiny checkpoint as the generator."""
+    from t2i_diffusers.generating import ATTEND_EXCITE, Diffusers
+    from t2i_diffusers.options import DiffusersOptions
+
+    def load(pipeline: str = "StableDiffusionPipeline", batch_size: int | None = None, **changes: Any) -> Any:
+        folder, options = checkpoint(pipeline)
+        setup = Setup(str(folder), DiffusersOptions(**{**options, **changes}), "cpu", batch_size)
+        return Diffusers(setup, ATTEND_EXCITE if tiny.CASES[pipeline].of == "attend-excite" else None)
+
+    return load
+
+
+def prompt(text: str, *names: str) -> Prompt:
+    """A prompt that expects some objects."""
+    return Prompt(text, text, Scene(tuple(SceneObject(ObjectClass(name)) for name in names)))
+
+
+@pytest.fixture(scope="session")
+def requests() -> list[ImageRequest]:
+    """Seven images of prompts of several lengths under several seeds."""
+    prompts = (
+        prompt("a photo of a cat", "cat"),
+        prompt("a red dog on the lawn, next to a blue giraffe", "dog", "giraffe"),
+        prompt("a car", "car"),
+    )
+    return [ImageRequest(p, seed, seed) for p in prompts for seed in (0, 1, 2)][:7]
+
+
+def answers(model: Any, requests: list[ImageRequest]) -> list[Generated | Failure]:
+    """Answer requests, in their order."""
+    found = {id(request): answer for request, answer in model.generate(iter(requests))}
+    return [found[id(request)] for request in requests]
+
+
+@pytest.fixture(scope="session")
+def draw() -> Callable[..., list[Any]]:
+    """Answer requests, in their order."""
+    return answers
