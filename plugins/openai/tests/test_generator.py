@@ -319,7 +319,7 @@ class TestWhatNoRequestGetsPast:
 
 class TestManyAtATime:
     def test_as_many_as_allowed_and_no_more(self, server, model):
-        server.default = server.late(0.1)
+        server.default = server.late(0.3)
         taken = 0
 
         def feed():
@@ -328,15 +328,14 @@ class TestManyAtATime:
                 taken += 1
                 yield request
 
-        begun, ahead = time.monotonic(), []
+        ahead = []
         for answered, _ in enumerate(model(concurrency=4).generate(feed()), 1):
             ahead.append(taken - answered)
         assert server.most_at_once == 4
         assert max(ahead) <= 3
-        assert time.monotonic() - begun < 12 * 0.1
 
     def test_batch_size_stands_in_place_of_concurrency(self, server, model):
-        server.default = server.late(0.05)
+        server.default = server.late(0.2)
         draw(model(batch_size=2, concurrency=4))
         assert server.most_at_once == 2
 
