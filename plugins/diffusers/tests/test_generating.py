@@ -1,0 +1,227 @@
+"""Batches, memory, failures, settings."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import islice
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from t2i_core import Failure, Generated, ImageRequest, Prompt
+from t2i_core.errors import BadOption, T2IError
+
+
+def _short_of_memory(pipe: Any, largest: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let a pipeline's denoiser hold only so many images at once. Returns the batches that it is asked for."""
+    asked: list[int] = []
+    forward = pipe.unet.forward
+
+    def call(sample: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.append(len(sample) // 2)
+        if asked[-1] > largest:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return forward(sample, *args, **kwargs)
+
+    monkeypatch.setattr(pipe.unet, "forward", call)
+    return asked
+
+
+def test_a_batch_that_does_not_fit_is_halved(model: Any, draw: Any, requests: Any, monkeypatch: Any) -> None:
+    expected = draw(model(batch_size=2), requests)
+    loaded = model(batch_size=7)
+    asked = _short_of_memory(loaded.loaded.main.pipe, 2, monkeypatch)
+    answers = draw(loaded, requests)
+    for a, b in zip(answers, expected, strict=True):
+        assert np.abs(a.image.astype(int) - b.image).max() <= 2
+    assert asked[0] == 7
+    assert asked[1] == 3
+    assert max(asked[2:]) == 1, "the smaller batch is kept"
+    assert loaded.settings["batch_size"] == {"asked": 7, "used": 1, "halved_for_memory": 2}
+
+
+def test_where_not_even_one_fits_it_says_what_helps(
+    model: Any, draw: Any, requests: Any, monkeypatch: Any
+) -> None:
+    loaded = model(batch_size=2)
+    _short_of_memory(loaded.loaded.main.pipe, 0, monkeypatch)
+    with pytest.raises(T2IError, match="not even one image at a time fits into memory.*offload=model"):
+        draw(loaded, requests)
+
+
+def test_another_error_is_no_lack_of_memory(model: Any, draw: Any, requests: Any, monkeypatch: Any) -> None:
+    loaded = model(batch_size=2)
+
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.setattr(loaded.loaded.main.pipe.unet, "forward", broken)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        draw(loaded, requests)
+    assert loaded.settings["batch_size"]["halved_for_memory"] == 0
+
+
+def test_requests_are_taken_batch_by_batch(model: Any, requests: Any) -> None:
+    taken: list[int] = []
+
+    def lazily() -> Any:
+        for i in range(1000):
+            taken.append(i)
+            yield requests[i % 7]
+
+    assert len(list(islice(model(batch_size=2).generate(lazily()), 3))) == 3
+    assert len(taken) == 4
+
+
+def test_decoded_nonsense_is_a_failure(model: Any, draw: Any, requests: Any, monkeypatch: Any) -> None:
+    loaded = model(batch_size=3)
+    decode = loaded.loaded.main.pipe.vae.decode
+
+    def broken(latents: Any, *args: Any, **kwargs: Any) -> Any:
+        decoded = decode(latents, *args, **kwargs)
+        decoded[0][1] = float("nan")
+        return decoded
+
+    monkeypatch.setattr(loaded.loaded.main.pipe.vae, "decode", broken)
+    first, second, third = draw(loaded, requests[:3])
+    assert isinstance(first, Generated)
+    assert isinstance(third, Generated)
+    assert isinstance(second, Failure)
+    assert "not numbers in float32" in second.reason
+    assert not second.final
+
+
+@pytest.mark.parametrize("blanks", [True, False])
+def test_what_the_safety_filter_blanks_has_failed_for_good(
+    blanks: bool, tiny: Any, draw: Any, requests: Any, tmp_path: Any
+) -> None:
+    from t2i_core import Setup
+    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.options import DiffusersOptions
+
+    folder = tiny.save(lambda: tiny.stable_diffusion(tiny.safety_checker(blanks)), tmp_path / "model")
+
+    def answers(**options: Any) -> list[Any]:
+        return draw(Diffusers(Setup(str(folder), DiffusersOptions(steps=1, **options), "cpu", 2)), requests[:2])
+
+    kept = answers()
+    if blanks:
+        assert all(isinstance(a, Failure) and a.final and "safety filter" in a.reason for a in kept)
+    else:
+        assert all(isinstance(a, Generated) for a in kept)
+    assert all(isinstance(a, Generated) for a in answers(safety=False))
+
+
+def test_a_pipeline_that_draws_without_generator_works_alone(model: Any, draw: Any, requests: Any) -> None:
+    # LDM's pipeline hands its scheduler no generator, so that the noise of its steps is anybody's
+    stochastic = {"call": {"eta": 1.0}}
+    together = model("LDMTextToImagePipeline", 7, **stochastic)
+    answers = draw(together, requests)
+    backwards = draw(model("LDMTextToImagePipeline", 1, **stochastic), requests[::-1])[::-1]
+    for a, b in zip(answers, backwards, strict=True):
+        assert np.array_equal(a.image, b.image)
+    assert together.settings["batch_size"] == {"asked": 7, "used": 1, "halved_for_memory": 0}
+
+
+@pytest.mark.parametrize("scheduler", ["DDPMScheduler", "EulerAncestralDiscreteScheduler"])
+def test_noise_of_steps_is_each_images_own(scheduler: str, model: Any, draw: Any, requests: Any) -> None:
+    loaded = model("StableDiffusionPipeline", 7, scheduler=scheduler, steps=3)
+    together = draw(loaded, requests)
+    loaded.batch_size = 1
+    alone = draw(loaded, requests[::-1])[::-1]
+    for a, b in zip(together, alone, strict=True):
+        assert np.abs(a.image.astype(int) - b.image).max() <= 2
+    assert not loaded._one_by_one
+
+
+def test_options_reach_the_call_and_the_settings(model: Any, draw: Any, requests: Any, monkeypatch: Any) -> None:
+    loaded = model(steps=3, guidance=2.5, scheduler="DDIMScheduler", negative_prompt="rain", call={"eta": 0.5})
+    seen: dict[str, Any] = {}
+    run = type(loaded.loaded.main.pipe).__call__
+
+    def call(pipe: Any, **arguments: Any) -> Any:
+        seen.update(arguments)
+        return run(pipe, **arguments)
+
+    monkeypatch.setattr(type(loaded.loaded.main.pipe), "__call__", call)
+    monkeypatch.setattr(type(loaded.loaded.main), "arguments", property(lambda self: ARGUMENTS))
+    draw(loaded, requests[:2])
+    expected = {"num_inference_steps": 3, "guidance_scale": 2.5, "negative_prompt": ["rain", "rain"], "eta": 0.5}
+    assert {name: seen[name] for name in expected} == expected
+    settings = loaded.settings
+    assert settings["steps"] == 3
+    assert settings["guidance"] == 2.5
+    assert settings["scheduler"] == {"scheduler": "DDIMScheduler"}
+    assert settings["precision"] == "float32"
+    assert settings["call"]["eta"] == 0.5
+    assert json.loads(json.dumps(settings)) == settings
+
+
+ARGUMENTS = dict.fromkeys(
+    ("prompt", "generator", "num_inference_steps", "guidance_scale", "negative_prompt", "eta"), None
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"call": {"guidance_scal": 3}}, "takes no guidance_scal; it takes guidance"),
+        ({"scheduler": "DDIMSchedular"}, "no scheduler 'DDIMSchedular': did you mean 'DDIMScheduler'"),
+        ({"scheduler_options": {"timestep": "trailing"}}, "PNDMScheduler has no timestep"),
+    ],
+)
+def test_options_that_a_pipeline_does_not_take(options: Any, message: str, model: Any) -> None:
+    with pytest.raises(BadOption, match=message):
+        model(**options)
+
+
+class _Slow:
+    """Stands for a pipeline that takes 100 ms an image."""
+
+    def __init__(self, pipe: Any) -> None:
+        self.components = pipe.components
+        self.scheduler = pipe.scheduler
+
+    def __call__(
+        self, prompt: Any = None, num_inference_steps: int = 1, generator: Any = None, output_type: str = "np"
+    ) -> Any:
+        from diffusers.pipelines.stable_diffusion import StableDiffusionPipelineOutput
+
+        until = time.perf_counter() + 0.1 * len(prompt)
+        self.components["tokenizer"](prompt, truncation=True, max_length=77, padding="max_length")
+        noise = torch.randn((len(prompt), 512, 512, 3), generator=torch.Generator().manual_seed(1))
+        images = noise.clamp(0, 1).numpy()
+        time.sleep(max(0.0, until - time.perf_counter()))
+        return StableDiffusionPipelineOutput(images=images, nsfw_content_detected=None)
+
+
+def test_generating_costs_little_beside_the_pipeline(model: Any) -> None:
+    """At 100 ms an image, at most 5 % over a loop that does the same: call, eight bits. Interleaved pairs, median."""
+    from dataclasses import replace
+
+    loaded = model(batch_size=2)
+    slow = _Slow(loaded.loaded.main.pipe)
+    stage = replace(loaded.loaded.main, pipe=slow, call={"num_inference_steps": 1})
+    loaded.loaded = replace(loaded.loaded, stages=(stage,))
+    requests = [ImageRequest(Prompt(str(i), f"a photo of a cat, number {i}"), i, i) for i in range(4)]
+
+    def bare() -> None:
+        for pair in (requests[:2], requests[2:]):
+            generators = [torch.Generator().manual_seed(r.noise_seed) for r in pair]
+            output = slow(prompt=[r.prompt.text for r in pair], num_inference_steps=1, generator=generators)
+            assert [(image * 255).round().astype("uint8") for image in output.images]
+
+    def ours() -> None:
+        assert all(isinstance(answer, Generated) for _, answer in loaded.generate(iter(requests)))
+
+    def seconds(work: Any) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    ours()
+    ratios = [seconds(ours) / seconds(bare) for _ in range(5)]
+    assert median(ratios) <= 1.05, ratios
