@@ -64,7 +64,7 @@ class Embedder:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Plain data for the manifest; the batch is what was left of it after any halving."""
+        """What a reader of its answers must know; the batch is what was left of it after any halving."""
         return {**self._fixed, "texts_cut": self._cut, "batch_size": self._batches.size}
 
     def observe(

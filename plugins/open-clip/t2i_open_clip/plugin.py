@@ -62,7 +62,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 citation=citation,
                 licence="MIT",
                 memory_gb=memory,
-                notes="Texts are cut after 77 tokens; how many were is in the manifest.",
+                notes="Texts are cut after 77 tokens, with a warning.",
             )
             for name, (argument, summary, citation, memory) in _PRESETS.items()
         ),

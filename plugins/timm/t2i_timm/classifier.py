@@ -50,7 +50,7 @@ class Classifier:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Plain data for the manifest; the batch is what was left of it after any halving."""
+        """What a reader of its answers must know; the batch is what was left of it after any halving."""
         return {
             **self._loaded.settings,
             "dtype": str(self._dtype).removeprefix("torch."),

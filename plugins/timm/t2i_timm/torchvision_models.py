@@ -24,7 +24,8 @@ def find(argument: str) -> Any:
     known = [n for n in torchvision.models.list_models(torchvision.models) if n not in _LEFT_OUT]
     if name not in known:
         raise UnknownName.among("model of torchvision", name, known)
-    entries = {entry.name: entry for entry in torchvision.models.get_model_weights(name)}
+    # those without categories are features for detectors, whose last layer is not trained
+    entries = {e.name: e for e in torchvision.models.get_model_weights(name) if e.meta["categories"]}
     if weights not in entries:
         raise UnknownName.among(f"weights of {name}", weights, entries, f"it has {', '.join(entries)}")
     return entries[weights]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from t2i_core import Measure, Metric, MetricInfo, Need, Row, evaluate
+from t2i_core.store import Store
 from t2i_core.testing import TEST_MODEL
 
 
@@ -42,9 +43,11 @@ def test_a_run_asks_once_and_says_what_judged(
     (result,) = first.results["results"]
     assert (result["n_ok"], result["n_failed"]) == (4, 0)
     assert result["judge"]["name"] == f"timm:{tiny_timm}"
-    assert "imagenet-1k" in str(first.manifest)
+    (judge,) = (part for part in first.manifest["components"] if part["kind"] == "judge")
+    with Store() as store:
+        assert (store.settings(judge["fingerprint"]) or {})["labels"] == "imagenet-1k"
 
     with monkeypatch.context() as patched:  # what is kept loads no model
         patched.setattr("t2i_timm.timm_models.load", None)
         assert run("again", "model").results["results"][0]["score"] == result["score"]
-    assert run("other", "reference").results["results"][0]["score"] != result["score"]
+    assert run("other", "paper").results["results"][0]["score"] != result["score"]

@@ -20,7 +20,7 @@ from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin, torchvision_models
 from t2i_timm.options import ClassifierOptions
 
-NAME = "squeezenet1_1.IMAGENET1K_V1"
+NAME = "shufflenet_v2_x0_5.IMAGENET1K_V1"
 OFFERED = {offered.name: offered for offered in plugin.t2i_judges()}
 INFO = OFFERED["torchvision"]
 assert isinstance(INFO, JudgeInfo)
@@ -37,12 +37,18 @@ def logits(judge: Any, images: Sequence[Image]) -> np.ndarray:
 @pytest.fixture(scope="module")
 def network() -> torch.nn.Module:
     torch.manual_seed(0)
-    return torchvision.models.squeezenet1_1(weights=None).eval()
+    made = torchvision.models.shufflenet_v2_x0_5(weights=None)
+    for module in made.modules():  # as torchvision makes them, all logits are alike
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = 1
+    with torch.no_grad():
+        made.train()(torch.randn(8, 3, 224, 224))
+    return made.eval()
 
 
 @pytest.fixture(scope="module")
 def weights(network: torch.nn.Module, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("torchvision") / "squeezenet.safetensors"
+    file = tmp_path_factory.mktemp("torchvision") / "shufflenet.safetensors"
     save_file(network.state_dict(), file)
     return file
 
@@ -70,7 +76,7 @@ def test_logits_are_torchvisions_own(
     network: torch.nn.Module, weights: Path, tmp_path: Path, preprocessing: str
 ) -> None:
     images = sample_images(tmp_path, 3, 300)
-    own = torchvision.models.SqueezeNet1_1_Weights.IMAGENET1K_V1.transforms()
+    own = torchvision.models.ShuffleNet_V2_X0_5_Weights.IMAGENET1K_V1.transforms()
     tensors = []
     for image in images:
         picture = PILImage.open(image.path).convert("RGB")
@@ -84,6 +90,7 @@ def test_logits_are_torchvisions_own(
             tensors.append(own(picture))
     with torch.inference_mode():
         expected = network(torch.stack(tensors)).numpy()
+    assert expected.std() > 0.1
     judge = INFO.create(setup(checkpoint=weights, preprocessing=preprocessing, batch_size=2))
     np.testing.assert_allclose(logits(judge, images), expected, atol=1e-5)
 
@@ -100,6 +107,20 @@ def test_presets_are_the_papers_classifiers() -> None:
         assert entry.meta["num_params"] * 4 / 1e9 < (preset.memory_gb or 0)
 
 
+def test_every_model_is_found_by_the_name_it_has() -> None:
+    names = torchvision.models.list_models(torchvision.models, exclude=["googlenet", "inception_v3"])
+    assert len(names) > 70
+    for name in names:
+        for weights in torchvision.models.get_model_weights(name):
+            if weights.name == "IMAGENET1K_FEATURES":
+                with pytest.raises(UnknownName):
+                    torchvision_models.find(f"{name}.{weights.name}")
+                continue
+            found = torchvision_models.find(f"{name}.{weights.name}")
+            assert (found, torchvision_models._model(found)) == (weights, name)
+            assert len(weights.meta["categories"]) == 1000
+
+
 def test_names_are_checked_before_anything_is_loaded() -> None:
     assert INFO.check
     with pytest.raises(UnknownName, match="did you mean 'vit_b_16'"):
@@ -113,7 +134,9 @@ def test_names_are_checked_before_anything_is_loaded() -> None:
 
 def test_offline_says_what_to_fetch(hub: Path) -> None:
     assert INFO.check
-    with pytest.raises(BadModel, match=r"squeezenet1_1-.*\.pth is not there .*t2i prefetch torchvision:squeeze"):
+    with pytest.raises(
+        BadModel, match=r"shufflenetv2_x0\.5-.*\.pth is not there .*t2i prefetch torchvision:shuffle"
+    ):
         INFO.check(setup())
 
 
@@ -124,7 +147,7 @@ def test_prefetched_weights_are_loaded_and_checked(
     pickled = tmp_path / "weights.pth"
     torch.save(network.state_dict(), pickled)
     digest = hashlib.sha256(pickled.read_bytes()).hexdigest()
-    published = pickled.rename(tmp_path / f"squeezenet1_1-{digest[:8]}.pth")
+    published = pickled.rename(tmp_path / f"shufflenet-{digest[:8]}.pth")
     entry = torchvision_models.find(NAME)
     monkeypatch.setattr(type(entry), "url", property(lambda self: published.as_uri()))
     images = sample_images(tmp_path, 2)
