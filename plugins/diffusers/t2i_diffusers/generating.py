@@ -15,7 +15,7 @@ from t2i_core.errors import T2IError
 
 from .attend_excite import NoObjects, token_indices
 from .loading import Loaded, Stage, load
-from .noise import drawn_in_float32, own_chance
+from .noise import own_chance
 from .options import DiffusersOptions
 from .stages import Drawn, draw
 from .tokens import Tokenizers, record
@@ -74,7 +74,7 @@ class Diffusers:
             "precision": loaded.dtype,
             "safety_filter": self.options.safety,
             "stages": {s.name: _stage_settings(s) for s in loaded.stages if s is not loaded.main},
-            "noise": "float32 on the CPU, a generator for each image and stage",
+            "noise": "drawn on the CPU, a generator for each image and stage",
             "device": str(loaded.device),
             "offload": loaded.offload,
             "batch_size": {
@@ -126,7 +126,7 @@ class Diffusers:
     def _drawn(self, batch: Sequence[ImageRequest], further: Mapping[str, Any]) -> Drawn | None:
         """Draw a batch; None where the pipeline turns out to be one that must draw images one by one."""
         prompts, seeds = [r.prompt.text for r in batch], [r.noise_seed for r in batch]
-        with drawn_in_float32(), self._tokenizers.listen(), own_chance(seeds[0], self.loaded.device) as unseeded:
+        with self._tokenizers.listen(), own_chance(seeds[0], self.loaded.device) as unseeded:
             try:
                 drawn = draw(self.loaded, prompts, seeds, further)
             except (TypeError, ValueError, AttributeError) as error:
@@ -161,7 +161,7 @@ class Diffusers:
         for request, pixels, flagged, own in zip(batch, drawn.pixels, drawn.flagged, lost, strict=True):
             if flagged:
                 yield request, Failure("blanked by the model's safety filter", final=True)
-            elif not np.isfinite(pixels).all():
+            elif not np.isfinite(pixels.sum()):
                 yield (
                     request,
                     Failure(f"decoded to pixels that are not numbers in {self.loaded.dtype}; try another dtype"),
@@ -172,7 +172,10 @@ class Diffusers:
 
 def _eight_bits(pixels: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Round pixels of 0 to 1 to 0 to 255, as diffusers does."""
-    return (pixels.clip(0, 1) * 255).round().astype(np.uint8)
+    scaled = pixels * np.float32(255)
+    np.rint(scaled, out=scaled)
+    np.clip(scaled, 0, 255, out=scaled)
+    return scaled.astype(np.uint8)
 
 
 def _to_try(options: DiffusersOptions, loaded: Loaded) -> int:

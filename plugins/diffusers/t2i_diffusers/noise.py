@@ -2,22 +2,19 @@
 
 Each image has a generator of its own on the CPU, which the pipeline and its scheduler draw from: so neither batch
 nor order nor device change an image. Each stage of a chain has one of its own again, so that another number of
-steps of a first stage leaves the noise of the next one alone. Noise is drawn in float32 and rounded to the
-pipeline's precision, for diffusers would draw other numbers in half precision. With this, an image of stage `main`
-starts from what `pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from in float32.
+steps of a first stage leaves the noise of the next one alone. An image of stage `main` starts from what
+`pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from; on the CPU, torch draws the same numbers in
+every precision, but for rounding.
 """
 
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import torch
-from diffusers.utils.torch_utils import randn_tensor
 
 MAIN = "main"
 """The stage whose noise is seeded with the seed itself."""
@@ -56,37 +53,6 @@ def karlo_noise(pipe: Any, seeds: Sequence[int]) -> dict[str, torch.Tensor]:
         ).to(dtype)
         for stage, (channels, side, dtype) in shapes.items()
     }
-
-
-@contextmanager
-def drawn_in_float32() -> Iterator[None]:
-    """While this lasts, diffusers' pipelines and schedulers draw noise in float32, whatever their precision."""
-    modules = _that_draw()
-    for module in modules:
-        module.randn_tensor = _randn_tensor  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        for module in modules:
-            module.randn_tensor = randn_tensor  # type: ignore[attr-defined]
-
-
-def _randn_tensor(
-    shape: Any, generator: Any = None, device: Any = None, dtype: Any = None, layout: Any = None
-) -> torch.Tensor:
-    half = dtype in (torch.float16, torch.bfloat16)
-    drawn = randn_tensor(shape, generator, device, torch.float32 if half else dtype, layout)
-    return drawn.to(dtype) if half else drawn
-
-
-def _that_draw() -> list[ModuleType]:
-    """The loaded modules of pipelines and schedulers that call the library's one function for noise."""
-    return [
-        module
-        for name, module in list(sys.modules.items())
-        if name.startswith(("diffusers.pipelines.", "diffusers.schedulers.", "diffusers.modular_pipelines."))
-        and vars(module).get("randn_tensor") is randn_tensor
-    ]
 
 
 @contextmanager

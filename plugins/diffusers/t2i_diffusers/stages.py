@@ -107,4 +107,4 @@ def _drawn(stage: Stage, output: Any, images: int) -> Drawn:
         said = output.get(name)
         if said is not None:
             flags |= np.asarray(said, dtype=bool).reshape(images)
-    return Drawn(pixels.astype(np.float32), flags.tolist())
+    return Drawn(pixels.astype(np.float32, copy=False), flags.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import wraps
 from itertools import islice
 from statistics import median
 from typing import Any
@@ -48,7 +49,7 @@ def test_where_not_even_one_fits_it_says_what_helps(
 ) -> None:
     loaded = model(batch_size=2)
     _short_of_memory(loaded.loaded.main.pipe, 0, monkeypatch)
-    with pytest.raises(T2IError, match="not even one image at a time fits into memory.*offload=model"):
+    with pytest.raises(T2IError, match=r"not even one image at a time fits into memory: .*offload=model"):
         draw(loaded, requests)
 
 
@@ -142,12 +143,12 @@ def test_options_reach_the_call_and_the_settings(model: Any, draw: Any, requests
     seen: dict[str, Any] = {}
     run = type(loaded.loaded.main.pipe).__call__
 
+    @wraps(run)
     def call(pipe: Any, **arguments: Any) -> Any:
         seen.update(arguments)
         return run(pipe, **arguments)
 
     monkeypatch.setattr(type(loaded.loaded.main.pipe), "__call__", call)
-    monkeypatch.setattr(type(loaded.loaded.main), "arguments", property(lambda self: ARGUMENTS))
     draw(loaded, requests[:2])
     expected = {"num_inference_steps": 3, "guidance_scale": 2.5, "negative_prompt": ["rain", "rain"], "eta": 0.5}
     assert {name: seen[name] for name in expected} == expected
@@ -158,11 +159,6 @@ def test_options_reach_the_call_and_the_settings(model: Any, draw: Any, requests
     assert settings["precision"] == "float32"
     assert settings["call"]["eta"] == 0.5
     assert json.loads(json.dumps(settings)) == settings
-
-
-ARGUMENTS = dict.fromkeys(
-    ("prompt", "generator", "num_inference_steps", "guidance_scale", "negative_prompt", "eta"), None
-)
 
 
 @pytest.mark.parametrize(
@@ -181,9 +177,9 @@ def test_options_that_a_pipeline_does_not_take(options: Any, message: str, model
 class _Slow:
     """Stands for a pipeline that takes 100 ms an image."""
 
-    def __init__(self, pipe: Any) -> None:
-        self.components = pipe.components
-        self.scheduler = pipe.scheduler
+    def __init__(self, components: Any) -> None:
+        self.components = components
+        self.images = np.random.default_rng(0).random((2, 512, 512, 3), dtype=np.float32)
 
     def __call__(
         self, prompt: Any = None, num_inference_steps: int = 1, generator: Any = None, output_type: str = "np"
@@ -192,10 +188,8 @@ class _Slow:
 
         until = time.perf_counter() + 0.1 * len(prompt)
         self.components["tokenizer"](prompt, truncation=True, max_length=77, padding="max_length")
-        noise = torch.randn((len(prompt), 512, 512, 3), generator=torch.Generator().manual_seed(1))
-        images = noise.clamp(0, 1).numpy()
         time.sleep(max(0.0, until - time.perf_counter()))
-        return StableDiffusionPipelineOutput(images=images, nsfw_content_detected=None)
+        return StableDiffusionPipelineOutput(images=self.images, nsfw_content_detected=None)
 
 
 def test_generating_costs_little_beside_the_pipeline(model: Any) -> None:
@@ -203,16 +197,15 @@ def test_generating_costs_little_beside_the_pipeline(model: Any) -> None:
     from dataclasses import replace
 
     loaded = model(batch_size=2)
-    slow = _Slow(loaded.loaded.main.pipe)
+    slow = _Slow(loaded.loaded.main.pipe.components)
     stage = replace(loaded.loaded.main, pipe=slow, call={"num_inference_steps": 1})
     loaded.loaded = replace(loaded.loaded, stages=(stage,))
-    requests = [ImageRequest(Prompt(str(i), f"a photo of a cat, number {i}"), i, i) for i in range(4)]
+    requests = [ImageRequest(Prompt(str(i), f"a photo of a cat, number {i}"), i, i) for i in range(2)]
 
     def bare() -> None:
-        for pair in (requests[:2], requests[2:]):
-            generators = [torch.Generator().manual_seed(r.noise_seed) for r in pair]
-            output = slow(prompt=[r.prompt.text for r in pair], num_inference_steps=1, generator=generators)
-            assert [(image * 255).round().astype("uint8") for image in output.images]
+        generators = [torch.Generator().manual_seed(r.noise_seed) for r in requests]
+        output = slow(prompt=[r.prompt.text for r in requests], num_inference_steps=1, generator=generators)
+        assert [(image * 255).round().astype("uint8") for image in output.images]
 
     def ours() -> None:
         assert all(isinstance(answer, Generated) for _, answer in loaded.generate(iter(requests)))
@@ -223,5 +216,5 @@ def test_generating_costs_little_beside_the_pipeline(model: Any) -> None:
         return time.perf_counter() - start
 
     ours()
-    ratios = [seconds(ours) / seconds(bare) for _ in range(5)]
+    ratios = [seconds(ours) / seconds(bare) for _ in range(9)]
     assert median(ratios) <= 1.05, ratios

@@ -1,0 +1,82 @@
+"""Which tokens are objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject
+from t2i_diffusers.attend_excite import NoObjects, token_indices
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """CLIP's tokenizer with a few whole words, as the real one has them."""
+    import transformers
+
+    whole = ["a", "photo", "of", "cat", "and", "dog", "fire", "hydrant", "car", "red"]
+    letters = sorted({c for w in whole for c in w} | set("bdgilpsuz"))
+    vocab = {t: i for i, t in enumerate([*letters, *(f"{c}</w>" for c in letters)])}
+    merges: list[str] = []
+    for word in whole:
+        pieces = [*word[:-1], f"{word[-1]}</w>"]
+        while len(pieces) > 1:
+            merged = pieces[0] + pieces[1]
+            if f"{pieces[0]} {pieces[1]}" not in merges:
+                merges.append(f"{pieces[0]} {pieces[1]}")
+            vocab.setdefault(merged, len(vocab))
+            pieces[:2] = [merged]
+    vocab |= {"<|startoftext|>": len(vocab), "<|endoftext|>": len(vocab) + 1}
+    return transformers.CLIPTokenizer(vocab=vocab, merges=[tuple(m.split()) for m in merges], model_max_length=12)
+
+
+def prompt(text: str, *names: str) -> Prompt:
+    return Prompt(text, text, Scene(tuple(SceneObject(ObjectClass(name)) for name in names)))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("a photo of a cat", ["cat"], [5]),
+        ("a photo of a cat and a dog", ["cat", "dog"], [5, 8]),
+        ("a photo of a cat and a dog", ["dog", "cat"], [5, 8]),
+        ("a photo of a fire hydrant and a car", ["fire hydrant", "car"], [5, 6, 9]),
+        ("a Cat and a cat", ["cat", "cat"], [2, 5]),
+        ("a photo of a red car", ["car"], [6]),
+    ],
+)
+def test_positions_of_the_objects(text: str, names: list[str], expected: list[int], words: Any) -> None:
+    tokens = words.convert_ids_to_tokens(words(text)["input_ids"])
+    indices = token_indices(prompt(text, *names), words)
+    assert indices == expected, tokens
+    said = {t.removesuffix("</w>") for i in indices for t in [tokens[i]]}
+    assert said == {word.lower() for name in names for word in name.split()}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (Prompt("p", "a photo of a cat"), "this prompt expects none"),
+        (prompt("a photo of a cat", "dog"), "'dog' is not named"),
+        (prompt("a scar", "car"), "'car' is not named"),
+        (prompt("a cat", "cat", "cat"), "'cat' is not named"),
+        (prompt("a photo of a photo of a photo of a photo of a cat", "cat"), "beyond what the text encoder sees"),
+    ],
+)
+def test_prompts_without_known_objects(asked: Prompt, reason: str, words: Any) -> None:
+    with pytest.raises(NoObjects, match=reason):
+        token_indices(asked, words)
+
+
+def test_what_cannot_be_attended_to_fails_for_good_and_the_rest_is_drawn(model: Any, draw: Any) -> None:
+    name = "StableDiffusionAttendAndExcitePipeline"
+    good, bad = prompt("a photo of a cat", "cat"), Prompt("p", "a photo of a cat")
+    first, second = draw(model(name, 2), [ImageRequest(bad, 0, 0), ImageRequest(good, 0, 0)])
+    assert isinstance(first, Failure)
+    assert first.final
+    assert isinstance(second, Generated)
+    (third,) = draw(model(name, 2), [ImageRequest(good, 0, 0)])
+    assert np.array_equal(second.image, third.image)
+    (plain,) = draw(model(steps=2), [ImageRequest(good, 0, 0)])
+    assert not np.array_equal(second.image, plain.image), "attention changes the image"

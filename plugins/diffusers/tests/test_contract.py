@@ -1,0 +1,52 @@
+"""The conformance suite, on a tiny checkpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from t2i_core import Component, Setup
+from t2i_core.testing import GeneratorContract
+from t2i_core.testing.parts import settle
+
+
+class TestDiffusers(GeneratorContract):
+    module = "t2i_diffusers.plugin"
+    name = "diffusers"
+    options = {"steps": 1, "dtype": "float32"}  # noqa: RUF012
+    tolerance = 2.0
+
+    @pytest.fixture(autouse=True)
+    def _argument(self, checkpoint: Any) -> None:
+        type(self).argument = str(checkpoint("StableDiffusionPipeline")[0])
+
+
+@pytest.fixture
+def component(checkpoint: Any) -> Component[Any]:
+    """The generator on a tiny checkpoint."""
+    from t2i_diffusers.plugin import t2i_generators
+
+    info = next(i for i in t2i_generators() if i.name == "diffusers")
+    return settle(info, {}, str(checkpoint("StableDiffusionPipeline")[0]))
+
+
+def test_the_precision_left_open_is_the_devices(component: Any) -> None:
+    resolve = component.info.resolve
+    assert resolve(Setup(component.argument, component.options, "cuda:1")).dtype == "float16"
+    assert resolve(Setup(component.argument, component.options, "mps")).dtype == "float16"
+    assert resolve(Setup(component.argument, component.options, "cpu")).dtype == "float32"
+    chosen = component.options.model_copy(update={"dtype": "bfloat16"})
+    assert resolve(Setup(component.argument, chosen, "cpu")).dtype == "bfloat16"
+
+
+def test_other_weights_are_another_model_and_offloading_is_not(component: Any, tiny: Any, tmp_path: Any) -> None:
+    def fingerprint(seed: int, **options: Any) -> str:
+        folder = tmp_path / str(seed)
+        if not folder.exists():
+            tiny.save(tiny.stable_diffusion, folder, seed)
+        return str(settle(component.info, options, str(folder)).fingerprint)
+
+    assert fingerprint(0) != fingerprint(1)
+    assert fingerprint(0) == component.fingerprint
+    assert fingerprint(0, offload="model") == fingerprint(0)
+    assert fingerprint(0, guidance=3) != fingerprint(0)
