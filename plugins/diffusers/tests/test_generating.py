@@ -193,7 +193,7 @@ class _Slow:
 
 
 def test_generating_costs_little_beside_the_pipeline(model: Any) -> None:
-    """At 100 ms an image, at most 5 % over a loop that does the same: call, eight bits. Interleaved pairs, median."""
+    """At 100 ms an image, at most 5 % over a loop that does the same. Interleaved pairs, median."""
     from dataclasses import replace
 
     loaded = model(batch_size=2)

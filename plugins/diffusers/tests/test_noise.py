@@ -25,7 +25,7 @@ def test_the_main_stage_keeps_the_seed_and_others_have_their_own() -> None:
 def test_half_precision_starts_from_the_same_noise(dtype: torch.dtype) -> None:
     from diffusers.utils.torch_utils import randn_tensor
 
-    for shape in ((2, 4, 64, 64), (2, 768), (2, 16, 2048), (2, 1, 5, 5)):
+    for shape in ((2, 4, 64, 64), (2, 768), (2, 16, 2048), (2, 1, 4, 4)):
         whole = randn_tensor(shape, generators([3, 4]), CPU, torch.float32)
         half = randn_tensor(shape, generators([3, 4]), CPU, dtype)
         assert torch.equal(half, whole.to(dtype))

@@ -1,0 +1,157 @@
+"""Loading: folders, repositories in the hub's cache, and what is said where there is none."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from t2i_core import Setup
+from t2i_core.errors import BadModel, BadOption, T2IError
+from t2i_diffusers.options import DiffusersOptions
+from t2i_diffusers.plugin import t2i_generators
+from t2i_diffusers.sources import files_of
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def load(argument: str, offline: bool = False, **options: Any) -> Any:
+    from t2i_diffusers.generating import Diffusers
+
+    return Diffusers(Setup(argument, DiffusersOptions(**options), "cpu", 2, offline))
+
+
+@pytest.fixture
+def folder(checkpoint: Any, tmp_path: Path) -> Path:
+    """A checkpoint of one's own to damage."""
+    return Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
+
+
+@pytest.fixture
+def cached(checkpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The hub's cache with the repository org/tiny in it, as a download leaves it; no network."""
+    from huggingface_hub import constants
+
+    snapshot = tmp_path / "models--org--tiny" / "snapshots" / COMMIT
+    shutil.copytree(checkpoint("StableDiffusionPipeline")[0], snapshot)
+    (tmp_path / "models--org--tiny" / "refs").mkdir()
+    (tmp_path / "models--org--tiny" / "refs" / "main").write_text(COMMIT)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return snapshot
+
+
+def test_a_repository_that_is_here_loads_offline_and_its_commit_is_recorded(
+    cached: Path, draw: Any, requests: Any
+) -> None:
+    loaded = load("org/tiny", offline=True, steps=1)
+    assert loaded.settings["revision"] == COMMIT
+    assert len(draw(loaded, requests[:1])) == 1
+
+
+def test_the_commit_is_pinned_before_anything_is_loaded(cached: Path) -> None:
+    info = next(i for i in t2i_generators() if i.name == "diffusers")
+    resolved = info.resolve(Setup("org/tiny", DiffusersOptions(), "cpu", offline=True))
+    assert resolved.revision == COMMIT
+    assert list(info.weights("org/tiny", resolved)) == [f"org/tiny@{COMMIT}"]
+
+
+def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
+    with pytest.raises(BadModel, match=r"org/other: is not whole on this machine.*t2i prefetch"):
+        load("org/other", offline=True)
+    with pytest.raises(BadModel, match=r"org/tiny at revision v2: is not whole on this machine.*t2i prefetch"):
+        load("org/tiny", offline=True, revision="v2")
+    (cached / "unet" / "diffusion_pytorch_model.safetensors").unlink()
+    with pytest.raises(BadModel, match=r"org/tiny: is not whole on this machine.*t2i prefetch"):
+        load("org/tiny", offline=True)
+
+
+def test_a_stage_that_is_not_here_is_named_by_its_option(cached: Path) -> None:
+    with pytest.raises(BadModel, match="upscaler org/up: is not whole"):
+        load("org/tiny", offline=True, upscaler={"model": "org/up"})
+
+
+def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    single = tmp_path / "model.safetensors"
+    single.touch()
+    for argument, message in (
+        (str(tmp_path / "nowhere"), "no such folder"),
+        (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is not there\)"),
+        (str(single), "is one file; want the folder of a pipeline"),
+    ):
+        with pytest.raises(BadModel, match=message):
+            load(argument)
+    (folder / "model_index.json").write_text('{"_class_name": "NoSuchPipeline"}')
+    with pytest.raises(BadModel, match="has no pipeline NoSuchPipeline"):
+        load(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        ("KandinskyPipeline", "draws from image_embeds, negative_image_embeds, not from a text; give its prior"),
+        ("DDPMPipeline", "takes no prompt: it is no text-to-image pipeline"),
+    ],
+)
+def test_pipelines_that_draw_no_texts(pipeline: str, message: str, folder: Path) -> None:
+    index = json.loads((folder / "model_index.json").read_text())
+    (folder / "model_index.json").write_text(json.dumps({**index, "_class_name": pipeline}))
+    with pytest.raises(BadModel, match=message):
+        load(str(folder))
+
+
+def test_damaged_weights_are_named(folder: Path) -> None:
+    (folder / "unet" / "diffusion_pytorch_model.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(BadModel, match="does not load as StableDiffusionPipeline"):
+        load(str(folder))
+
+
+def test_pickles_are_loaded_only_with_their_digest_pinned(folder: Path, draw: Any, requests: Any) -> None:
+    import torch
+    from safetensors.torch import load_file
+    from t2i_core.sources import file_digest
+
+    safe = folder / "unet" / "diffusion_pytorch_model.safetensors"
+    expected = draw(load(str(folder), steps=1), requests[:1])[0].image
+    pickled = safe.with_suffix(".bin")
+    torch.save(load_file(safe), pickled)
+    safe.unlink()
+    digest = file_digest(pickled)
+    with pytest.raises(BadModel, match=rf"unet/diffusion_pytorch_model.bin \(SHA-256 {digest}\).*pickles="):
+        load(str(folder))
+    with pytest.raises(BadModel, match="SHA-256"):
+        load(str(folder), pickles=["0" * 64])
+    again = draw(load(str(folder), steps=1, pickles=[digest]), requests[:1])[0].image
+    assert (again == expected).all()
+
+
+def test_the_options_are_checked_before_weights_are_loaded(folder: Path) -> None:
+    (folder / "unet" / "diffusion_pytorch_model.safetensors").unlink()
+    with pytest.raises(BadOption, match="StableDiffusionPipeline takes no strength"):
+        load(str(folder), call={"strength": 0.5})
+
+
+def test_arguments_that_are_the_generators_own_are_refused() -> None:
+    with pytest.raises(ValueError, match="generator cannot be set"):
+        DiffusersOptions(call={"generator": 1})
+    with pytest.raises(ValueError, match="give that as well"):
+        DiffusersOptions(upscaler2={"model": "a/b"})
+
+
+def test_the_digest_is_of_all_that_a_pipeline_reads(folder: Path) -> None:
+    names = {file.relative_to(folder).as_posix() for file in files_of(folder)}
+    assert {"model_index.json", "unet/config.json", "vae/diffusion_pytorch_model.safetensors"} <= names
+    assert "scheduler/scheduler_config.json" in names
+    (folder / "README.md").write_text("no part of it")
+    assert len(files_of(folder)) == len(names)
+
+
+def test_no_such_device(folder: Path) -> None:
+    from t2i_diffusers.devices import best_device
+
+    for name in ("gpu", "cuda:99"):
+        with pytest.raises(T2IError, match=f"device '{name}'"):
+            best_device(name)
