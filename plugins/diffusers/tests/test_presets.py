@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,6 +68,17 @@ def test_it_says_what_a_user_must_know(known: Known) -> None:
     assert preset.summary.endswith(".")
     assert preset.argument == known.repository
     assert preset.argument.count("/") == 1
+
+
+@pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
+def test_the_readme_has_its_row(known: Known) -> None:
+    rows = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8").splitlines()
+    (row,) = (row for row in rows if row.startswith(f"| `{known.name}` |"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1] == f"`{known.repository}`"
+    assert cells[3:] == [known.licence, f"{known.memory_gb:g}"]
+    for option in ("steps", "guidance", "width"):
+        assert option not in known.options or f"{known.options[option]:g}" in cells[2]
 
 
 def test_deprecated_pipelines_say_so() -> None:
