@@ -3,8 +3,8 @@
 Each image has a generator of its own on the CPU, which the pipeline and its scheduler draw from: so neither batch
 nor order nor device change an image. Each stage of a chain has one of its own again, so that another number of
 steps of a first stage leaves the noise of the next one alone. An image of stage `main` starts from what
-`pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from. On the CPU, torch draws the same numbers
-in every precision but for rounding, if there are a multiple of 16, as in the latents of all usual sizes.
+`pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from. On the CPU, torch draws the same
+numbers in every precision but for rounding, if there are a multiple of 16, as in the latents of all usual sizes.
 """
 
 from __future__ import annotations

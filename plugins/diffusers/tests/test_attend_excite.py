@@ -41,7 +41,7 @@ def prompt(text: str, *names: str) -> Prompt:
         ("a photo of a cat", ["cat"], [5]),
         ("a photo of a cat and a dog", ["cat", "dog"], [5, 8]),
         ("a photo of a cat and a dog", ["dog", "cat"], [5, 8]),
-        ("a photo of a fire hydrant and a car", ["fire hydrant", "car"], [5, 6, 9]),
+        ("a photo of a fire hydrant and a car", ["fire hydrant", "car"], [5, 6, 7, 8, 11]),
         ("a Cat and a cat", ["cat", "cat"], [2, 5]),
         ("a photo of a red car", ["car"], [6]),
     ],
@@ -50,8 +50,8 @@ def test_positions_of_the_objects(text: str, names: list[str], expected: list[in
     tokens = words.convert_ids_to_tokens(words(text)["input_ids"])
     indices = token_indices(prompt(text, *names), words)
     assert indices == expected, tokens
-    said = {t.removesuffix("</w>") for i in indices for t in [tokens[i]]}
-    assert said == {word.lower() for name in names for word in name.split()}
+    said = "".join(tokens[i] for i in indices).replace("</w>", " ").split()
+    assert sorted(said) == sorted(word.lower() for name in names for word in name.split())
 
 
 @pytest.mark.parametrize(
