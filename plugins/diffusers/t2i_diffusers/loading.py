@@ -16,7 +16,7 @@ import torch
 import transformers
 from diffusers import DiffusionPipeline
 from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import EntryNotFoundError
+from huggingface_hub.errors import LocalEntryNotFoundError
 from t2i_core import Setup
 from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
 from t2i_core.texts import said
@@ -180,12 +180,8 @@ def _index_folder(source: Source, offline: bool) -> Path:
     commit = commit_of(source, offline)
     try:
         return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=offline)).parent
-    except EntryNotFoundError as error:
-        if offline:
-            raise not_here(source) from error
-        raise BadModel(
-            f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
-        ) from error
+    except LocalEntryNotFoundError as error:
+        raise not_here(source) from error
     except Exception as error:  # the hub's and the network's
         raise hub_error(source, error) from error
 

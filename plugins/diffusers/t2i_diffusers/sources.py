@@ -137,7 +137,8 @@ def commit_of(source: Source, offline: bool) -> str:
     What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
     revision, for a newer one. Raises BadModel where the commit cannot be known.
     """
-    from huggingface_hub import HfApi, constants
+    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
     from huggingface_hub.file_download import repo_folder_name
 
     revision = source.revision or "main"
@@ -149,9 +150,15 @@ def commit_of(source: Source, offline: bool) -> str:
         return reference.read_text(encoding="utf-8").strip()
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
-    try:
-        return str(HfApi().model_info(source.model, revision=source.revision, timeout=_TIMEOUT).sha)
-    except Exception as error:  # by its own kind or its network's
+    try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
+        return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent.name
+    except LocalEntryNotFoundError as error:  # no network
+        raise hub_error(source, error) from error
+    except EntryNotFoundError as error:
+        raise BadModel(
+            f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
+        ) from error
+    except Exception as error:  # the hub's and the network's
         raise hub_error(source, error) from error
 
 
