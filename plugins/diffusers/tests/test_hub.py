@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -50,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         ):
             info = {"id": REPOSITORY, "sha": COMMIT, "siblings": [{"rfilename": n} for n in files]}
             self._send(json.dumps(info).encode(), {"Content-Type": "application/json"})
-        elif (name := path.partition(f"/{REPOSITORY}/resolve/{COMMIT}/")[2]) in files:
+        elif (name := re.sub(f"^/{REPOSITORY}/resolve/({COMMIT}|main)/", "", path)) in files:
             if self.command == "GET":
                 self.server.fetched.append(name)
             self._send(
