@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sqlite3
@@ -132,6 +133,26 @@ def test_an_image_of_the_folder_that_was_damaged_is_made_again(damage: str, fold
     assert run(folder).results == first.results
     assert file.read_bytes() == data
     assert contents(folder) == before
+
+
+def test_an_image_that_cannot_be_linked_is_copied_wholly_or_not_at_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(target: Path, source: Path) -> None:
+        raise OSError(errno.EXDEV, "another file system")
+
+    def no_room(source: Path, target: Path) -> None:
+        Path(target).write_bytes(Path(source).read_bytes()[:50])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "hardlink_to", no_link)
+    with monkeypatch.context() as full, pytest.raises(BadFolder, match="No space left on device"):
+        full.setattr(shutil, "copyfile", no_room)
+        run(folder)
+    assert [p for p in folder.rglob("*.p*") if p.is_file() and p.name != ".plan"] == []
+    assert run(folder).results["results"][0]["n_ok"] == 4
+    kept = {p.read_bytes() for p in (folder.parent / "cache" / "images").rglob("*.png")}
+    assert {p.read_bytes() for p in folder.rglob("*.png")} == kept
 
 
 def test_what_was_half_written_by_a_killed_process_is_swept_away(folder: Path) -> None:
