@@ -66,8 +66,9 @@ def test_what_no_table_can_hold_is_refused_in_one_line(line: dict[str, str], tmp
 PLUGIN = """
     import sys
     import numpy as np
-    from t2i_core import Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Reward, Row
-    from t2i_core import hookimpl
+    from t2i_core import (
+        Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Reward, Row, hookimpl,
+    )
 
     class Deed(Options):
         \"\"\"What goes wrong.\"\"\"
