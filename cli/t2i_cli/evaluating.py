@@ -14,7 +14,7 @@ from t2i_registry import Registry
 
 from .asking import Asked, request
 from .commands import say_error
-from .interrupts import interrupt_code
+from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
 from .rendering import print_images, print_plan, print_results
 from .terminal import console, print_json, stdout_kept_clean
@@ -72,6 +72,7 @@ def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bo
     if dry_run and as_json:
         print_json(expected)
         return None
+    raise_interrupt()
     print_plan(console(stderr=as_json), expected)
     return None if dry_run else _run(plan)
 
