@@ -64,6 +64,9 @@ _HINDERED = {
 }
 """What keeps SQLite from its work though the database is sound; all else that it says is said of a damaged one."""
 
+_SAID = (sqlite3.Error, UnicodeDecodeError)
+"""How SQLite says so: it cannot when its message quotes from the database what is no text any more."""
+
 
 def cache_folder() -> Path:
     """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
@@ -90,7 +93,7 @@ class Store:
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
                 self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *_SAID) as error:
             raise self._unusable(error) from error
 
     def close(self) -> None:
@@ -239,7 +242,7 @@ class Store:
         """Return what to say where something that was kept, or found, in this run cannot be found any more."""
         try:
             whole = self._db.execute("pragma integrity_check(1)").fetchone()
-        except sqlite3.Error as error:
+        except _SAID as error:
             return self._unusable(error)
         if whole != ("ok",):
             return self._damaged(whole[0])
@@ -299,11 +302,11 @@ class Store:
             yield
         except sqlite3.ProgrammingError:
             raise
-        except sqlite3.Error as error:
+        except _SAID as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> BadFolder:
-        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _HINDERED:
+        if isinstance(error, _SAID) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _HINDERED:
             return self._damaged(str(error))
         if isinstance(error, FileNotFoundError):
             return self._taken("it")

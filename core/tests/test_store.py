@@ -238,6 +238,16 @@ def test_whatever_is_wrong_with_the_database_itself_is_said_to_be_damage(store: 
         store.put(KEY, b"what was said")
 
 
+def test_damage_that_cannot_be_quoted_is_said_too(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    data = (tmp_path / DATABASE).read_bytes()
+    assert b"CREATE TABLE observations" in data
+    data = data.replace(b"CREATE TABLE observations", b"CR\xda\xdaTE TABLE observations")
+    (tmp_path / DATABASE).write_bytes(data)
+    with pytest.raises(BadFolder, match=r"is damaged .*: remove it"):
+        Store(tmp_path)
+
+
 def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for i in range(200):
