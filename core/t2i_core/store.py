@@ -306,7 +306,10 @@ class Store:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> BadFolder:
-        if isinstance(error, _SAID) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _HINDERED:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        # a database may also say of itself that nobody can write it
+        sound = self._read_only() if code == sqlite3.SQLITE_READONLY else code in _HINDERED
+        if isinstance(error, _SAID) and not sound:
             return self._damaged(str(error))
         if isinstance(error, FileNotFoundError):
             return self._taken("it")
@@ -315,6 +318,11 @@ class Store:
             f"cache folder {self.folder}: {why}; mend that or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."
         )
+
+    def _read_only(self) -> bool:
+        """Whether folder or database may not be written, or are not there."""
+        files = (self.folder, self.folder / DATABASE, *self.folder.glob(f"{DATABASE}-*"))
+        return not all(os.access(file, os.W_OK) for file in files)
 
     def _taken(self, what: str) -> BadFolder:
         return BadFolder(

@@ -248,6 +248,15 @@ def test_damage_that_cannot_be_quoted_is_said_too(tmp_path: Path) -> None:
         Store(tmp_path)
 
 
+def test_a_database_that_says_it_cannot_be_written_is_damaged_not_forbidden(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    data = bytearray((tmp_path / DATABASE).read_bytes())
+    data[18] = 9  # the version of SQLite that may write it
+    (tmp_path / DATABASE).write_bytes(data)
+    with Store(tmp_path) as store, pytest.raises(BadFolder, match=r"is damaged .*: remove it"):
+        store.put(KEY, b"what was said")
+
+
 def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for i in range(200):

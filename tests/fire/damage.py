@@ -85,6 +85,16 @@ def scattered(file: Path, rng: random.Random) -> None:
     _alter(file, rng, rng.choice((1, 2, 8, 64)))
 
 
+def head_altered(file: Path, rng: random.Random) -> None:
+    """Change up to 8 bytes of a database's first page: its head, and the schema at its end."""
+    data = bytearray(file.read_bytes())
+    parts = (range(100), range(100, PAGE), range(2 * PAGE // 3, PAGE))
+    for place in rng.choices(rng.choice(parts), k=rng.choice((1, 1, 2, 8))):
+        data[place] ^= rng.randrange(1, 256)
+    with file.open("r+b") as opened:
+        opened.write(data)
+
+
 def page_zeroed(file: Path, rng: random.Random) -> None:
     """Make one page of a database zero."""
     _put_page(file, rng, bytes(PAGE))
@@ -100,7 +110,7 @@ def page_repeated(file: Path, rng: random.Random) -> None:
 PAGE = 4096
 FILE_HARMS: tuple[Harm, ...] = (truncated, altered, emptied, zeroed, garbled, deleted)
 IMAGE_HARMS: tuple[Harm, ...] = (truncated, altered, emptied, deleted, replaced)
-DATABASE_HARMS: tuple[Harm, ...] = (truncated, scattered, page_zeroed, page_repeated)
+DATABASE_HARMS: tuple[Harm, ...] = (truncated, scattered, head_altered, page_zeroed, page_repeated)
 
 
 def _alter(file: Path, rng: random.Random, count: int) -> None:
@@ -173,12 +183,13 @@ def observations(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
     names = {
         truncated: "the database truncated at any byte",
         scattered: "the database with 1 to 64 bytes altered",
+        head_altered: "the database with 1 to 8 bytes of head and schema altered",
         page_zeroed: "the database with a page zeroed",
         page_repeated: "the database with a page in another's place",
     }
     for harm in DATABASE_HARMS:
         count = Count(names[harm])
-        for number in range(tries * (3 if harm is scattered else 1)):
+        for number in range(tries * (3 if harm in (scattered, head_altered) else 1)):
             state = number % len(w.states)
             w.restore(state)
             harm(w.cache / DATABASE, rng)
