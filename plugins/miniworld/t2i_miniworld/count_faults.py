@@ -422,11 +422,11 @@ def _count_flips(case: str, truths: list[Truth]) -> Rows:
     yield share(case, "as stated", 1 - _RATE, stated)
     yield share(case, "the other way round", _RATE, turned)
     yield share(case, "one of the two", 1, [a or b for a, b in zip(stated, turned, strict=True)])
-    # Of one kind in 21 of 441 pairs; in these layouts in as many as there are.
+    # Expected in 21 of 441 pairs; among these requests there are as many as there are.
     alike_ = sum(same) / len(same)
     read = [a or (s and b) for a, b, s in zip(stated, turned, same, strict=True)]
-    yield share(case, "right by PaintSkills' rule: (1-f) + f times the pairs of one kind", 1 - _RATE + _RATE * alike_,
-                read)  # fmt: skip
+    what = "right by PaintSkills' rule: (1-f) + f times the pairs of one kind"
+    yield share(case, what, 1 - _RATE + _RATE * alike_, read)
 
 
 def _count_wrong_flips(case: str, truths: list[Truth]) -> Rows:
@@ -537,7 +537,8 @@ CASES = (
         for law in ("uniform", "fixed", "skewed")
     ),
     *(
-        Case(f"skew=hat:yes:{rate}", {"skew": f"hat:yes:{rate}"}, _a_person, partial(_count_attributes, rate), times=3)
+        Case(f"skew=hat:yes:{rate}", {"skew": f"hat:yes:{rate}"}, _a_person, partial(_count_attributes, rate),
+             times=3)
         for rate in (0.5, 0.6, 0.8, 1.0)
     ),
     Case("drop=0.3, seed_sd=1", {"drop": _RATE, "seed_sd": 1.0}, _of_one_seed, _count_effects, times=2),
