@@ -91,18 +91,24 @@ class Scene:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Scene:
-        """Read what `to_json` wrote. Raises KeyError or TypeError where a field is missing or wrong."""
+        """Read what `to_json` wrote. Raises KeyError, TypeError or ValueError where a field is missing or bad."""
         objects = tuple(
             SceneObject(
                 cls=ObjectClass(**o["cls"]),
                 colour=o.get("colour"),
-                count=int(o.get("count", 1)),
+                count=_number(o.get("count", 1)),
                 attributes=dict(o.get("attributes") or {}),
             )
             for o in data["objects"]
         )
         relations = tuple(Relation(**r) for r in data.get("relations") or ())
         return cls(objects, relations)
+
+
+def _number(count: Any) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"count: want a whole number from 1, not {count!r}")
+    return count
 
 
 @dataclass(frozen=True)
