@@ -97,8 +97,9 @@ def alike(case: str, what: str, values: Sequence[float], happened: Sequence[bool
 def mean(case: str, what: str, expected: float, values: Sequence[float]) -> Row:
     """A mean of many values, by the normal approximation."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    p = 2 * norm.sf(abs(np.mean(values) - expected) / error) if error > 0 else 0.0
-    return Row(case, what, f"{expected:.4f}", f"{np.mean(values):.4f}", len(values), float(p))
+    found = sum(values) / max(len(values), 1)
+    p = 2 * norm.sf(abs(found - expected) / error) if error > 0 else 0.0
+    return Row(case, what, f"{expected:.4f}", f"{found:.4f}", len(values), float(p))
 
 
 Rows = Iterator[Row]
@@ -124,8 +125,8 @@ class Case:
 
 def run(
     scenes: int = 5000,
-    layouts: int = 1500,
-    drawn: int = 20,
+    layouts: int = 1000,
+    drawn: int = 14,
     workers: int | None = None,
     cases: Sequence[Case] | None = None,
 ) -> Rows:
@@ -135,17 +136,16 @@ def run(
     """
     cases = CASES if cases is None else cases
     pairs = [plan for _, plan in map_ordered(_pair_plan, _seen(range(layouts), "layouts"), workers)]
-    yield from _independence(pairs)
+    yield from _independence(scenes)
+    yield from _indifference(pairs)
     for salt, case in enumerate(cases, 1):
         options = SimulatorOptions(size=64, spp=1, salt=salt, **case.options)
-        if case.laid:
-            truths = [_laid(options, case.request(at), pairs[at % layouts], at, layouts) for at in range(scenes)]
-        else:
-            chunks = [
-                range(at, min(at + _CHUNK, scenes * case.times)) for at in range(0, scenes * case.times, _CHUNK)
-            ]
-            made = map_ordered(partial(_unplaced, options, case.request), _seen(chunks, case.name), workers)
-            truths = [truth for _, some in made for truth in some]
+        count = scenes * case.times
+        chunks = [range(at, min(at + _CHUNK, count)) for at in range(0, count, _CHUNK)]
+        jobs = [(numbers, [pairs[at % layouts] for at in numbers] if case.laid else []) for numbers in chunks]
+        work = partial(_annotations, options, case.request, layouts)
+        made = map_ordered(work, _seen(jobs, case.name), workers)
+        truths = [truth for _, some in made for truth in some]
         yield from case.count(case.name, truths)
         if drawn:
             requests = [case.request(number) for number in range(drawn)]
@@ -165,15 +165,25 @@ def _pair_plan(number: int) -> Plan:
     return prepare(SimulatorOptions(), _related(number))
 
 
-def _laid(options: SimulatorOptions, request: ImageRequest, plan: Plan, at: int, layouts: int) -> Truth:
-    """A scene whose faults are drawn anew each time that its layout comes by."""
-    key = request.prompt.scene_digest, request.seed + at // layouts * 1_000_000, options.salt
-    return _shown(err(plan, request, Draw(faults_of(options), *key)), request, True)
-
-
-def _unplaced(options: SimulatorOptions, request: Callable[[int], ImageRequest], numbers: range) -> list[Truth]:
-    """What scenes show, of which nothing depends on places."""
-    return [_shown(_nowhere(options, request(number)), request(number), False) for number in numbers]
+def _annotations(
+    options: SimulatorOptions,
+    request: Callable[[int], ImageRequest],
+    layouts: int,
+    job: tuple[range, list[Plan]],
+) -> list[Truth]:
+    """What scenes show: of these plans, each time with faults of its own, or of things without a place."""
+    numbers, plans = job
+    if not plans:
+        requests = [request(number) for number in numbers]
+        return [_shown(_nowhere(options, one), one, False) for one in requests]
+    truths = []
+    for number, plan in zip(numbers, plans, strict=True):
+        again, own = divmod(number, layouts)
+        asked = request(own)
+        prompt, seed, salt = key_of(options, asked)
+        draw = Draw(faults_of(options), prompt, seed + again * 1_000_000, salt)
+        truths.append(_shown(err(plan, asked, draw), asked, True))
+    return truths
 
 
 def _nowhere(options: SimulatorOptions, request: ImageRequest) -> Scene:
@@ -217,36 +227,47 @@ def _said(instances: Sequence[Instance]) -> list[tuple[Any, ...]]:
     return [(one.cls, one.colour, one.attributes) for one in instances]
 
 
-def _independence(plans: Sequence[Plan]) -> Rows:
-    """All faults at once: whether each happens without regard to the others, and to where things stand."""
-    case = f"all faults at {_RATE}"
-    requests = [_related(number) for number in range(len(plans))]
-    faults = Faults(**dict.fromkeys(_FAULTS, _RATE))
-    draws = [Draw(faults, *key_of(SimulatorOptions(), request)) for request in requests]
-    # Of the second thing, for the first is never dropped; pairs of things by the second and a third.
-    events = {(fault, slot): [draw.happens(fault, *slot) for draw in draws] for fault, slot in _EVENTS}
+def _independence(scenes: int) -> Rows:
+    """All faults at once: whether each happens without regard to the others."""
+    happened = _decisions(scenes)
     for (one, slot), (other, its) in combinations(_EVENTS, 2):
+        # Two things matter where it is the same fault.
         if one != other and 2 in (*slot, *its):
             continue
-        counts = Counter(zip(events[one, slot], events[other, its], strict=True))
+        counts = Counter(zip(happened[one, slot], happened[other, its], strict=True))
         both = [(a, b) for a in (True, False) for b in (True, False)]
         shares = [(_RATE if a else 1 - _RATE) * (_RATE if b else 1 - _RATE) for a, b in both]
         what = f"{one} and {other}" if one != other else f"{one} of two things"
-        yield spread(case, f"{what}: both, one, the other, none", shares, [counts[cell] for cell in both])
+        yield spread(_ALL, f"{what}: both, one, the other, none", shares, [counts[cell] for cell in both])
+
+
+def _indifference(plans: Sequence[Plan]) -> Rows:
+    """All faults at once: whether each happens without regard to the second thing's place and to the light."""
+    happened = _decisions(len(plans))
     for fault, slot in _EVENTS:
         if 2 in slot:
             continue
         for name, read in _QUANTITIES.items():
-            yield alike(case, f"{name} without {fault} and with it", [read(p) for p in plans], events[fault, slot])
+            values = [read(plan) for plan in plans]
+            yield alike(_ALL, f"{name}, without {fault} and with it", values, happened[fault, slot])
 
 
+def _decisions(scenes: int) -> dict[tuple[str, tuple[int, ...]], list[bool]]:
+    """For each event, in which scenes it happens."""
+    faults = Faults(**dict.fromkeys(_FAULTS, _RATE))
+    draws = [Draw(faults, *key_of(SimulatorOptions(), _related(number))) for number in range(scenes)]
+    return {(fault, slot): [draw.happens(fault, *slot) for draw in draws] for fault, slot in _EVENTS}
+
+
+_ALL = f"all faults at {_RATE}"
 _FAULTS = ("drop", "wrong_object", "wrong_color", "swap_colors", "extra", "flip_relation")
+#: Faults, and the thing that they happen to: the second, for the first is never dropped, and a third.
 _EVENTS: tuple[tuple[str, tuple[int, ...]], ...] = (
     *((fault, (slot,)) for slot in (1, 2) for fault in _FAULTS[:3]),
     *((fault, ()) for fault in _FAULTS[3:]),
 )
 _QUANTITIES: dict[str, Callable[[Plan], float]] = {
-    "u of the second thing": lambda plan: plan.scene.placed[1].place.u,
+    "u": lambda plan: plan.scene.placed[1].place.u,
     "v": lambda plan: plan.scene.placed[1].place.v,
     "width": lambda plan: plan.scene.placed[1].place.width,
     "size": lambda plan: plan.scene.placed[1].scale,
@@ -334,8 +355,8 @@ def _count_swaps(case: str, truths: list[Truth]) -> Rows:
 def _count_colour_errors(case: str, truths: list[Truth]) -> Rows:
     colours = [_colours(truth) for truth in truths]
     right, swapped = (1 - _RATE) ** 2 + _RATE**2 / 7, _RATE * (1 - _RATE) + (1 - _RATE) * _RATE / 7
-    yield share(case, "the first in its colour: (1-s)(1-w) + s w/7", right, [a[0] == b[0] for a, b in colours])
-    yield share(case, "in the second's: s(1-w) + (1-s) w/7", swapped, [a[1] == b[0] for a, b in colours])
+    yield share(case, "the first in its colour: (1-s)(1-c) + s c/7", right, [a[0] == b[0] for a, b in colours])
+    yield share(case, "in the second's: s(1-c) + (1-s) c/7", swapped, [a[1] == b[0] for a, b in colours])
 
 
 _CLASSES = (_BUS, _DOG, _ANIMAL, _ROOT)
@@ -366,6 +387,8 @@ def _count_extras(case: str, truths: list[Truth]) -> Rows:
         numbers = [len(truth.instances) for truth in truths[asked - 1 :: 4]]
         yield share(case, f"{asked + 1} where {asked} asked", _RATE, [n == asked + 1 for n in numbers])
         yield share(case, f"{asked} or {asked + 1}", 1, [n in (asked, asked + 1) for n in numbers])
+    more = [len(truth.instances) == number % 4 + 2 for number, truth in enumerate(truths)]
+    yield share(case, "one more than asked, of all these", _RATE, more)
     yield share(
         case,
         "all of one class and colour",
@@ -550,8 +573,8 @@ def main() -> None:
     """Print the table; exit with 1 where a row fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenes", type=int, default=5000, help="of each setting")
-    parser.add_argument("--layouts", type=int, default=1500)
-    parser.add_argument("--drawn", type=int, default=20, help="of each setting")
+    parser.add_argument("--layouts", type=int, default=1000)
+    parser.add_argument("--drawn", type=int, default=14, help="of each setting")
     parser.add_argument("--workers", type=int, default=None)
     rows = list(run(**vars(parser.parse_args())))
     alarm = ALARM / len(rows)

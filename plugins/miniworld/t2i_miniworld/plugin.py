@@ -26,7 +26,7 @@ DOMAIN = Domain(
 #: What a picture depends on; judges and training are left out, so that their changes redraw nothing.
 _DRAWING = (
     "camera.py", "classes.py", "data/taxonomy.json", "faults.py", "kinds/*.py", "laws.py", "layout.py",
-    "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
+    "owners.py", "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
     "vocabulary.py",
 )  # fmt: skip
 #: What the ideal judge's answers depend on.
