@@ -6,6 +6,7 @@ something else on its way out: what was received is remembered, raised again, an
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -25,6 +26,8 @@ def heed_interrupts() -> None:
     """Have both interrupt the main thread; what our parent had us ignore (nohup) stays ignored."""
     _handle(_interrupt)
     sys.unraisablehook = _unraisable
+    # registered first, so done last: Python's end would leave both to the system, and a done run would end by one
+    atexit.register(_handle, signal.SIG_IGN)
 
 
 def raise_interrupt() -> None:

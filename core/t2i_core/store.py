@@ -2,9 +2,9 @@
 
 Image files stand under the SHA-256 of their bytes; everything else is in one SQLite database in WAL mode, which
 several processes may read and write at once and which a kill leaves whole: each entry is its own transaction.
-Each row carries a checksum of itself and its key, so that whatever becomes of the file, what is found is what was
-put, and what is not found is made again. An image's digest is checked whenever it is opened, and whenever its file
-has another size or time than it had.
+Each row carries a checksum of itself, its key and its table, so that whatever becomes of the file, what is found
+is what was put, and what is not found is made again. An image's digest is checked whenever it is opened, and whenever
+its file has another size or time than it had.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .errors import BadFolder
 from .images import DamagedImage, Image, Truth, image_file
 from .sources import file_digest
 
-FORMAT = 2
+FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
 DATABASE = f"store-{FORMAT}.sqlite"
@@ -271,11 +271,11 @@ class Store:
     def _get(self, table: str, key: bytes | str) -> tuple[Any, ...] | None:
         """Return a row without key and checksum; None where there is none, or where it is not what was put."""
         row = self._one(f"select * from {table} where key = ?", key)
-        return row[1:-1] if row is not None and row[-1] == _seal(row[:-1]) else None
+        return row[1:-1] if row is not None and row[-1] == _seal(table, row[:-1]) else None
 
     def _put(self, table: str, *row: Any) -> None:
         places = ", ".join("?" * (len(row) + 1))
-        self._execute(f"insert or replace into {table} values ({places})", *row, _seal(row))
+        self._execute(f"insert or replace into {table} values ({places})", *row, _seal(table, row))
 
     def _one(self, sql: str, *values: Any) -> Any:
         with self._explained():
@@ -337,9 +337,9 @@ class Store:
         )
 
 
-def _seal(row: Sequence[Any]) -> int:
-    """A checksum of a row's fields."""
-    return zlib.crc32(repr([zlib.crc32(f) if isinstance(f, bytes) else f for f in row]).encode())
+def _seal(table: str, row: Sequence[Any]) -> int:
+    """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
+    return zlib.crc32(repr([table, *(zlib.crc32(f) if isinstance(f, bytes) else f for f in row)]).encode())
 
 
 def picture_size(path: Path) -> tuple[int, int]:

@@ -141,6 +141,17 @@ def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) 
     assert found() is None
 
 
+def test_a_row_of_another_table_is_not_given_back(store: Store) -> None:
+    """As where a page of one table stands in the place of another's."""
+    store.put_failure(KEY, "a safety filter")
+    store.close()
+    with sqlite3.connect(store.folder / DATABASE) as database:
+        database.execute("insert into observations select * from failures")
+    with Store(store.folder) as again:
+        assert again.failure(KEY) == "a safety filter"
+        assert again.get(KEY) is None
+
+
 def test_an_image_without_its_truth_counts_as_not_kept(store: Store) -> None:
     image = store.put_image(KEY, PIXELS, truth=Truth((30, 20), ()))
     with sqlite3.connect(store.folder / DATABASE) as db:
