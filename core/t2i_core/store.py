@@ -3,8 +3,8 @@
 Image files stand under the SHA-256 of their bytes; everything else is in one SQLite database in WAL mode, which
 several processes may read and write at once and which a kill leaves whole: each entry is its own transaction.
 Each row carries a checksum of itself, its key and its table, so that whatever becomes of the file, what is found
-is what was put, and what is not found is made again. An image's digest is checked whenever it is opened, and whenever
-its file has another size or time than it had.
+is what was put, and what is not found is made again. An image's digest is checked whenever it is opened, and
+whenever its file has another size or time than it had.
 """
 
 from __future__ import annotations
