@@ -28,7 +28,8 @@ def erring(factor):
 
 
 def test_hundreds_of_scenes_agree_with_all_rates_and_laws():
-    rows = list(run(800, layouts=60, drawn=1))
+    """The count itself draws some scenes as well; here that is left to the slow test."""
+    rows = list(run(400, layouts=10, drawn=0))
     assert {row.case for row in rows} == {case.name for case in CASES} | {"all faults at 0.3"}
     assert [row.line(ALARM / len(rows)) for row in rows if row.p <= ALARM / len(rows)] == []
 
@@ -40,24 +41,25 @@ def test_thousands_of_scenes_agree_with_all_rates_and_laws():
     assert [row.line(ALARM / len(rows)) for row in rows if row.p <= ALARM / len(rows)] == []
 
 
-@pytest.mark.parametrize("factor", [0, 0.5])
-def test_as_many_scenes_find_out_who_errs_less_often(factor):
-    """Of laws and effects the next test takes care."""
+@pytest.mark.parametrize("factor", [0.5, pytest.param(0, marks=pytest.mark.slow)])
+def test_some_more_scenes_find_out_who_errs_less_often(factor):
+    """Of laws and effects the next tests take care."""
     cases = erring(factor)
-    assert failed(run(800, layouts=40, drawn=0, cases=cases)) >= {case.name for case in cases}
+    assert failed(run(800, layouts=10, drawn=0, cases=cases)) >= {case.name for case in cases}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", ["seed_sd", "prompt_sd"])
 def test_effects_that_are_missing_are_found_out(effect):
     cases = [replace(c, options={**c.options, effect: 0.0}) for c in CASES if effect in c.options]
-    assert failed(run(3000, layouts=40, drawn=0, cases=cases)) >= {case.name for case in cases}
+    assert failed(run(3000, layouts=10, drawn=0, cases=cases)) >= {case.name for case in cases}
 
 
 def test_another_law_is_found_out():
     by_name = {case.options["hyponyms"]: case for case in CASES if "hyponyms" in case.options}
     for law, drawn in (("uniform", "skewed"), ("skewed", "uniform"), ("fixed", "uniform")):
         case = replace(by_name[law], options={"hyponyms": drawn})
-        assert failed(run(400, layouts=40, drawn=0, cases=[case])) >= {case.name}
+        assert failed(run(400, layouts=1, drawn=0, cases=[case])) >= {case.name}
 
 
 def test_rows_fail_where_they_should():
