@@ -14,9 +14,7 @@ from t2i_cli.rendering import print_results
 from t2i_cli.terminal import print_json, shown
 
 NASTY = "[red]x[/] :car: \x1b[2J\x07\x9b5m\r\n\u202egnp\u2066 \ud83d\0 👩‍👩‍👧 שלום e\u0301 \\"
-SHOWN = (
-    "[red]x[/] :car: \\x1b[2J\\x07\\x9b5m\\r\\n\\u202egnp\\u2066 \\ud83d\\x00 👩‍👩‍👧 שלום e\u0301 \\"
-)
+SHOWN = "[red]x[/] :car: \\x1b[2J\\x07\\x9b5m\\r\\n\\u202egnp\\u2066 \\ud83d\\x00 👩‍👩‍👧 שלום e\u0301 \\"
 
 
 def result(name: str) -> dict[str, object]:
