@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from t2i_core.errors import INTERRUPTED
+from t2i_core.errors import INTERRUPTED, BrokenPlugin, MissingDependency, T2IError
 
 _HEEDED = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
@@ -37,8 +37,13 @@ def raise_interrupt() -> None:
 
 
 def interrupt_code(error: BaseException) -> int | None:
-    """The exit code where an error is an interrupt, or came of one: 130 for Ctrl-C, 143 for SIGTERM; else None."""
-    if _received:
+    """The exit code where an error is an interrupt, or came of one: 130 for Ctrl-C, 143 for SIGTERM; else None.
+
+    What other code made of an interrupt cannot be told from its own faults. What t2i itself says of a run, a
+    folder or a request stands, whatever was received.
+    """
+    own = isinstance(error, T2IError) and not isinstance(error, BrokenPlugin | MissingDependency)
+    if _received and not own:
         return 128 + _received[0]
     return INTERRUPTED if isinstance(error, KeyboardInterrupt) else None
 

@@ -120,6 +120,8 @@ class Store:
             whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(path) == digest)
         except OSError:
             return None
+        if whole and stat.st_mtime_ns != changed:  # a copy, say: it need not be read again the next time
+            self._put("images", bytes.fromhex(key), digest, size, stat.st_mtime_ns, *row[3:])
         if not whole or (truth and self._one("select 1 from truths where key = ?", digest) is None):
             return None
         return Image(digest, path)
@@ -140,9 +142,12 @@ class Store:
         return row[0] if row else None
 
     def put_failure(self, key: str, reason: str) -> None:
-        """Keep why an image can never be made."""
+        """Keep why an image can never be made, unless another process has made it meanwhile."""
         said = reason.encode("utf-8", "backslashreplace").decode()
-        self._put("failures", bytes.fromhex(key), said)
+        with self._together():
+            if self.image(key) is not None:
+                return
+            self._put("failures", bytes.fromhex(key), said)
         self._note(key)
 
     def put_image(
@@ -212,10 +217,17 @@ class Store:
         value: bytes = row[0]
         return value
 
-    def put(self, key: str, value: bytes) -> None:
-        """Keep an observation's stored form."""
-        self._put("observations", bytes.fromhex(key), value)
+    def put(self, key: str, value: bytes) -> bytes:
+        """Keep an observation's stored form, and return what is kept.
+
+        Where another process has kept one under this key meanwhile, that one stays: what was read stays true.
+        """
+        with self._together():
+            if (before := self.get(key)) is not None:
+                return before
+            self._put("observations", bytes.fromhex(key), value)
         self._note(key)
+        return value
 
     def settings(self, fingerprint: str) -> dict[str, Any] | None:
         """Return what a model or judge said of its settings when it last worked; None where that is not known."""
@@ -313,7 +325,7 @@ class Store:
             return self._damaged(str(error))
         if isinstance(error, FileNotFoundError):
             return self._taken("it")
-        why = error.strerror if isinstance(error, OSError) else error
+        why = error.strerror or error if isinstance(error, OSError) else error
         return BadFolder(
             f"cache folder {self.folder}: {why}; mend that or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."

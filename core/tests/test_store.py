@@ -318,3 +318,26 @@ def test_a_short_write_leaves_no_file(tmp_path: Path) -> None:
         write_whole(target, b"data")
     write_whole(tmp_path / "file", b"data")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_another_process_has_kept_meanwhile_stays(store: Store) -> None:
+    with Store(store.folder) as another:
+        assert another.put(KEY, b"first") == b"first"
+        assert store.put(KEY, b"second") == b"first"
+        assert store.get(KEY) == b"first"
+        other = digest_of("another")
+        another.put_image(other, PIXELS)
+        store.put_failure(other, "it is never drawn")
+        assert store.failure(other) is None
+    with Store(store.folder, fresh=True) as fresh:
+        assert fresh.put(KEY, b"anew") == b"anew"
+    assert store.get(KEY) == b"anew"
+
+
+def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.put_image(KEY, PIXELS).path
+    os.utime(path, ns=(0, 10**18))
+    assert store.image(KEY) is not None
+    monkeypatch.setattr("t2i_core.store.file_digest", lambda path: pytest.fail("read again"))
+    assert store.image(KEY) is not None
+    assert store.record(KEY) == {}
