@@ -6,6 +6,9 @@ import os
 
 import pytest
 
+#: `uv run pytest` would have every command under test think that it was called by `uv run` itself.
+os.environ.pop("UV_RUN_RECURSION_DEPTH", None)
+
 _skipped: list[str] = []
 
 

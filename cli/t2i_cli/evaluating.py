@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -91,7 +92,8 @@ def _run(plan: Plan) -> Run:
 
 def _how_to_go_on(fresh: bool) -> tuple[str, str]:
     """What an interrupted run says, and the command that goes on."""
-    words = ["t2i", *sys.argv[1:]]
+    # `uv run` says so in its process's environment; without it there may be no t2i on the path
+    words = [*(["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in os.environ else []), "t2i", *sys.argv[1:]]
     if not fresh:
         said = "interrupted: what was made is kept, and the same command goes on where it stopped"
         return said, shlex.join(words)
