@@ -126,15 +126,13 @@ class Store:
             return None
         return Image(digest, path)
 
-    def record(self, key: str) -> dict[str, Any]:
-        """Return what was recorded of an image's making; empty where nothing was."""
-        row = self._get("images", bytes.fromhex(key))
-        return dict(json.loads(row[-1])) if row else {}
+    def details(self, key: str) -> tuple[tuple[int, int], dict[str, Any]]:
+        """Return an image's width and height in pixels, and what was recorded of its making.
 
-    def size(self, key: str) -> tuple[int, int] | None:
-        """Return an image's width and height in pixels."""
+        (0, 0) and nothing where there is no such image.
+        """
         row = self._get("images", bytes.fromhex(key))
-        return (row[4], row[5]) if row else None
+        return ((row[4], row[5]), dict(json.loads(row[-1]))) if row else ((0, 0), {})
 
     def failure(self, key: str) -> str | None:
         """Return why an image can never be made, where that is known."""
@@ -290,8 +288,13 @@ class Store:
         self._execute(f"insert or replace into {table} values ({places})", *row, _seal(table, row))
 
     def _one(self, sql: str, *values: Any) -> Any:
-        with self._explained():
+        # not by `_explained`, which takes as long as the query: this is asked several times for every sample
+        try:
             return self._db.execute(sql, values).fetchone()
+        except sqlite3.ProgrammingError:
+            raise
+        except _SAID as error:
+            raise self._unusable(error) from error
 
     def _execute(self, sql: str, *values: Any) -> None:
         with self._explained():

@@ -20,6 +20,7 @@ from t2i_core.store import DATABASE, Store, cache_folder, png, write_whole
 
 KEY = digest_of("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+SIZE = (PIXELS.shape[1], PIXELS.shape[0])
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
     again = store.image(KEY)
     assert again == kept
     assert np.array_equal(again.pixels, PIXELS)
-    assert store.record(KEY) == {"tokens_lost": 3}
+    assert store.details(KEY) == (SIZE, {"tokens_lost": 3})
     assert store.holds(again)
 
 
@@ -45,7 +46,7 @@ def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
     assert store.image(KEY) is None
     assert store.get(KEY) is None
     assert not store.has(KEY)
-    assert store.record(KEY) == {}
+    assert store.details(KEY) == ((0, 0), {})
 
 
 @pytest.mark.parametrize("harm", ["truncate", "empty", "delete"])
@@ -129,8 +130,8 @@ def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) 
         "get": lambda: store.get(KEY),
         "other": lambda: store.get("00" * 32),
         "image": lambda: store.image(KEY),
-        "size": lambda: store.size(KEY),
-        "record": lambda: store.record(KEY) or None,
+        "size": lambda: store.details(KEY)[0] if any(store.details(KEY)[0]) else None,
+        "record": lambda: store.details(KEY)[1] or None,
         "failure": lambda: store.failure(other),
         "settings": lambda: store.settings("model") or None,
         "rate": lambda: store.rate("model"),
@@ -340,4 +341,4 @@ def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatc
     assert store.image(KEY) is not None
     monkeypatch.setattr("t2i_core.store.file_digest", lambda path: pytest.fail("read again"))
     assert store.image(KEY) is not None
-    assert store.record(KEY) == {}
+    assert store.details(KEY) == (SIZE, {})
