@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
+
+#: `uv run pytest` would have every command under test think that it was called by `uv run` itself.
+os.environ.pop("UV_RUN_RECURSION_DEPTH", None)
+
+#: A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _skipped: list[str] = []
 

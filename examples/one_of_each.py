@@ -17,7 +17,7 @@ from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.simulator import simulate
 from t2i_registry import Registry, scan
 
-TILE, TEXT, COLUMNS = 192, 64, 6
+TILE, TEXT, COLUMNS = 192, 80, 6
 OPTIONS = SimulatorOptions(size=TILE, spp=64)
 #: Sources that draw nothing without a user's own template.
 NEED_OPTIONS = {"tiam-template"}

@@ -46,7 +46,7 @@ CASES = {
     "no folder": (("eval", "--metric", "tiam", "--model", "folder:gone"), 12, "gone"),
     "prompts without scenes": ((*EVAL[:5], "--prompts", "texts.txt", "--judge", "oracle"), 10, "scene"),
     "malformed prompts": ((*EVAL[:5], "--prompts", "bad.jsonl"), 10, "line 2"),
-    "classes nobody knows": ((*EVAL[:5], "--prompts", "tiam-24-1"), 9, "bicycle"),
+    "classes nobody knows": ((*EVAL[:5], "--prompts", "tiam-24-1"), 9, "apple"),
 }  # fmt: skip
 
 

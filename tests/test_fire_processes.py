@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,8 @@ from fire.tally import Case, Difference
 from t2i_cli.app import app
 from t2i_core import load_run
 from typer.testing import CliRunner
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from t2i_registry import Registry
 
 from .asking import Asked, request
 from .commands import say_error
-from .interrupts import interrupt_code
+from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
 from .rendering import print_images, print_plan, print_results
 from .terminal import console, print_json, stdout_kept_clean
@@ -72,6 +73,7 @@ def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bo
     if dry_run and as_json:
         print_json(expected)
         return None
+    raise_interrupt()
     print_plan(console(stderr=as_json), expected)
     return None if dry_run else _run(plan)
 
@@ -90,7 +92,8 @@ def _run(plan: Plan) -> Run:
 
 def _how_to_go_on(fresh: bool) -> tuple[str, str]:
     """What an interrupted run says, and the command that goes on."""
-    words = ["t2i", *sys.argv[1:]]
+    # `uv run` says so in its process's environment; without it there may be no t2i on the path
+    words = [*(["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in os.environ else []), "t2i", *sys.argv[1:]]
     if not fresh:
         said = "interrupted: what was made is kept, and the same command goes on where it stopped"
         return said, shlex.join(words)

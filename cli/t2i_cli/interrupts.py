@@ -6,13 +6,14 @@ something else on its way out: what was received is remembered, raised again, an
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 from types import FrameType
 from typing import Any
 
-from t2i_core.errors import INTERRUPTED
+from t2i_core.errors import INTERRUPTED, BrokenPlugin, MissingDependency, T2IError
 
 _HEEDED = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
@@ -25,17 +26,24 @@ def heed_interrupts() -> None:
     """Have both interrupt the main thread; what our parent had us ignore (nohup) stays ignored."""
     _handle(_interrupt)
     sys.unraisablehook = _unraisable
+    # registered first, so done last: Python's end would leave both to the system, and a done run would end by one
+    atexit.register(_handle, signal.SIG_IGN)
 
 
 def raise_interrupt() -> None:
-    """Raise an interrupt again that was swallowed."""
+    """Raise an interrupt again that was swallowed (trimesh, for one, takes it for a module that is not there)."""
     if _received:
         raise KeyboardInterrupt
 
 
 def interrupt_code(error: BaseException) -> int | None:
-    """The exit code where an error is an interrupt, or came of one: 130 for Ctrl-C, 143 for SIGTERM; else None."""
-    if _received:
+    """The exit code where an error is an interrupt, or came of one: 130 for Ctrl-C, 143 for SIGTERM; else None.
+
+    What other code made of an interrupt cannot be told from its own faults. What t2i itself says of a run, a
+    folder or a request stands, whatever was received.
+    """
+    own = isinstance(error, T2IError) and not isinstance(error, BrokenPlugin | MissingDependency)
+    if _received and not own:
         return 128 + _received[0]
     return INTERRUPTED if isinstance(error, KeyboardInterrupt) else None
 

@@ -43,6 +43,7 @@ class Lines:
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage."""
+        raise_interrupt()
         stage = _Stage(self, title, total, unit)
         try:
             yield stage
@@ -92,6 +93,7 @@ class _Rich:
     @contextlib.contextmanager
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage; it stays on the screen when it is done."""
+        raise_interrupt()
         yield _Bar(self.bars, self.bars.add_task(visible(title), total=total, unit=unit))
 
     def note(self, message: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 HELLO = """
@@ -72,3 +73,24 @@ def test_version_and_no_arguments(site, t2i):
     misspelt = t2i("list-plugin")
     assert misspelt.exit_code == 2
     assert "Did you mean 'list-plugins'?" in misspelt.stderr
+
+
+AT_THE_END = """
+import os, signal, sys
+from t2i_cli.interrupts import heed_interrupts
+
+heed_interrupts()
+
+
+class Last:
+    def __del__(self, kill=os.kill, me=os.getpid()):
+        kill(me, 2)
+
+
+sys.kept = Last()
+"""
+
+
+def test_an_interrupt_after_the_work_is_done_changes_nothing():
+    done = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

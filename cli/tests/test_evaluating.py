@@ -131,6 +131,12 @@ def test_an_interrupted_fresh_run_goes_on_without_fresh(toy, t2i_process):
     assert "2 kept already" in t2i_process(*resume[1:], "--dry-run").stdout
 
 
+def test_under_uv_run_the_line_says_so(toy, t2i_process, monkeypatch):
+    monkeypatch.setenv("UV_RUN_RECURSION_DEPTH", "1")
+    done = t2i_process(*EVAL, "-o", "grey.stop=3")
+    assert "where it stopped: uv run t2i eval" in done.stderr
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("swallowed", ["", "into another error", "nowhere to be seen"])
 def test_a_signal_ends_a_run_in_order_whoever_swallows_it(swallowed, number, code, toy, t2i_process, monkeypatch):

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from rich.console import Console
+from t2i_cli import interrupts
 from t2i_cli.progress import Lines, duration
 from t2i_cli.rendering import interval, number, print_results
 
@@ -41,6 +42,17 @@ def test_a_stage_without_work_says_nothing():
     with Lines(stream).task("nothing", 0, "images"):
         pass
     assert stream.getvalue() == ""
+
+
+def test_an_interrupt_that_was_swallowed_is_raised_at_the_next_stage_or_item(monkeypatch):
+    lines = Lines(io.StringIO())
+    with lines.task("images", 2, "images") as task:
+        task.advance()
+        monkeypatch.setattr(interrupts, "_received", [2])
+        with pytest.raises(KeyboardInterrupt):
+            task.advance()
+    with pytest.raises(KeyboardInterrupt), lines.task("answers", 2, "queries"):
+        pytest.fail("the stage began")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from numbers import Real
@@ -91,18 +91,47 @@ class Scene:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Scene:
-        """Read what `to_json` wrote. Raises KeyError or TypeError where a field is missing or wrong."""
-        objects = tuple(
-            SceneObject(
-                cls=ObjectClass(**o["cls"]),
-                colour=o.get("colour"),
-                count=int(o.get("count", 1)),
-                attributes=dict(o.get("attributes") or {}),
-            )
-            for o in data["objects"]
-        )
-        relations = tuple(Relation(**r) for r in data.get("relations") or ())
+        """Read what `to_json` wrote.
+
+        Raises KeyError, TypeError or ValueError where a field is missing, bad or unknown.
+        """
+        if not isinstance(data, Mapping):
+            raise TypeError("want an object with 'objects'")
+        _only(data, ("objects", "relations"), "scene")
+        objects = tuple(_object(o, f"objects[{n}]") for n, o in enumerate(data["objects"]))
+        relations = tuple(_relation(r, f"relations[{n}]") for n, r in enumerate(data.get("relations") or ()))
         return cls(objects, relations)
+
+
+def _object(data: Mapping[str, Any], where: str) -> SceneObject:
+    _only(data, [f.name for f in fields(SceneObject)], where)
+    _only(data["cls"], [f.name for f in fields(ObjectClass)], f"{where}.cls")
+    return SceneObject(
+        cls=ObjectClass(**data["cls"]),
+        colour=data.get("colour"),
+        count=_number(data.get("count", 1), where),
+        attributes=dict(data.get("attributes") or {}),
+    )
+
+
+def _relation(data: Mapping[str, Any], where: str) -> Relation:
+    _only(data, [f.name for f in fields(Relation)], where)
+    return Relation(**data)
+
+
+def _only(data: Any, known: Sequence[str], where: str) -> None:
+    """Refuse a field that nobody reads: most often it is misspelt."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"{where}: want an object with {', '.join(known)}")
+    unknown = [str(name) for name in data if name not in known]
+    if unknown:
+        raise ValueError(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(known)}")
+
+
+def _number(count: Any, where: str) -> int:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"{where}: count: want a whole number from 1, not {count!r}")
+    return count
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -137,12 +138,17 @@ def list_runs(folder: str | Path) -> Iterator[Run]:
 
 def _held(folder: Path) -> bool:
     """Whether a process works on the run; where that cannot be told, it does."""
-    lock = FileLock(folder / LOCK, timeout=0)
+    file = folder / LOCK
+    if not file.exists():  # and reading a run is to leave nothing in its folder
+        return False
     try:
-        with lock:
+        with FileLock(file, timeout=0):
             return False
-    except (Timeout, OSError):
+    except Timeout:
         return True
+    except OSError:
+        # nobody can work in a folder that may not be written
+        return os.access(folder, os.W_OK)
 
 
 class DamagedManifest(BadFolder):

@@ -2,9 +2,9 @@
 
 Image files stand under the SHA-256 of their bytes; everything else is in one SQLite database in WAL mode, which
 several processes may read and write at once and which a kill leaves whole: each entry is its own transaction.
-Each row carries a checksum of itself and its key, so that whatever becomes of the file, what is found is what was
-put, and what is not found is made again. An image's digest is checked whenever it is opened, and whenever its file
-has another size or time than it had.
+Each row carries a checksum of itself, its key and its table, so that whatever becomes of the file, what is found
+is what was put, and what is not found is made again. An image's digest is checked whenever it is opened, and
+whenever its file has another size or time than it had.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .errors import BadFolder
 from .images import DamagedImage, Image, Truth, image_file
 from .sources import file_digest
 
-FORMAT = 2
+FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
 DATABASE = f"store-{FORMAT}.sqlite"
@@ -64,6 +64,9 @@ _HINDERED = {
 }
 """What keeps SQLite from its work though the database is sound; all else that it says is said of a damaged one."""
 
+_SAID = (sqlite3.Error, UnicodeDecodeError)
+"""How SQLite says so: it cannot when its message quotes from the database what is no text any more."""
+
 
 def cache_folder() -> Path:
     """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
@@ -90,7 +93,7 @@ class Store:
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
                 self._db.executescript(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *_SAID) as error:
             raise self._unusable(error) from error
 
     def close(self) -> None:
@@ -117,19 +120,19 @@ class Store:
             whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(path) == digest)
         except OSError:
             return None
+        if whole and stat.st_mtime_ns != changed:  # a copy, say: it need not be read again the next time
+            self._put("images", bytes.fromhex(key), digest, size, stat.st_mtime_ns, *row[3:])
         if not whole or (truth and self._one("select 1 from truths where key = ?", digest) is None):
             return None
         return Image(digest, path)
 
-    def record(self, key: str) -> dict[str, Any]:
-        """Return what was recorded of an image's making; empty where nothing was."""
-        row = self._get("images", bytes.fromhex(key))
-        return dict(json.loads(row[-1])) if row else {}
+    def details(self, key: str) -> tuple[tuple[int, int], dict[str, Any]]:
+        """Return an image's width and height in pixels, and what was recorded of its making.
 
-    def size(self, key: str) -> tuple[int, int] | None:
-        """Return an image's width and height in pixels."""
+        (0, 0) and nothing where there is no such image.
+        """
         row = self._get("images", bytes.fromhex(key))
-        return (row[4], row[5]) if row else None
+        return ((row[4], row[5]), dict(json.loads(row[-1]))) if row else ((0, 0), {})
 
     def failure(self, key: str) -> str | None:
         """Return why an image can never be made, where that is known."""
@@ -137,9 +140,12 @@ class Store:
         return row[0] if row else None
 
     def put_failure(self, key: str, reason: str) -> None:
-        """Keep why an image can never be made."""
+        """Keep why an image can never be made, unless another process has made it meanwhile."""
         said = reason.encode("utf-8", "backslashreplace").decode()
-        self._put("failures", bytes.fromhex(key), said)
+        with self._together():
+            if self.image(key) is not None:
+                return
+            self._put("failures", bytes.fromhex(key), said)
         self._note(key)
 
     def put_image(
@@ -209,10 +215,17 @@ class Store:
         value: bytes = row[0]
         return value
 
-    def put(self, key: str, value: bytes) -> None:
-        """Keep an observation's stored form."""
-        self._put("observations", bytes.fromhex(key), value)
+    def put(self, key: str, value: bytes) -> bytes:
+        """Keep an observation's stored form, and return what is kept.
+
+        Where another process has kept one under this key meanwhile, that one stays: what was read stays true.
+        """
+        with self._together():
+            if (before := self.get(key)) is not None:
+                return before
+            self._put("observations", bytes.fromhex(key), value)
         self._note(key)
+        return value
 
     def settings(self, fingerprint: str) -> dict[str, Any] | None:
         """Return what a model or judge said of its settings when it last worked; None where that is not known."""
@@ -239,7 +252,7 @@ class Store:
         """Return what to say where something that was kept, or found, in this run cannot be found any more."""
         try:
             whole = self._db.execute("pragma integrity_check(1)").fetchone()
-        except sqlite3.Error as error:
+        except _SAID as error:
             return self._unusable(error)
         if whole != ("ok",):
             return self._damaged(whole[0])
@@ -268,15 +281,20 @@ class Store:
     def _get(self, table: str, key: bytes | str) -> tuple[Any, ...] | None:
         """Return a row without key and checksum; None where there is none, or where it is not what was put."""
         row = self._one(f"select * from {table} where key = ?", key)
-        return row[1:-1] if row is not None and row[-1] == _seal(row[:-1]) else None
+        return row[1:-1] if row is not None and row[-1] == _seal(table, row[:-1]) else None
 
     def _put(self, table: str, *row: Any) -> None:
         places = ", ".join("?" * (len(row) + 1))
-        self._execute(f"insert or replace into {table} values ({places})", *row, _seal(row))
+        self._execute(f"insert or replace into {table} values ({places})", *row, _seal(table, row))
 
     def _one(self, sql: str, *values: Any) -> Any:
-        with self._explained():
+        # not by `_explained`, which takes as long as the query: this is asked several times for every sample
+        try:
             return self._db.execute(sql, values).fetchone()
+        except sqlite3.ProgrammingError:
+            raise
+        except _SAID as error:
+            raise self._unusable(error) from error
 
     def _execute(self, sql: str, *values: Any) -> None:
         with self._explained():
@@ -299,19 +317,27 @@ class Store:
             yield
         except sqlite3.ProgrammingError:
             raise
-        except sqlite3.Error as error:
+        except _SAID as error:
             raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> BadFolder:
-        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _HINDERED:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        # a database may also say of itself that nobody can write it
+        sound = self._read_only() if code == sqlite3.SQLITE_READONLY else code in _HINDERED
+        if isinstance(error, _SAID) and not sound:
             return self._damaged(str(error))
         if isinstance(error, FileNotFoundError):
             return self._taken("it")
-        why = error.strerror if isinstance(error, OSError) else error
+        why = error.strerror or error if isinstance(error, OSError) else error
         return BadFolder(
             f"cache folder {self.folder}: {why}; mend that or name another one in T2I_CACHE_DIR. "
             "What was kept before is safe."
         )
+
+    def _read_only(self) -> bool:
+        """Whether folder or database may not be written, or are not there."""
+        files = (self.folder, self.folder / DATABASE, *self.folder.glob(f"{DATABASE}-*"))
+        return not all(os.access(file, os.W_OK) for file in files)
 
     def _taken(self, what: str) -> BadFolder:
         return BadFolder(
@@ -326,9 +352,9 @@ class Store:
         )
 
 
-def _seal(row: Sequence[Any]) -> int:
-    """A checksum of a row's fields."""
-    return zlib.crc32(repr([zlib.crc32(f) if isinstance(f, bytes) else f for f in row]).encode())
+def _seal(table: str, row: Sequence[Any]) -> int:
+    """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
+    return zlib.crc32(repr([table, *(zlib.crc32(f) if isinstance(f, bytes) else f for f in row)]).encode())
 
 
 def picture_size(path: Path) -> tuple[int, int]:

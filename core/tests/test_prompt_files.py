@@ -96,7 +96,25 @@ def test_prompts_of_several_lists_may_not_differ_under_one_id():
         ("p.jsonl", '{"prompt": 3}', "line 1: prompt: want text, not 3"),
         ("p.jsonl", '{"prompt": "a", "id": ["x"]}', "line 1: id: want text"),
         ("p.jsonl", '{"prompt": "a", "scene": {}}', "line 1: scene: has no field 'objects'"),
-        ("p.jsonl", '{"prompt": "a", "scene": [1]}', "line 1: scene: not a scene"),
+        *(
+            (
+                "p.jsonl",
+                f'{{"prompt": "a", "scene": {{"objects": [{{"cls": {{"name": "car"}}, "count": {count}}}]}}}}',
+                f"line 1: scene: not a scene (objects[0]: count: want a whole number from 1, not {shown}",
+            )
+            for count, shown in (("0", 0), ("-1", -1), ("2.7", 2.7), ("true", True), ('"2"', "'2'"))
+        ),
+        ("p.jsonl", '{"prompt": "a", "scene": [1]}', "line 1: scene: not a scene (want an object with 'objects')"),
+        (
+            "p.jsonl",
+            '{"prompt": "a", "scene": {"objects": [{"cls": {"name": "dog"}, "color": "red"}]}}',
+            "line 1: scene: not a scene (objects[0]: unknown field 'color'; known are cls, ",
+        ),
+        (
+            "p.jsonl",
+            '{"prompt": "a", "scene": {"objects": [], "relation": []}}',
+            "line 1: scene: not a scene (scene: unknown field 'relation'; known are objects, relations)",
+        ),
         (
             "p.jsonl",
             '{"prompt": "a", "scene": {"objects": [{"cls": {"nom": "x"}}]}}',

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from filelock import FileLock
-from t2i_core import Measure, Metric, MetricInfo, Need, Row
+from t2i_core import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
 from t2i_core.errors import BadFolder
 from t2i_core.evaluation import evaluate
+from t2i_core.evaluation.streaming import PATIENCE
 from t2i_core.progress import Silent
 from t2i_core.runs import LOCK, Run, list_runs, load_run
 from t2i_core.store import DATABASE
@@ -134,6 +137,27 @@ def test_an_image_of_the_folder_that_was_damaged_is_made_again(damage: str, fold
     assert contents(folder) == before
 
 
+def test_an_image_that_cannot_be_linked_is_copied_wholly_or_not_at_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_link(target: Path, source: Path) -> None:
+        raise OSError(errno.EXDEV, "another file system")
+
+    def no_room(source: Path, target: Path) -> None:
+        Path(target).write_bytes(Path(source).read_bytes()[:50])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "hardlink_to", no_link)
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "copyfile", no_room)
+        with pytest.raises(BadFolder, match="No space left on device"):
+            run(folder)
+    assert [p for p in folder.rglob("*.p*") if p.is_file() and p.name != ".plan"] == []
+    assert run(folder).results["results"][0]["n_ok"] == 4
+    kept = {p.read_bytes() for p in (folder.parent / "cache" / "images").rglob("*.png")}
+    assert {p.read_bytes() for p in folder.rglob("*.png")} == kept
+
+
 def test_what_was_half_written_by_a_killed_process_is_swept_away(folder: Path) -> None:
     run(folder)
     left = [folder / ".samples.csv.123.part", folder / "images" / "test-noise" / ".metadata.jsonl.123.part"]
@@ -212,3 +236,46 @@ def test_a_file_where_the_folder_was_is_said(after: int, folder: Path) -> None:
     with pytest.raises(BadFolder, match="cannot be written"):
         run(folder)
     assert folder.read_text() == "in the way"
+
+
+class Choosy:
+    """Draws all prompts but the last, for which it always raises."""
+
+    def generate(self, requests: Any) -> Any:
+        for request in requests:
+            if request.prompt.id == "2":
+                raise RuntimeError("not this one")
+            yield request, Generated(np.full((8, 8, 3), 1 + request.seed, np.uint8))
+
+
+@pytest.mark.parametrize("fresh_folder", [False, True])
+def test_the_same_command_given_again_ends_as_it_did_though_all_that_is_left_fails(
+    fresh_folder: bool, folder: Path
+) -> None:
+    prompts = [Prompt(str(i), f"prompt {i}") for i in range(3)]
+
+    def evaluated(out: Path) -> Run:
+        return evaluate(
+            METRIC,
+            GeneratorInfo(name="choosy", summary="Choosy.", create=lambda setup: Choosy()),
+            prompts="three",
+            seeds=PATIENCE + 5,
+            out=out,
+            max_failed=0.5,
+            resolver=StaticResolver(
+                TEST_JUDGE, PromptSourceInfo(name="three", summary="Three.", prompts=lambda setup: prompts)
+            ),
+        )
+
+    first = evaluated(folder)
+    again = evaluated(folder.with_name("other") if fresh_folder else folder)
+    assert first.results["results"][0]["n_failed"] == PATIENCE + 5
+    assert again.results["results"] == first.results["results"]
+
+
+def test_reading_a_run_leaves_nothing_in_its_folder(folder: Path) -> None:
+    run(folder)
+    (folder / LOCK).unlink()
+    before = sorted(folder.iterdir())
+    assert [each.manifest["status"] for each in list_runs(folder)] == ["done"]
+    assert sorted(folder.iterdir()) == before

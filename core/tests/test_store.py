@@ -20,6 +20,7 @@ from t2i_core.store import DATABASE, Store, cache_folder, png, write_whole
 
 KEY = digest_of("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+SIZE = (PIXELS.shape[1], PIXELS.shape[0])
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
     again = store.image(KEY)
     assert again == kept
     assert np.array_equal(again.pixels, PIXELS)
-    assert store.record(KEY) == {"tokens_lost": 3}
+    assert store.details(KEY) == (SIZE, {"tokens_lost": 3})
     assert store.holds(again)
 
 
@@ -45,7 +46,7 @@ def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
     assert store.image(KEY) is None
     assert store.get(KEY) is None
     assert not store.has(KEY)
-    assert store.record(KEY) == {}
+    assert store.details(KEY) == ((0, 0), {})
 
 
 @pytest.mark.parametrize("harm", ["truncate", "empty", "delete"])
@@ -129,8 +130,8 @@ def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) 
         "get": lambda: store.get(KEY),
         "other": lambda: store.get("00" * 32),
         "image": lambda: store.image(KEY),
-        "size": lambda: store.size(KEY),
-        "record": lambda: store.record(KEY) or None,
+        "size": lambda: store.details(KEY)[0] if any(store.details(KEY)[0]) else None,
+        "record": lambda: store.details(KEY)[1] or None,
         "failure": lambda: store.failure(other),
         "settings": lambda: store.settings("model") or None,
         "rate": lambda: store.rate("model"),
@@ -139,6 +140,17 @@ def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) 
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute(f"update {change}")
     assert found() is None
+
+
+def test_a_row_of_another_table_is_not_given_back(store: Store) -> None:
+    """As where a page of one table stands in the place of another's."""
+    store.put_failure(KEY, "a safety filter")
+    store.close()
+    with sqlite3.connect(store.folder / DATABASE) as database:
+        database.execute("insert into observations select * from failures")
+    with Store(store.folder) as again:
+        assert again.failure(KEY) == "a safety filter"
+        assert again.get(KEY) is None
 
 
 def test_an_image_without_its_truth_counts_as_not_kept(store: Store) -> None:
@@ -238,6 +250,25 @@ def test_whatever_is_wrong_with_the_database_itself_is_said_to_be_damage(store: 
         store.put(KEY, b"what was said")
 
 
+def test_damage_that_cannot_be_quoted_is_said_too(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    data = (tmp_path / DATABASE).read_bytes()
+    assert b"CREATE TABLE observations" in data
+    data = data.replace(b"CREATE TABLE observations", b"CR\xda\xdaTE TABLE observations")
+    (tmp_path / DATABASE).write_bytes(data)
+    with pytest.raises(BadFolder, match=r"is damaged .*: remove it"):
+        Store(tmp_path)
+
+
+def test_a_database_that_says_it_cannot_be_written_is_damaged_not_forbidden(tmp_path: Path) -> None:
+    Store(tmp_path).close()
+    data = bytearray((tmp_path / DATABASE).read_bytes())
+    data[18] = 9  # the version of SQLite that may write it
+    (tmp_path / DATABASE).write_bytes(data)
+    with Store(tmp_path) as store, pytest.raises(BadFolder, match=r"is damaged .*: remove it"):
+        store.put(KEY, b"what was said")
+
+
 def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for i in range(200):
@@ -288,3 +319,26 @@ def test_a_short_write_leaves_no_file(tmp_path: Path) -> None:
         write_whole(target, b"data")
     write_whole(tmp_path / "file", b"data")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_another_process_has_kept_meanwhile_stays(store: Store) -> None:
+    with Store(store.folder) as another:
+        assert another.put(KEY, b"first") == b"first"
+        assert store.put(KEY, b"second") == b"first"
+        assert store.get(KEY) == b"first"
+        other = digest_of("another")
+        another.put_image(other, PIXELS)
+        store.put_failure(other, "it is never drawn")
+        assert store.failure(other) is None
+    with Store(store.folder, fresh=True) as fresh:
+        assert fresh.put(KEY, b"anew") == b"anew"
+    assert store.get(KEY) == b"anew"
+
+
+def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.put_image(KEY, PIXELS).path
+    os.utime(path, ns=(0, 10**18))
+    assert store.image(KEY) is not None
+    monkeypatch.setattr("t2i_core.store.file_digest", lambda path: pytest.fail("read again"))
+    assert store.image(KEY) is not None
+    assert store.details(KEY) == (SIZE, {})

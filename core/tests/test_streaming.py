@@ -88,6 +88,12 @@ def test_a_plugin_that_never_works_is_given_up_with_its_cause() -> None:
         list(answered(batched(7, lambda i: True), items(1000), "the judge"))
 
 
+def test_a_plugin_that_is_known_to_work_is_not_given_up_for_the_few_that_fail_again() -> None:
+    n = PATIENCE + 5
+    answers = list(answered(batched(4, lambda i: True), items(n), "work", has_worked=True))
+    assert [type(answer) for _, answer in answers] == [Failure] * n
+
+
 def test_a_plugin_that_breaks_before_it_takes_anything_is_broken() -> None:
     def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
         raise OSError("no device")

@@ -6,6 +6,8 @@ stops with one line that says what to do; then that is done, and the command giv
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import itertools
 import json
 import os
@@ -83,6 +85,16 @@ def scattered(file: Path, rng: random.Random) -> None:
     _alter(file, rng, rng.choice((1, 2, 8, 64)))
 
 
+def head_altered(file: Path, rng: random.Random) -> None:
+    """Change up to 8 bytes of a database's first page: its head, and the schema at its end."""
+    data = bytearray(file.read_bytes())
+    parts = (range(100), range(100, PAGE), range(2 * PAGE // 3, PAGE))
+    for place in rng.choices(rng.choice(parts), k=rng.choice((1, 1, 2, 8))):
+        data[place] ^= rng.randrange(1, 256)
+    with file.open("r+b") as opened:
+        opened.write(data)
+
+
 def page_zeroed(file: Path, rng: random.Random) -> None:
     """Make one page of a database zero."""
     _put_page(file, rng, bytes(PAGE))
@@ -98,7 +110,7 @@ def page_repeated(file: Path, rng: random.Random) -> None:
 PAGE = 4096
 FILE_HARMS: tuple[Harm, ...] = (truncated, altered, emptied, zeroed, garbled, deleted)
 IMAGE_HARMS: tuple[Harm, ...] = (truncated, altered, emptied, deleted, replaced)
-DATABASE_HARMS: tuple[Harm, ...] = (truncated, scattered, page_zeroed, page_repeated)
+DATABASE_HARMS: tuple[Harm, ...] = (truncated, scattered, head_altered, page_zeroed, page_repeated)
 
 
 def _alter(file: Path, rng: random.Random, count: int) -> None:
@@ -130,6 +142,16 @@ def images(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
                 harm(file, rng)
             w.hold(count, f"{harm.__name__} {[f.name for f in hurt]}")
         yield count.case()
+    count = Count("images in a run's folder damaged that are copies, for links cannot be made")
+    for harm in itertools.islice(itertools.cycle(IMAGE_HARMS), max(1, tries // 2)):
+        w.restore()
+        shutil.rmtree(w.run)
+        with _no_links():
+            w.command()
+            for file in _some(w, "run/images/*/*.png", rng):
+                harm(file, rng)
+            w.hold(count, harm.__name__)
+    yield count.case()
     count = Count("kept images altered, size and time as before, then judged")
     for _ in range(max(1, tries // 2)):
         w.restore()
@@ -141,17 +163,33 @@ def images(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
     yield count.case()
 
 
+@contextlib.contextmanager
+def _no_links() -> Iterator[None]:
+    """As between two file systems."""
+
+    def refused(target: Path, source: Path) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    real = Path.hardlink_to
+    Path.hardlink_to = refused  # type: ignore[assignment,method-assign]
+    try:
+        yield
+    finally:
+        Path.hardlink_to = real  # type: ignore[method-assign]
+
+
 def observations(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
     """The database: of a finished run, and as a kill leaves it."""
     names = {
         truncated: "the database truncated at any byte",
         scattered: "the database with 1 to 64 bytes altered",
+        head_altered: "the database with 1 to 8 bytes of head and schema altered",
         page_zeroed: "the database with a page zeroed",
         page_repeated: "the database with a page in another's place",
     }
     for harm in DATABASE_HARMS:
         count = Count(names[harm])
-        for number in range(tries * (3 if harm is scattered else 1)):
+        for number in range(tries * (3 if harm in (scattered, head_altered) else 1)):
             state = number % len(w.states)
             w.restore(state)
             harm(w.cache / DATABASE, rng)
@@ -175,36 +213,49 @@ def observations(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
         harm(w.cache / f"{DATABASE}{end}", rng)
         w.hold(count, f"{harm.__name__} {end}, state {state}")
     yield count.case()
-    count = Count("rows of the database altered by SQL")
-    for _ in range(tries):
-        w.restore()
-        change = _change(w.cache / DATABASE, rng)
-        w.hold(count, change)
-    yield count.case()
+    for name, change in {
+        "rows of the database altered by SQL": _change,
+        "rows of the database exchanged or deleted by SQL": _exchange,
+    }.items():
+        count = Count(name)
+        for _ in range(tries):
+            w.restore()
+            with sqlite3.connect(w.cache / DATABASE) as database:
+                tables = [t for (t,) in database.execute("select name from sqlite_master where type = 'table'")]
+                table = rng.choice([t for t in tables if database.execute(f"select 1 from {t}").fetchone()])
+                columns = [row[1] for row in database.execute(f"pragma table_info({table})") if row[1] != "key"]
+                done = change(database, table, columns, rng)
+            w.hold(count, done)
+        yield count.case()
 
 
-def _change(file: Path, rng: random.Random) -> str:
+def _change(database: sqlite3.Connection, table: str, columns: list[str], rng: random.Random) -> str:
     """Give a column of some rows of a table another value, or another row's."""
-    with sqlite3.connect(file) as database:
-        tables = [t for (t,) in database.execute("select name from sqlite_master where type = 'table'")]
-        table = rng.choice([t for t in tables if database.execute(f"select 1 from {t}").fetchone()])
-        column = rng.choice([row[1] for row in database.execute(f"pragma table_info({table})") if row[1] != "key"])
-        value = rng.choice(
-            (
-                "null",
-                "''",
-                "'x'",
-                "x'00ff'",
-                "0",
-                "1e308",
-                f"{column} || 'x'",
-                f"{column} + 1",
-                f"(select {column} from {table} order by random() limit 1)",
-            )
-        )
-        change = f"update or ignore {table} set {column} = {value} where abs(random()) % 3 > 0"
-        database.execute(change)
-    return change
+    column, keys = rng.choice(columns), _keys(database, table)
+    hurt = rng.sample(keys, rng.randint(1, len(keys)))
+    others = f"(select {column} from {table} where key = ?2)"
+    value = rng.choice(("''", "'x'", "x'00ff'", "0", "1e308", f"{column} || 'x'", f"{column} + 1", others))
+    change = f"update or ignore {table} set {column} = {value} where key = ?1 and ?2 is not null"
+    database.executemany(change, [(key, rng.choice(keys)) for key in hurt])
+    return f"{change}, {len(hurt)} of {len(keys)} rows"
+
+
+def _exchange(database: sqlite3.Connection, table: str, columns: list[str], rng: random.Random) -> str:
+    """Put all of a row but its key, checksum and all, under another row's key; or delete some rows."""
+    keys = _keys(database, table)
+    if len(keys) == 1 or rng.random() < 0.3:
+        gone = rng.sample(keys, rng.randint(1, len(keys)))
+        database.executemany(f"delete from {table} where key = ?", [(key,) for key in gone])
+        return f"{len(gone)} of {len(keys)} rows of {table} deleted"
+    one, other = rng.sample(keys, 2)
+    named, places = ", ".join(columns), ", ".join("?" * len(columns))
+    row = database.execute(f"select {named} from {table} where key = ?", (other,)).fetchone()
+    database.execute(f"update {table} set ({named}) = ({places}) where key = ?", (*row, one))
+    return f"a row of {table} under another's key"
+
+
+def _keys(database: sqlite3.Connection, table: str) -> list[Any]:
+    return [key for (key,) in database.execute(f"select key from {table} order by key")]
 
 
 FILES = {
@@ -321,6 +372,9 @@ def vanishing(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
         for file in w.cache.glob(f"{DATABASE}*"):
             file.unlink()
 
+    def database_altered() -> None:
+        scattered(w.cache / DATABASE, rng)
+
     def cache_a_file() -> None:
         shutil.rmtree(w.cache)
         w.cache.write_text("in the way")
@@ -337,6 +391,7 @@ def vanishing(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
         images_gone: "its images removed in the middle of a run",
         some_images_gone: "some kept images removed in the middle of a run",
         database_gone: "its database removed in the middle of a run",
+        database_altered: "its database altered (1 to 64 bytes) in the middle of a run",
         cache_a_file: "a file where the cache was, from the middle of a run",
         run_gone: "the run's folder removed in the middle of the run",
         run_a_file: "a file where the run's folder was, from the middle of the run",

@@ -148,7 +148,7 @@ def world(folder: Path, kind: str = "scores") -> World:
     watching = Watching()
     carry_out(cache, run, kind, watching)
     gc.freeze()  # what is imported by now: letting go of models looks through it all, and takes longer than a run
-    moments = [watching.count // 4, watching.count // 2, watching.count - 1]
+    moments = [watching.count // 16, watching.count // 3, watching.count - 1]
     states = [folder / "made"]
     for number, at in enumerate(moments, 1):
         state, making = folder / f"killed-{number}", folder / "making"

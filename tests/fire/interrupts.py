@@ -128,5 +128,5 @@ def interrupted(
         raise RuntimeError(f"{command.folder}: exit code {code}: {said}")
     if times > 1 and seconds > AT_ONCE:
         raise RuntimeError(f"{command.folder}: left {seconds:.1f} s after the second Ctrl-C")
-    _, found, resume = "".join(errors).partition("where it stopped: t2i ")
-    return seconds, shlex.split(resume) if found else []
+    found = re.search(r"where it stopped: (?:uv run )?t2i (.*)", "".join(errors))
+    return seconds, shlex.split(found[1]) if found else []

@@ -40,6 +40,7 @@ from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.masks import PackedMask
 from t2i_core.progress import Progress
 from t2i_core.testing import TEST_JUDGE, StaticResolver
+from t2i_core.texts import said
 
 from fire import odd_prompts
 from fire.odd_prompts import Notes, cache, table
@@ -596,13 +597,17 @@ def cases(folder: Path, tries: int, seed: int) -> Iterator[Case]:
 
 def tried(trial: Trial, deed: Deed, name: str, rounds: int, rng: np.random.Generator) -> Case:
     """Try one deed, on every third image but for where they begin, in several rounds."""
-    found = []
+    found, raised = [], ""
     for n in range(rounds):
         if deed is TIRED:
             bad = frozenset(trial.all[100:])
         else:
             bad = frozenset(islice(trial.all, int(rng.integers(1, 3)), None, 3))
-        found.append(trial.of(deed, bad, f"{name}-{n}"))
+        try:
+            found.append(trial.of(deed, bad, f"{name}-{n}"))
+        except Exception as error:
+            found.append(Outcome(0, Difference(differing=1)))
+            raised = said(error)
     again = sum(each.made_again for each in found)
     told = "ends the run, exit code 4" if deed.broken else "failed with its reason" if deed.touches else "as ever"
     return Case(
@@ -611,7 +616,7 @@ def tried(trial: Trial, deed: Deed, name: str, rounds: int, rng: np.random.Gener
         rounds,
         sum(each.compared for each in found),
         sum((each.difference for each in found), Difference()),
-        f"{told}; mended" + (f", but {again} made again" if again else ""),
+        raised or f"{told}; mended" + (f", but {again} made again" if again else ""),
     )
 
 

@@ -214,10 +214,10 @@ def _metadata_line(name: str, listed: Listed) -> dict[str, Any]:
     return {
         "file_name": name,
         "text": _utf8(prompt.text),
-        "prompt": _utf8(prompt.id),
+        "prompt": prompt.id,
         "seed": listed.seed,
         "noise_seed": listed.noise_seed,
-        "facets": _utf8(_json(dict(prompt.facets))),
+        "facets": _json(dict(prompt.facets)),
         "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
     }
 

@@ -211,7 +211,8 @@ class RunFolder:
 
     def _useless(self, error: OSError) -> BadFolder:
         return BadFolder(
-            f"{self.path}: cannot be written ({error.strerror}); mend that or name another folder with --out"
+            f"{self.path}: cannot be written ({error.strerror or error}); "
+            "mend that or name another folder with --out"
         )
 
 

@@ -43,11 +43,12 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
             made(model.component, how) as generator,
             progress.task(f"images of {model.label}", total, "images") as task,
         ):
+            worked = any(_kept(own, store))
             started, done, failed = time.monotonic(), 0, 0
             in_flight: set[str] = set()
             keys: dict[int, str] = {}
             requests = _requests(missing(own, store, failures, in_flight), keys)
-            for request, answer in answered(generator.generate, requests, described(model.component)):
+            for request, answer in answered(generator.generate, requests, described(model.component), worked):
                 key = keys.pop(id(request))
                 if (failure := _keep(store, key, answer)) is not None:
                     failures.images[key] = failure
@@ -61,6 +62,13 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
                 store.put_rate(model.fingerprint, seconds / done)
             all_made += Made(done - failed, seconds)
     return all_made
+
+
+def _kept(jobs: Iterable[Job], store: Store) -> Iterator[bool]:
+    """Whether each image is kept."""
+    for job in jobs:
+        for model, prompt, seed in job.cells():
+            yield store.image(job.image_key(model, prompt, seed)) is not None
 
 
 def _requests(items: Iterable[_ToMake], keys: dict[int, str]) -> Iterator[ImageRequest]:

@@ -40,10 +40,15 @@ def made(component: Component[Any], how: Execution) -> Iterator[Any]:
         raise
     try:
         yield instance
+    except BaseException as error:
+        try:
+            _close(component, instance)
+        except BrokenPlugin as another:  # the first error is the one to be said
+            error.add_note(str(another))
+        raise
+    else:
+        _close(component, instance)
     finally:
-        if hasattr(instance, "close"):
-            with guarded(component, "to let go"):
-                instance.close()
         del instance
         gc.collect()
 
@@ -67,6 +72,12 @@ def fetch(component: Component[Any], device: str | None = None) -> bool:
     with guarded(settled, "to fetch what it loads"):
         settled.info.prefetch(settled.setup(device))
     return True
+
+
+def _close(component: Component[Any], instance: Any) -> None:
+    if hasattr(instance, "close"):
+        with guarded(component, "to let go"):
+            instance.close()
 
 
 @contextmanager

@@ -98,7 +98,8 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
         return iter(judge.observe(desk.capability, queries))
 
     started, done = time.monotonic(), 0
-    for query, answer in answered(observe, readable(), described(desk.component)):
+    worked = any(store.has(item.key) for item in asked(desk, store, failures))
+    for query, answer in answered(observe, readable(), described(desk.component), worked):
         item = asked_for.pop(id(query))
         try:
             value = b"" if isinstance(answer, Failure) else stored_form(answer, desk.capability, labels, query)
@@ -109,7 +110,7 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
         if isinstance(answer, Failure):
             failures.observations[item.key] = answer
         else:
-            store.put(item.key, value)
+            value = store.put(item.key, value)
             if item.served.need.derive:
                 _derive(replace(item, query=query), TYPES[desk.capability].from_bytes(value, labels), store)
         in_flight.discard(item.key)

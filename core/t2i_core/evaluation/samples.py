@@ -75,7 +75,7 @@ def listed(
             own = store.holds(image)
             path = folder.link_image(places[model.label], number, seed, image) if own else str(image.path)
             key = job.image_key(model, prompt, seed)
-            yield Listed(*head, None, path, image.digest, store.size(key) or (0, 0), store.record(key))
+            yield Listed(*head, None, path, image.digest, *store.details(key))
 
 
 def sample_row(image: Listed) -> tuple[Any, ...]:

@@ -40,9 +40,14 @@ def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
     if twice:
         raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
     for p in prompts:
-        if not writable(p.id) or not writable(p.cluster_id) or "\0" in p.text:
+        if "\0" in p.text:
             raise BadPrompts(
-                f"prompts {name!r}: {p.id!r} has a NUL character, or half a surrogate pair in its id or cluster"
+                f"prompts {name!r}: the text {p.text[:60]!r} has a NUL character, which no table holds"
+            )
+        if not writable(p.id) or not writable(p.cluster_id):
+            raise BadPrompts(
+                f"prompts {name!r}: id or cluster of {p.id!r} has a NUL character or half a surrogate pair, which "
+                "no table holds"
             )
         if (strange := strange_facet(p.facets)) is not None:
             raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")

@@ -25,11 +25,18 @@ LONG_PATIENCE = 500
 
 
 def answered(
-    work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]], items: Iterable[ItemT], who: str
+    work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]],
+    items: Iterable[ItemT],
+    who: str,
+    has_worked: bool = False,
 ) -> Iterator[tuple[ItemT, Any]]:
     """Yield each item with the plugin's answer, or with a Failure that says why there is none.
 
-    who: names plugin and distribution in messages. Raises BrokenPlugin where the plugin answers what it was not
+    who:         names plugin and distribution in messages
+    has_worked:  whether it is known to work, from what is kept: a run that is given again meets only those items
+                 that failed before
+
+    Raises BrokenPlugin where the plugin answers what it was not
     asked, stops taking items, or raises too often in a row.
     """
     source = _Source(items)
@@ -40,7 +47,7 @@ def answered(
             open_items[id(item)] = item
             yield item
 
-    raised_in_a_row, patience = 0, PATIENCE
+    raised_in_a_row, patience = 0, LONG_PATIENCE if has_worked else PATIENCE
     while not source.exhausted:
         attempt = _Attempt(work, feed())
         answers = 0

@@ -1,7 +1,8 @@
-"""Faults at known rates, applied to a finished layout: what stays, stays where it is.
+"""Faults at known rates, applied to a finished plan: what stays, stays where it is.
 
-In this order: `flip_relation`, `wrong_object`, `swap_colors`, `wrong_color`, `drop`; an `extra` thing comes on
-top, in a place that the faultless layout leaves, and none of the others touches it.
+In this order: `wrong_object`, `flip_relation`, `swap_colors`, `wrong_color`, `drop`; an `extra` thing comes on
+top, and none of the others touches it. What may be drawn instead of a thing, or beside all of them, is chosen
+before the layout, needed or not: the layout makes room for it and knows nothing of the rates.
 
 Each decision has its own random stream, named by prompt, seed, salt and slot, so that a higher rate keeps the
 faults of a lower one and adds to them, and one fault never shifts another.
@@ -14,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from t2i_miniworld.laws import Laws, dress, leaf_of
-from t2i_miniworld.layout import exchanged, fit, pose
+from t2i_miniworld.layout import exchanged
+from t2i_miniworld.options import MOST_SD
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Placed, Scene, Thing, Tie
+from t2i_miniworld.scene import Placed, Plan, Scene, Thing
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LEAVES
 
@@ -29,11 +31,15 @@ class Faults:
     wrong_object   a thing is replaced by one of another leaf, each of the other 36 as likely, in the same place
                    and paint; each independently
     wrong_color    a thing with a paint gets another of the eight, each as likely; each independently
-    swap_colors    the paints of a picture move on by one painted thing; nothing where fewer than two differ
+    swap_colors    the paints of a picture move on by one painted object, with all of its things; nothing where
+                   fewer than two differ
     extra          a picture shows one thing more, as one of the asked, each as likely
     flip_relation  the two things of a picture's first relation exchange places
     seed_sd        standard deviation, on the logit scale, of a seed's effect on all rates, shared by all prompts
     prompt_sd      likewise of a prompt's effect, shared by all seeds
+
+    Raises ValueError for a number outside its range: a rate below 0 or above 1, a deviation below 0 or above
+    `MOST_SD`, and for what is no number.
     """
 
     drop: float = 0.0
@@ -44,6 +50,12 @@ class Faults:
     flip_relation: float = 0.0
     seed_sd: float = 0.0
     prompt_sd: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            most = MOST_SD if name.endswith("_sd") else 1
+            if not 0 <= value <= most:
+                raise ValueError(f"{name} lies between 0 and {most}, not at {value}")
 
 
 @dataclass(frozen=True)
@@ -79,49 +91,44 @@ def rate(base: float, faults: Faults, prompt: str, seed: int, salt: int) -> floa
     return 0.5 * (1 + math.tanh((math.log(base / (1 - base)) + effect) / 2))
 
 
-def apply(scene: Scene, ties: tuple[Tie, ...], draw: Draw) -> Scene:
-    """Return the scene as the erring model draws it, but for an extra thing."""
-    if ties and draw.happens("flip_relation"):
-        scene = exchanged(scene, ties[0])
-    placed = [
-        _replaced(one, scene, draw) if draw.happens("wrong_object", one.slot) else one for one in scene.placed
-    ]
+def apply(plan: Plan, groups: Sequence[int], draw: Draw) -> Scene:
+    """Return what the erring model draws of a plan; ``groups`` says of which asked object each thing is one."""
+    scene = plan.scene
+    placed = [plan.instead[one.slot] if draw.happens("wrong_object", one.slot) else one for one in scene.placed]
+    if plan.ties and draw.happens("flip_relation"):
+        placed = exchanged(placed, plan.ties[0], scene.stage)
     if draw.happens("swap_colors"):
-        placed = _swapped(placed)
+        placed = _swapped(placed, groups)
     placed = [
         _repainted(one, draw) if one.thing.paint is not None and draw.happens("wrong_color", one.slot) else one
         for one in placed
     ]
-    return replace(
-        scene, placed=tuple(one for one in placed if one.slot == 0 or not draw.happens("drop", one.slot))
-    )
+    placed = [one for one in placed if one.slot == 0 or not draw.happens("drop", one.slot)]
+    if plan.extra is not None and draw.happens("extra"):
+        placed.append(plan.extra)
+    return replace(scene, placed=tuple(placed))
 
 
-def extra_of(count: int, draw: Draw) -> int | None:
-    """Which of ``count`` asked things the picture shows one more of, None where there is no extra thing."""
-    return int(stream("extra-of", *draw.key).integers(count)) if draw.happens("extra") else None
-
-
-def wrong_thing(placed: Placed, draw: Draw) -> Thing:
-    """What is drawn instead of a thing: one of another leaf, in its paint."""
-    key = ("wrong-object", placed.slot, *draw.key)
-    own = leaf_of(placed.thing.kind, placed.form)
+def wrong_thing(thing: Thing, slot: int, laws: Laws, *key: str | int) -> Thing:
+    """What a wrong object is instead of a thing with a form: one of another leaf, in its paint, by the laws."""
+    assert thing.form is not None
+    own = leaf_of(thing.kind, thing.form)
     others = [leaf for leaf in LEAVES if leaf != own]
-    leaf = others[stream("leaf", *key).integers(len(others))]
-    form, coat = dress(leaf, {}, Laws(), *key)
-    return Thing(LEAVES[leaf], placed.thing.paint, form, coat)
+    leaf = others[stream("leaf", "wrong-object", slot, *key).integers(len(others))]
+    form, coat = dress(leaf, {}, laws, "wrong-object", slot, *key)
+    return Thing(LEAVES[leaf], thing.paint, form, coat)
 
 
-def _replaced(placed: Placed, scene: Scene, draw: Draw) -> Placed:
-    posed = pose(placed.slot, wrong_thing(placed, draw), "wrong-object", placed.slot, *draw.key)
-    return fit(posed, placed.place, scene.stage)
+def extra_of(count: int, *key: str | int) -> int:
+    """Which of ``count`` asked things an extra one is like."""
+    return int(stream("extra-of", *key).integers(count))
 
 
-def _swapped(placed: Sequence[Placed]) -> list[Placed]:
-    """Each painted thing in the paint of the painted thing before it, the first in the last one's."""
-    paints = [one.thing.paint for one in placed if one.thing.paint is not None]
-    moved = iter(paints[-1:] + paints[:-1])
-    return [_painted(one, next(moved)) if one.thing.paint is not None else one for one in placed]
+def _swapped(placed: Sequence[Placed], groups: Sequence[int]) -> list[Placed]:
+    """The things of each painted object in the paint of the one before it, the first one's in the last one's."""
+    paints = {groups[one.slot]: one.thing.paint for one in placed if one.thing.paint is not None}
+    before = dict(zip(paints, [*paints.values()][-1:] + [*paints.values()][:-1], strict=True))
+    return [_painted(one, before.get(groups[one.slot])) for one in placed]
 
 
 def _repainted(placed: Placed, draw: Draw) -> Placed:
@@ -129,5 +136,5 @@ def _repainted(placed: Placed, draw: Draw) -> Placed:
     return _painted(placed, others[stream("wrong-paint", placed.slot, *draw.key).integers(len(others))])
 
 
-def _painted(placed: Placed, paint: str) -> Placed:
+def _painted(placed: Placed, paint: str | None) -> Placed:
     return replace(placed, thing=replace(placed.thing, paint=paint))

@@ -14,7 +14,7 @@ from t2i_core.prompts import ObjectClass
 from t2i_miniworld.classes import KINDS
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.streams import stream
-from t2i_miniworld.taxonomy import leaves_under
+from t2i_miniworld.taxonomy import leaves_under, synset_of
 from t2i_miniworld.vocabulary import HAIR, HAT, LEAVES, SUBKINDS
 
 Hyponyms = Literal["uniform", "fixed", "skewed"]
@@ -51,7 +51,7 @@ def leaf_probabilities(laws: Laws, cls: ObjectClass) -> dict[str, float]:
     leaves = leaves_under(cls)
     if laws.hyponyms == "uniform":
         return dict.fromkeys(leaves, 1 / len(leaves))
-    order = stream("leaf-order", cls.synset or cls.name, laws.salt).permutation(len(leaves))
+    order = stream("leaf-order", synset_of(cls) or cls.name, laws.salt).permutation(len(leaves))
     weights = [1 / (rank + 1) if laws.hyponyms == "skewed" else float(rank == 0) for rank in order.tolist()]
     return {leaf: weight / sum(weights) for leaf, weight in zip(leaves, weights, strict=True)}
 

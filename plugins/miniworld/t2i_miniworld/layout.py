@@ -1,41 +1,46 @@
 """From things asked for to a scene: places, poses, camera and light, all drawn from named streams.
 
-The layout is drawn for everything that is asked for, and paint has no part in it: leaving a thing out
-afterwards, or painting it otherwise, moves nothing.
+The layout is drawn for everything that is asked for and for all that faults may put in its stead or add,
+whether they do or not; paint has no part in it. Each thing has a place, and what may stand in one place keeps
+clear of what may stand in any other: whatever comes, goes or changes afterwards moves and hides nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, permutations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
 from scipy.spatial import ConvexHull
 
 from t2i_miniworld import camera
 from t2i_miniworld.classes import KINDS, VARIANTS, model
 from t2i_miniworld.laws import Laws, choose, dress, leaves_of
+from t2i_miniworld.owners import owners
 from t2i_miniworld.palette import RGB
-from t2i_miniworld.scene import Place, Placed, Scene, Stage, Thing, Tie
-from t2i_miniworld.shapes.mesh import FloatArray, IntArray, Model
+from t2i_miniworld.scene import Place, Placed, Plan, Scene, Stage, Thing, Tie
+from t2i_miniworld.shapes.mesh import FloatArray, IntArray
 from t2i_miniworld.streams import stream
 
 #: The most things one scene is asked for.
 MOST = 4
-#: A thing shows at least this share of its own silhouette, and of the picture (both on a coarse grid).
-LEAST_VISIBLE, LEAST_AREA = 0.75, 0.015
-#: Between two things of one kind the picture shows a gap of this share of its side, so that both are counted.
+#: A thing shows in at least this share of the picture.
+LEAST_AREA = 0.015
+#: Between the boxes of two things the picture shows a gap of at least this share of its side.
 LEAST_GAP = 0.05
+#: Between a box and the picture's edge.
+LEAST_EDGE = 0.01
 #: What a relation says is so by this factor: the boxes' centres are that much farther apart along its axis.
 LEAST_TIE = 1.5
 
-_ATTEMPTS = 60
-_GRID, _FINE_GRID = 40, 80
-_SAMPLES = 2500
+#: So many layouts are sketched at once, in so many rounds; a few that look right are worked out.
+_SKETCHES, _ROUNDS, _TRIALS = 256, 10, 4
+#: A thing's shape changes a little with its place: sketches keep that much more than the floors ask for.
+_SLACK = 1.1
+#: Areas are measured on a picture of this side.
+_GRID = 96
 
 #: Muted, so that no ground reads as a paint of its own.
 _GROUNDS: tuple[RGB, ...] = (
@@ -47,43 +52,76 @@ _BACKGROUNDS: tuple[RGB, ...] = (
 )  # fmt: skip
 
 
-#: For each number of things, the arrangements to choose from.
+#: For each number of things, the arrangements to choose from; things take as many of the places as they need.
 _ARRANGEMENTS: dict[int, tuple[tuple[Place, ...], ...]] = {
     1: ((Place(0.5, 0.86, 0.88, 0.76),),),
     2: (
         (Place(0.27, 0.84, 0.48, 0.72), Place(0.73, 0.84, 0.48, 0.72)),
         (Place(0.29, 0.70, 0.46, 0.62), Place(0.72, 0.92, 0.50, 0.68)),
         (Place(0.28, 0.92, 0.50, 0.68), Place(0.71, 0.70, 0.46, 0.62)),
-        (Place(0.50, 0.50, 0.80, 0.40), Place(0.50, 0.95, 0.84, 0.43)),
+        (Place(0.50, 0.48, 0.80, 0.42), Place(0.50, 0.95, 0.84, 0.44)),
+        (Place(0.26, 0.46, 0.45, 0.42), Place(0.74, 0.46, 0.45, 0.42), Place(0.26, 0.95, 0.45, 0.43),
+         Place(0.74, 0.95, 0.45, 0.43)),
     ),
     3: (
         (Place(0.18, 0.82, 0.33, 0.62), Place(0.50, 0.82, 0.33, 0.62), Place(0.82, 0.82, 0.33, 0.62)),
-        (Place(0.27, 0.52, 0.45, 0.42), Place(0.73, 0.52, 0.45, 0.42), Place(0.50, 0.94, 0.50, 0.44)),
-        (Place(0.50, 0.50, 0.46, 0.40), Place(0.26, 0.94, 0.47, 0.46), Place(0.74, 0.94, 0.47, 0.46)),
-        (Place(0.50, 0.38, 0.60, 0.28), Place(0.50, 0.67, 0.60, 0.27), Place(0.50, 0.96, 0.62, 0.27)),
+        (Place(0.27, 0.46, 0.45, 0.42), Place(0.73, 0.46, 0.45, 0.42), Place(0.50, 0.95, 0.50, 0.44)),
+        (Place(0.50, 0.46, 0.46, 0.42), Place(0.26, 0.95, 0.47, 0.44), Place(0.74, 0.95, 0.47, 0.44)),
+        (Place(0.50, 0.34, 0.60, 0.29), Place(0.50, 0.65, 0.60, 0.28), Place(0.50, 0.96, 0.62, 0.28)),
+        (Place(0.26, 0.46, 0.45, 0.42), Place(0.74, 0.46, 0.45, 0.42), Place(0.26, 0.95, 0.45, 0.43),
+         Place(0.74, 0.95, 0.45, 0.43)),
     ),
     4: (
-        (
-            Place(0.27, 0.50, 0.44, 0.40),
-            Place(0.73, 0.50, 0.44, 0.40),
-            Place(0.27, 0.94, 0.46, 0.43),
-            Place(0.73, 0.94, 0.46, 0.43),
-        ),
+        (Place(0.26, 0.46, 0.45, 0.42), Place(0.74, 0.46, 0.45, 0.42), Place(0.26, 0.95, 0.45, 0.43),
+         Place(0.74, 0.95, 0.45, 0.43)),
+        (Place(0.17, 0.46, 0.31, 0.42), Place(0.50, 0.46, 0.31, 0.42), Place(0.83, 0.46, 0.31, 0.42),
+         Place(0.27, 0.95, 0.42, 0.43), Place(0.73, 0.95, 0.42, 0.43)),
+        (Place(0.27, 0.46, 0.42, 0.42), Place(0.73, 0.46, 0.42, 0.42), Place(0.17, 0.95, 0.31, 0.43),
+         Place(0.50, 0.95, 0.31, 0.43), Place(0.83, 0.95, 0.31, 0.43)),
+        (Place(0.13, 0.80, 0.24, 0.60), Place(0.38, 0.80, 0.24, 0.60), Place(0.62, 0.80, 0.24, 0.60),
+         Place(0.87, 0.80, 0.24, 0.60)),
+        (Place(0.50, 0.29, 0.50, 0.24), Place(0.50, 0.52, 0.50, 0.22), Place(0.50, 0.75, 0.50, 0.22),
+         Place(0.50, 0.98, 0.50, 0.22)),
     ),
 }  # fmt: skip
 
-_OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
-PREDICATES = tuple(_OPPOSITE)
+PREDICATES = ("left", "right", "above", "below")
 
 
 class NoArrangement(ValueError):
     """Relations that no arrangement of the things keeps all at once."""
 
 
-def lay_out(things: Sequence[Thing], *key: str | int, ties: tuple[Tie, ...] = ()) -> Scene:
-    """Place 1 to `MOST` things on a stage: a pure function of their kinds, forms and ties, and of ``key``.
+@dataclass(frozen=True)
+class _Body:
+    """A thing about to be placed, with the shape of its picture: width by height, and the share of its box."""
 
-    What a thing leaves open is drawn: the leaf of its kind evenly, then a form of that leaf evenly.
+    placed: Placed
+    aspect: float
+    fill: float
+
+    @property
+    def lifted(self) -> bool:
+        return KINDS[self.placed.thing.kind].lift > 0
+
+
+def lay_out(things: Sequence[Thing], *key: str | int, ties: tuple[Tie, ...] = ()) -> Scene:
+    """Place 1 to `MOST` things on a stage: `plan` without faults to come."""
+    return plan(things, *key, ties=ties).scene
+
+
+def plan(
+    things: Sequence[Thing],
+    *key: str | int,
+    ties: tuple[Tie, ...] = (),
+    instead: Sequence[Thing] = (),
+    extra: Thing | None = None,
+) -> Plan:
+    """Place 1 to `MOST` things, and what faults may draw: a pure function of all of them, the ties and ``key``.
+
+    What a thing leaves open is drawn: the leaf of its kind evenly, then a form of that leaf evenly. ``instead``
+    has for each thing what may be drawn in its place (or is empty), ``extra`` is one thing more. With the things
+    of the first tie in each other's places the picture keeps the floors as well.
     Raises ValueError for an unknown kind or too many things, NoArrangement where ties exclude each other.
     """
     if not 1 <= len(things) <= MOST:
@@ -93,19 +131,25 @@ def lay_out(things: Sequence[Thing], *key: str | int, ties: tuple[Tie, ...] = ()
             raise ValueError(f"the mini world has no {thing.kind!r}; it has {', '.join(KINDS)}")
     arrangements = _keeping(len(things), ties)
     stage = _draw_stage(stream("stage", *key))
-    posed = [pose(slot, thing, *key) for slot, thing in enumerate(things)]
-    best: tuple[float, Scene] | None = None
-    for attempt in range(_ATTEMPTS):
-        placed = _arrange(posed, arrangements, stage, attempt, stream("places", attempt, *key))
-        scene = Scene(stage, placed)
-        margin = min(margins(scene, ties))
-        if ties and margin > 0:
-            # Whichever way round a fault leaves the first two, the picture says so as clearly.
-            margin = min(margin, *margins(exchanged(scene, ties[0]), (_turned(ties[0]),)))
-        if best is None or margin > best[0]:
-            best = margin, scene
-        if margin >= 1:
-            break
+    right = [_body(pose(slot, thing, *key), stage) for slot, thing in enumerate(things)]
+    wrong = [_body(pose(slot, thing, "instead", *key), stage) for slot, thing in enumerate(instead)]
+    more = _body(pose(len(things), extra, *key), stage) if extra else None
+    guests = _guests([*zip(right, wrong, strict=True)] if wrong else [(body,) for body in right], ties)
+    best: tuple[float, Plan] | None = None
+    for attempt in range(_ROUNDS):
+        rng = stream("places", attempt, *key)
+        for places in _sketches(guests, more, arrangements, ties, attempt, rng):
+            found = Plan(
+                Scene(stage, tuple(fit(body.placed, at, stage) for body, at in zip(right, places, strict=False))),
+                tuple(fit(body.placed, at, stage) for body, at in zip(wrong, places, strict=False)),
+                fit(more.placed, places[-1], stage) if more else None,
+                ties,
+            )
+            margin = margin_of(found)
+            if best is None or margin > best[0]:
+                best = margin, found
+            if margin >= 1:
+                return found
     assert best is not None
     return best[1]
 
@@ -154,37 +198,10 @@ def fit(placed: Placed, place: Place, stage: Stage) -> Placed:
     return placed
 
 
-def exchanged(scene: Scene, tie: Tie) -> Scene:
-    """The scene with the two things of a tie in each other's places; nothing else moves."""
-    first, second = scene.placed[tie.subject], scene.placed[tie.object]
-    moved = {
-        first.slot: fit(first, second.place, scene.stage),
-        second.slot: fit(second, first.place, scene.stage),
-    }
-    return replace(scene, placed=tuple(moved.get(placed.slot, placed) for placed in scene.placed))
-
-
-def add_extra(scene: Scene, thing: Thing, ties: tuple[Tie, ...], *key: str | int) -> Placed:
-    """One thing more, put where all things of the scene are seen.
-
-    Its place suits the scene whether or not the first tie's things are exchanged.
-    """
-    posed = pose(len(scene.placed), thing, *key)
-    scenes = [scene, exchanged(scene, ties[0])] if ties else [scene]
-    best: tuple[tuple[float, float], Placed] | None = None
-    for attempt in range(_ATTEMPTS):
-        rng = stream("extra-place", attempt, *key)
-        side = rng.uniform(0.22, 0.38) * (1 - 0.35 * attempt / _ATTEMPTS)
-        place = Place(rng.uniform(0.08, 0.92), rng.uniform(0.30, 0.98), side, side)
-        extra = fit(posed, place, scene.stage)
-        # To be seen comes first, to be kept apart second.
-        margin = min(margins(replace(one, placed=(*one.placed, extra))) for one in scenes)
-        if best is None or margin > best[0]:
-            best = margin, extra
-        if min(margin) >= 1:
-            break
-    assert best is not None
-    return best[1]
+def exchanged(placed: Sequence[Placed], tie: Tie, stage: Stage) -> list[Placed]:
+    """Things with the two of a tie in each other's places; nothing else moves."""
+    there = {tie.subject: placed[tie.object].place, tie.object: placed[tie.subject].place}
+    return [fit(one, there[one.slot], stage) if one.slot in there else one for one in placed]
 
 
 def world_points(points: FloatArray, placed: Placed) -> FloatArray:
@@ -214,117 +231,158 @@ def _jitter(colour: RGB, rng: np.random.Generator) -> RGB:
     return red, green, blue
 
 
-def _arrange(
-    posed: Sequence[Placed],
-    arrangements: Sequence[Sequence[tuple[Place, ...]]],
-    stage: Stage,
+def _body(posed: Placed, stage: Stage) -> _Body:
+    """Measure a thing in the middle of the picture."""
+    (x0, y0, x1, y1), area = _seen(fit(posed, Place(0.5, 0.8, 0.5, 0.5), stage), stage)
+    return _Body(posed, (x1 - x0) / (y1 - y0), area / (x1 - x0) / (y1 - y0))
+
+
+def _guests(bodies: Sequence[tuple[_Body, ...]], ties: tuple[Tie, ...]) -> list[tuple[_Body, ...]]:
+    """For each thing's place, all that may stand there: where a tie's things may exchange, those of both."""
+    guests = list(bodies)
+    if ties:
+        both = bodies[ties[0].subject] + bodies[ties[0].object]
+        guests[ties[0].subject] = guests[ties[0].object] = both
+    return guests
+
+
+def _sketches(
+    guests: Sequence[tuple[_Body, ...]],
+    more: _Body | None,
+    arrangements: Sequence[FloatArray],
+    ties: tuple[Tie, ...],
     attempt: int,
     rng: np.random.Generator,
-) -> tuple[Placed, ...]:
-    """Give each thing a place of a random arrangement, in random order, a little out of line."""
-    orders = arrangements[int(rng.integers(len(arrangements)))]
-    places = orders[int(rng.integers(len(orders)))]
+) -> list[list[Place]]:
+    """Places for all things, and for one ``more``, in the sketches that keep all floors, or in the best one.
+
+    Each thing is given a place of a random arrangement, in random order, a little out of line.
+    """
+    count = len(guests)
+    chosen = rng.integers(len(arrangements), size=_SKETCHES)
+    order = rng.integers([len(arrangements[index]) for index in chosen])
+    places = np.stack([arrangements[index][at] for index, at in zip(chosen, order, strict=True)])
     # Later attempts draw smaller things: there is more room between them.
-    smallest = 0.62 if len(posed) == 1 else 0.80 - 0.15 * attempt / _ATTEMPTS
-    placed = []
-    for thing, place in zip(posed, places, strict=True):
-        size = rng.uniform(smallest, 1.0)
-        du, dv = rng.uniform(-0.03, 0.03), rng.uniform(-0.04, 0.03)
-        if len(posed) == 1:
-            du, dv = du * 3, dv * 2
-        moved = Place(place.u + du, min(place.v + dv, 0.97), place.width * size, place.height * size)
-        placed.append(fit(thing, moved, stage))
-    return tuple(placed)
+    low, high = (0.62 if count == 1 else 0.80) - 0.35 * attempt / _ROUNDS, 1 - 0.25 * attempt / _ROUNDS
+    places[..., 2:] *= rng.uniform(low, high, (_SKETCHES, count, 1))
+    # The smaller a single thing, the farther off the middle it may stand.
+    reach = (0.5 * (1 - places[..., 2]) if count == 1 else 0.03) - LEAST_EDGE
+    places[..., 0] += reach * rng.uniform(-1, 1, (_SKETCHES, count))
+    places[..., 1] = np.minimum(places[..., 1] + rng.uniform(-0.04, 0.03, (_SKETCHES, count)), 1 - LEAST_EDGE)
+    boxes, areas = zip(*(_sketched(bodies, places[:, at]) for at, bodies in enumerate(guests)), strict=True)
+    margins = _margins(boxes, areas, ties, _SLACK)
+    found = []
+    for number in np.argsort(-np.minimum(margins, 1), kind="stable")[:_TRIALS]:
+        margin, spots = float(margins[number]), places[number]
+        if more is not None:
+            room, spot = _spot(more, [of[number] for of in boxes], rng)
+            margin, spots = min(margin, room), np.vstack([spots, spot])
+        found.append((margin, [Place(*spot) for spot in spots.tolist()]))
+    return [at for margin, at in found if margin >= 1] or [max(found, key=lambda sketch: sketch[0])[1]]
+
+
+def _spot(more: _Body, taken: Sequence[FloatArray], rng: np.random.Generator) -> tuple[float, FloatArray]:
+    """A place (4,) for one thing more among boxes (V, 4) that are taken, after its margin."""
+    side = rng.uniform(0.14, 0.42, _SKETCHES)
+    u, v = rng.uniform(0.06, 0.94, _SKETCHES), rng.uniform(0.30, 1 - LEAST_EDGE, _SKETCHES)
+    places = np.stack([u, v, side, side], axis=1)
+    boxes, areas = _sketched((more,), places)
+    others = [np.broadcast_to(box, (_SKETCHES, *box.shape)) for box in taken]
+    shown = [np.ones((_SKETCHES, len(box))) for box in taken]
+    margins = _margins([*others, boxes], [*shown, areas], (), _SLACK)
+    best = np.argmax(np.minimum(margins, 1))
+    return float(margins[best]), places[best]
+
+
+def _sketched(bodies: Sequence[_Body], places: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Boxes (N, V, 4) and areas (N, V) of V bodies in N places (N, 4), about as `fit` makes them."""
+    u, v, width, height = places.T
+    boxes, areas = [], []
+    for body in bodies:
+        bottom, room = (v - 0.2 * height, 0.8 * height) if body.lifted else (v, height)
+        w = np.minimum(width, room * body.aspect)
+        boxes.append(np.stack([u - w / 2, bottom - w / body.aspect, u + w / 2, bottom], axis=1))
+        areas.append(w * w / body.aspect * body.fill)
+    return np.stack(boxes, axis=1), np.stack(areas, axis=1)
+
+
+def _margins(
+    boxes: Sequence[FloatArray], areas: Sequence[FloatArray], ties: tuple[Tie, ...], slack: float = 1.0
+) -> FloatArray:
+    """By how much N layouts keep every floor: 1 or more where all are kept, less where one is not.
+
+    For each place boxes (N, V, 4) and areas (N, V) of all that may stand there.
+    """
+    union = [np.concatenate([of[..., :2].min(axis=1), of[..., 2:].max(axis=1)], axis=1) for of in boxes]
+    margins = np.min([of.min(axis=1) for of in areas], axis=0) / LEAST_AREA / slack
+    for box in union:
+        room = np.minimum(box.min(axis=1), 1 - box.max(axis=1)) - LEAST_EDGE
+        margins = np.minimum(margins, 1 + np.minimum(room, 0) / LEAST_GAP)
+    for one, other in combinations(union, 2):
+        between = np.maximum(one[:, :2] - other[:, 2:], other[:, :2] - one[:, 2:]).max(axis=1)
+        margins = np.minimum(margins, between / LEAST_GAP / slack)
+    centres = [(of[..., :2] + of[..., 2:]) / 2 for of in boxes]
+    for tie in ties:
+        clear = _clearness(centres[tie.subject][:, :, None], centres[tie.object][:, None], tie)
+        margins = np.minimum(margins, clear.min(axis=(1, 2)) / slack)
+    return margins
+
+
+def margin_of(found: Plan) -> float:
+    """How well a plan keeps the floors, whatever faults happen: 1 or more where all of them are kept."""
+    stage = found.scene.stage
+    casts = [found.scene.placed, found.instead] if found.instead else [found.scene.placed]
+    casts += [tuple(exchanged(cast, tie, stage)) for cast in casts for tie in found.ties[:1]]
+    more = [found.extra] if found.extra else []
+    boxes, areas = [], []
+    for place in [one.place for one in (*found.scene.placed, *more)]:
+        guests = [one for cast in [*casts, more] for one in cast if one.place == place]
+        seen = [_seen(one, stage) for one in guests]
+        boxes.append(np.array([[box for box, _ in seen]]))
+        areas.append(np.array([[area for _, area in seen]]))
+    return float(_margins(boxes, areas, found.ties)[0])
+
+
+def _seen(placed: Placed, stage: Stage) -> tuple[tuple[float, float, float, float], float]:
+    """Box and area of a thing alone, in shares of the picture; what lies outside counts in the box."""
+    built = model(placed.thing.kind, placed.form, placed.variant)
+    shown = owners([(world_points(built.vertices, placed), built.faces)], stage.elevation, _GRID) == 0
+    return box_of(placed, stage), float(shown.mean())
+
+
+def box_of(placed: Placed, stage: Stage) -> tuple[float, float, float, float]:
+    """The box (x0, y0, x1, y1) of a thing in shares of the picture, inside it or not."""
+    points = world_points(_hull(placed.thing.kind, placed.form, placed.variant), placed)
+    at, _ = camera.project(points, stage.elevation)
+    (x0, y0), (x1, y1) = at.min(axis=0).tolist(), at.max(axis=0).tolist()
+    return x0, y0, x1, y1
 
 
 @cache
-def _keeping(count: int, ties: tuple[Tie, ...]) -> tuple[tuple[tuple[Place, ...], ...], ...]:
-    """The arrangements of ``count`` things, each with the orders of its places that keep all ties."""
+def _keeping(count: int, ties: tuple[Tie, ...]) -> tuple[FloatArray, ...]:
+    """The arrangements of ``count`` things: for each the orders (O, count, 4) of its places that keep all ties."""
     kept = []
     for places in _ARRANGEMENTS[count]:
-        orders = tuple(
-            order
-            for order in permutations(places)
-            if all(_clearness(_middle(order[tie.subject]), _middle(order[tie.object]), tie) >= 1 for tie in ties)
+        orders = np.array(
+            [[(p.u, p.v, p.width, p.height) for p in order] for order in permutations(places, count)]
         )
-        if orders:
-            kept.append(orders)
+        middles = orders[..., :2] - orders[..., 2:] * (0, 0.5)
+        keep = np.ones(len(orders), dtype=bool)
+        for tie in ties:
+            keep &= _clearness(middles[:, tie.subject], middles[:, tie.object], tie) >= 1
+        if keep.any():
+            kept.append(orders[keep])
     if not kept:
         raise NoArrangement("no arrangement of the things keeps all these relations")
     return tuple(kept)
 
 
-def _middle(place: Place) -> tuple[float, float]:
-    return place.u, place.v - place.height / 2
-
-
-def _clearness(subject: tuple[float, float], object_: tuple[float, float], tie: Tie) -> float:
-    """How clearly two centres (u, v) keep a tie: 1 when by `LEAST_TIE`, 1 / `LEAST_TIE` when just so."""
-    du, dv = subject[0] - object_[0], subject[1] - object_[1]
+def _clearness(subject: FloatArray, object_: FloatArray, tie: Tie) -> FloatArray:
+    """How clearly centres (..., 2) keep a tie: 1 when by `LEAST_TIE`, 1 / `LEAST_TIE` when just so."""
+    du, dv = np.moveaxis(subject - object_, -1, 0)
     along, across = {"left": (-du, dv), "right": (du, dv), "above": (-dv, du), "below": (dv, du)}[tie.predicate]
-    return along / max(LEAST_TIE * abs(across), LEAST_GAP)
-
-
-def _turned(tie: Tie) -> Tie:
-    return replace(tie, predicate=_OPPOSITE[tie.predicate])
-
-
-def margins(scene: Scene, ties: tuple[Tie, ...] = ()) -> tuple[float, float]:
-    """How well all things are seen, and how well kept apart and tied: 1 where every floor is kept, else less."""
-    shown = [
-        camera.project(
-            world_points(_surface(placed.thing.kind, placed.form, placed.variant), placed), scene.stage.elevation
-        )
-        for placed in scene.placed
-    ]
-    owner = _owners(shown)
-    seen = apart = 1.0
-    for number, (at, _) in enumerate(shown):
-        cells = np.count_nonzero(owner == number)
-        silhouette = len(np.unique(np.floor(at * _GRID).astype(int) @ (1, 100_000)))
-        seen = min(seen, cells / silhouette / LEAST_VISIBLE, cells / _GRID**2 / LEAST_AREA)
-    for one, other in combinations(range(len(shown)), 2):
-        if scene.placed[one].thing.kind == scene.placed[other].thing.kind:
-            apart = min(apart, _gap(shown[one][0], shown[other][0]) / LEAST_GAP)
-    if seen > 0:
-        for tie in ties:
-            apart = min(apart, _clearness(_centre(owner == tie.subject), _centre(owner == tie.object), tie))
-    return seen, apart
-
-
-def _owners(shown: Sequence[tuple[FloatArray, FloatArray]]) -> IntArray:
-    """Which thing is nearest in each cell of the coarse grid, row by row; -1 for none."""
-    owner = np.full(_GRID**2, -1)
-    cells, depths, numbers = [], [], []
-    for number, (at, depth) in enumerate(shown):
-        cell = np.floor(at * _GRID).astype(int)
-        inside = np.all((cell >= 0) & (cell < _GRID), axis=1)
-        cells.append(cell[inside] @ (1, _GRID))
-        depths.append(depth[inside])
-        numbers.append(np.full(np.count_nonzero(inside), number))
-    # Nearest points last: they overwrite those behind them.
-    order = np.argsort(-np.concatenate(depths), kind="stable")
-    owner[np.concatenate(cells)[order]] = np.concatenate(numbers)[order]
-    return owner.reshape(_GRID, _GRID)
-
-
-def _centre(mask: NDArray[np.bool_]) -> tuple[float, float]:
-    """The middle of a mask's box, in shares of the picture."""
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return (columns[0] + columns[-1] + 1) / 2 / _GRID, (rows[0] + rows[-1] + 1) / 2 / _GRID
-
-
-def _gap(one: FloatArray, other: FloatArray) -> float:
-    """What shows between two silhouettes given by points (N, 2), in shares of the picture; 0 if they touch."""
-    between = np.maximum(one.min(axis=0) - other.max(axis=0), other.min(axis=0) - one.max(axis=0)).max()
-    if between >= LEAST_GAP:
-        return float(between)
-    low = np.minimum(one.min(axis=0), other.min(axis=0))
-    cells = [np.floor((points - low) * _FINE_GRID).astype(int) for points in (one, other)]
-    free = np.ones(np.maximum(cells[0].max(axis=0), cells[1].max(axis=0)) + 1, dtype=bool)
-    free[tuple(cells[0].T)] = False
-    # From centre to centre: one cell of that is theirs.
-    return max(float(distance_transform_edt(free)[tuple(cells[1].T)].min()) - 1, 0) / _FINE_GRID
+    clear: FloatArray = along / np.maximum(LEAST_TIE * np.abs(across), LEAST_GAP)
+    return clear
 
 
 @cache
@@ -333,17 +391,3 @@ def _hull(kind: str, form: str, variant: int) -> FloatArray:
     vertices = model(kind, form, variant).vertices
     corners: IntArray = ConvexHull(vertices).vertices
     return vertices[corners]
-
-
-@cache
-def _surface(kind: str, form: str, variant: int) -> FloatArray:
-    """Points (N, 3) spread evenly over a model's skin."""
-    built: Model = model(kind, form, variant)
-    a, b, c = (built.vertices[built.faces[:, corner]] for corner in range(3))
-    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    rng = stream("surface", kind, form, variant)
-    chosen = rng.choice(len(area), size=_SAMPLES, p=area / area.sum())
-    u, v = rng.random((2, _SAMPLES, 1))
-    over = u + v > 1
-    u, v = np.where(over, 1 - u, u), np.where(over, 1 - v, v)
-    return a[chosen] + u * (b - a)[chosen] + v * (c - a)[chosen]

@@ -9,8 +9,12 @@ import argparse
 import json
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from t2i_miniworld import names
 from t2i_miniworld.taxonomy import FILE
 from t2i_miniworld.vocabulary import LEAVES
 
@@ -19,8 +23,9 @@ from t2i_miniworld.vocabulary import LEAVES
 _LEXNAMES = "".join(f"{number:02d}\tfile{number:02d}\t1\n" for number in range(45))
 
 
-def closures(wordnet: Path) -> dict[str, list[str]]:
-    """Each leaf's ancestors over all paths of hypernyms and instance hypernyms, sorted, without itself."""
+@contextmanager
+def reader(wordnet: Path) -> Iterator[Any]:
+    """NLTK's reader of WordNet's files."""
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
@@ -31,20 +36,41 @@ def closures(wordnet: Path) -> dict[str, list[str]]:
         shutil.copytree(wordnet, corpus)
         if not (corpus / "lexnames").exists():
             (corpus / "lexnames").write_text(_LEXNAMES)
-        reader = WordNetCorpusReader(str(corpus), None)
-        found = {}
-        for leaf in LEAVES:
-            above = reader.synset(leaf).closure(lambda synset: synset.hypernyms() + synset.instance_hypernyms())
-            found[leaf] = sorted({synset.name() for synset in above})
-        return found
+        yield WordNetCorpusReader(str(corpus), None)
+
+
+def closures(wordnet: Any) -> dict[str, list[str]]:
+    """Each leaf's ancestors over all paths of hypernyms and instance hypernyms, sorted, without itself."""
+    found = {}
+    for leaf in LEAVES:
+        above = wordnet.synset(leaf).closure(lambda synset: synset.hypernyms() + synset.instance_hypernyms())
+        found[leaf] = sorted({synset.name() for synset in above})
+    return found
+
+
+def lemmas(wordnet: Any, synsets: set[str]) -> dict[str, list[str]]:
+    """What each synset is called: its first lemma, and those others of which it is the most frequent meaning.
+
+    So a `good` is no refrigerator (commodity.n.01) and a `soul` no human.
+    """
+    found = {}
+    for synset in sorted(synsets):
+        first, *others = wordnet.synset(synset).lemma_names()
+        usual = [lemma for lemma in others if wordnet.synsets(lemma, "n")[0].name() == synset]
+        found[synset] = [lemma.replace("_", " ") for lemma in (first, *usual)]
+    return found
 
 
 def main() -> None:
-    """Write the file that the package carries."""
+    """Write the files that the package carries."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wordnet", type=Path)
-    FILE.write_text(json.dumps(closures(parser.parse_args().wordnet), indent=1) + "\n")
-    print(FILE)
+    with reader(parser.parse_args().wordnet) as wordnet:
+        above = closures(wordnet)
+        called = lemmas(wordnet, set(above).union(*above.values()))
+    for file, content in ((FILE, above), (names.FILE, called)):
+        file.write_text(json.dumps(content, indent=1) + "\n")
+        print(file)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from t2i_core import ExecutionOption, Options
 
-Rate = Annotated[float, Field(ge=0, le=1)]
+#: A seed or prompt that is farther off than this makes every rate 0 or 1.
+MOST_SD = 10.0
+
+Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Deviation = Annotated[float, Field(ge=0, le=MOST_SD, allow_inf_nan=False)]
 
 
 class SimulatorOptions(Options):
@@ -18,7 +22,7 @@ class SimulatorOptions(Options):
     drop: Rate = Field(0.0, description="Probability that an object is left out; each after the first.")
     wrong_object: Rate = Field(0.0, description="Probability that an object is replaced by one of another sort.")
     wrong_color: Rate = Field(0.0, description="Probability that a coloured object gets another colour.")
-    swap_colors: Rate = Field(0.0, description="Probability that a picture's objects exchange their colours.")
+    swap_colors: Rate = Field(0.0, description="Probability that the asked objects exchange their colours.")
     extra: Rate = Field(0.0, description="Probability that a picture shows one object more than asked.")
     flip_relation: Rate = Field(0.0, description="Probability that the first relation's objects exchange places.")
     hyponyms: Literal["uniform", "fixed", "skewed"] = Field(
@@ -28,8 +32,8 @@ class SimulatorOptions(Options):
         "",
         description="What humans wear where it is open, such as hat:yes:0.8 (ATTRIBUTE:VALUE:RATE,...).",
     )
-    seed_sd: float = Field(0.0, ge=0, description="Effect of a seed on the logit of all rates.")
-    prompt_sd: float = Field(0.0, ge=0, description="Effect of a prompt on the logit of all rates.")
+    seed_sd: Deviation = Field(0.0, description="Effect of a seed on the logit of all rates.")
+    prompt_sd: Deviation = Field(0.0, description="Effect of a prompt on the logit of all rates.")
     salt: int = Field(0, description="Another number draws everything anew: layouts, choices, faults and effects.")
     workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
         None, description="Processes that draw; one per core by default."

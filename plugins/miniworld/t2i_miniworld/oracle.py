@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from t2i_core import (
     ClassScores,
-    Embedding,
     Failure,
     Instance,
     ObjectClass,
@@ -25,17 +22,15 @@ from t2i_core import (
 from t2i_core.judging import Capability
 from t2i_core.observations import Observation
 
+from t2i_miniworld.annotations import leaf_of, relation_of
+from t2i_miniworld.oracle_embedding import embed_image, embed_text
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS
 
-_NAMES = tuple(label.name for label in LABELS)
 _COLOURS = tuple(PAINTS)
 #: A logit so far above the others (0) that softmax gives it all but e^-100.
 _CERTAIN = 100.0
-_MENTION = re.compile(
-    rf"\b(?:({'|'.join(_COLOURS)})\s+)?({'|'.join(_NAMES).replace(' ', chr(92) + 's+')})(?:e?s)?\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
@@ -114,41 +109,10 @@ def reward(shown: Truth) -> Reward | Failure:
 def fits(instance: Instance, wanted: SceneObject) -> bool:
     """Whether a drawn thing is what was asked for: its leaf under the class, its colour, its attributes."""
     return (
-        _leaf(instance) in leaves_under(wanted.cls)
+        leaf_of(instance) in leaves_under(wanted.cls)
         and wanted.colour in (None, instance.colour)
         and all(instance.attributes.get(name) == value for name, value in wanted.attributes.items())
     )
-
-
-def relation_of(subject: Instance, object_: Instance) -> str:
-    """How one thing stands to another, by the centres of their boxes (PaintSkills' rule: ties are vertical)."""
-    (x, y), (x_other, y_other) = _centre(subject), _centre(object_)
-    if abs(x - x_other) > abs(y - y_other):
-        return "left" if x < x_other else "right"
-    return "above" if y < y_other else "below"
-
-
-def embed_image(shown: Truth) -> Embedding:
-    """Counts of the things drawn, by class and by colour and class; `embed_text` counts what a text names."""
-    return _counted([(i.cls.name, i.colour) for i in shown.instances])
-
-
-def embed_text(text: str) -> Embedding:
-    """Counts of the mini world's things that a text names, each with the colour that stands before it."""
-    mentions = [
-        (" ".join(name.lower().split()), colour.lower() or None) for colour, name in _MENTION.findall(text)
-    ]
-    return _counted(mentions)
-
-
-def _counted(things: list[tuple[str, str | None]]) -> Embedding:
-    plain = np.zeros(len(_NAMES), np.float32)
-    painted: NDArray[np.float32] = np.zeros((len(_COLOURS), len(_NAMES)), np.float32)
-    for name, colour in things:
-        plain[_NAMES.index(name)] += 1
-        if colour is not None:
-            painted[_COLOURS.index(colour), _NAMES.index(name)] += 1
-    return Embedding(np.concatenate([plain, painted.ravel()]))
 
 
 def _best(asked: Scene, wanted: Sequence[int], left: Sequence[Instance], taken: dict[int, Instance]) -> int:
@@ -170,15 +134,6 @@ def _holds(relation: Relation, taken: dict[int, Instance]) -> bool:
     return subject is not None and object_ is not None and relation_of(subject, object_) == relation.predicate
 
 
-def _centre(instance: Instance) -> tuple[float, float]:
-    x0, y0, x1, y1 = instance.box
-    return (x0 + x1) / 2, (y0 + y1) / 2
-
-
-def _leaf(instance: Instance) -> str:
-    return instance.attributes["synset"]
-
-
 def _class_of(instance: Instance, labels: tuple[ObjectClass, ...]) -> int:
-    names = (instance.cls.synset, _leaf(instance))
+    names = (instance.cls.synset, leaf_of(instance))
     return next(number for number, label in enumerate(labels) if label.synset in names)

@@ -26,8 +26,13 @@ DOMAIN = Domain(
 #: What a picture depends on; judges and training are left out, so that their changes redraw nothing.
 _DRAWING = (
     "camera.py", "classes.py", "data/taxonomy.json", "faults.py", "kinds/*.py", "laws.py", "layout.py",
-    "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
+    "owners.py", "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
     "vocabulary.py",
+)  # fmt: skip
+#: What the ideal judge's answers depend on.
+_ORACLE = (
+    "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
+    "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
 
@@ -70,7 +75,7 @@ def t2i_judges() -> Iterable[JudgeInfo]:
             domain=DOMAIN,
             labels=_oracle_labels,
             reads_truth=True,
-            code=("data/taxonomy.json", "oracle.py", "palette.py", "taxonomy.py", "vocabulary.py"),
+            code=_ORACLE,
         ),
         JudgeInfo(
             name="mini-segmenter",

@@ -100,3 +100,19 @@ class Scene:
 
     stage: Stage
     placed: tuple[Placed, ...] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a picture may show, whatever faults happen, each thing in its place.
+
+    scene    the things asked for
+    instead  for each of them what a wrong object would be; empty where none is foreseen
+    extra    one thing more, if one is foreseen
+    ties     the relations between the things asked for
+    """
+
+    scene: Scene
+    instead: tuple[Placed, ...] = ()
+    extra: Placed | None = None
+    ties: tuple[Tie, ...] = ()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,12 +23,12 @@ from t2i_core import Scene as AskedScene
 from t2i_core.masks import PackedMask
 
 from t2i_miniworld.classes import KINDS
-from t2i_miniworld.faults import Draw, Faults, apply, extra_of
+from t2i_miniworld.faults import Draw, Faults, apply, extra_of, wrong_thing
 from t2i_miniworld.laws import ATTRIBUTES, Laws, choose, dress, leaf_of, leaf_probabilities, parse_skews, worn
-from t2i_miniworld.layout import MOST, PREDICATES, NoArrangement, add_extra, lay_out
+from t2i_miniworld.layout import MOST, PREDICATES, NoArrangement, plan
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Placed, Scene, Thing, Tie
+from t2i_miniworld.scene import Placed, Plan, Scene, Thing, Tie
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LEAVES
 from t2i_miniworld.workers import map_ordered
@@ -71,26 +71,58 @@ def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Fa
 
 def commission(options: SimulatorOptions, request: ImageRequest) -> Scene:
     """The scene that is drawn for a request, faults applied. Raises CannotDraw where there is none."""
+    return err(prepare(options, request), request, Draw(faults_of(options), *key_of(options, request)))
+
+
+def prepare(options: SimulatorOptions, request: ImageRequest) -> Plan:
+    """Where everything is that faults may or may not show: no rate has a part in it. Raises CannotDraw."""
+    cast, key = cast_of(options, request), key_of(options, request)
+    try:
+        return plan(cast.things, *key, ties=cast.ties, instead=cast.instead, extra=cast.extra)
+    except NoArrangement as reason:
+        raise CannotDraw(str(reason)) from None
+
+
+@dataclass(frozen=True)
+class Cast:
+    """All that a picture may show, before anything has a place: see `Plan`."""
+
+    things: Sequence[Thing]
+    instead: Sequence[Thing]
+    extra: Thing
+    ties: tuple[Tie, ...]
+
+
+def cast_of(options: SimulatorOptions, request: ImageRequest) -> Cast:
+    """Choose, by the laws, what a request leaves open, and what faults may draw. Raises CannotDraw."""
     asked = request.prompt.scene
     if asked is None:
         raise CannotDraw("the simulator draws what a prompt expects, and this one says only a text")
     wanted, ties = spread(asked)
+    key = key_of(options, request)
     laws = Laws(options.hyponyms, parse_skews(options.skew), options.salt)
-    names = (f.name for f in fields(Faults))
-    faults = Faults(**{name: getattr(options, name) for name in names})
-    draw = Draw(faults, request.prompt.scene_digest, request.seed, options.salt)
-    things = [choose_thing(one, laws, slot, *draw.key) for slot, one in enumerate(wanted)]
-    try:
-        scene = lay_out(things, *draw.key, ties=ties)
-    except NoArrangement as reason:
-        raise CannotDraw(str(reason)) from None
-    drawn = apply(scene, ties, draw)
-    again = extra_of(len(wanted), draw)
-    if again is None:
-        return drawn
-    # Found in the faultless scene: the other faults have no say in where it stands.
-    extra = add_extra(scene, choose_thing(wanted[again], laws, len(wanted), *draw.key), ties, *draw.key)
-    return replace(drawn, placed=(*drawn.placed, extra))
+    things = [choose_thing(one, laws, slot, *key) for slot, one in enumerate(wanted)]
+    instead = [wrong_thing(thing, slot, laws, *key) for slot, thing in enumerate(things)]
+    extra = choose_thing(wanted[extra_of(len(wanted), *key)], laws, len(wanted), *key)
+    return Cast(things, instead, extra, ties)
+
+
+def key_of(options: SimulatorOptions, request: ImageRequest) -> tuple[str, int, int]:
+    """What names all random streams of a picture."""
+    return request.prompt.scene_digest, request.seed, options.salt
+
+
+def err(prepared: Plan, request: ImageRequest, draw: Draw) -> Scene:
+    """The scene that a model with these faults draws of what is prepared for a request."""
+    asked = request.prompt.scene
+    assert asked is not None
+    groups = [number for number, one in enumerate(asked.objects) for _ in range(one.count)]
+    return apply(prepared, groups, draw)
+
+
+def faults_of(options: SimulatorOptions) -> Faults:
+    """The rates of faults among the options."""
+    return Faults(**{field.name: getattr(options, field.name) for field in fields(Faults)})
 
 
 def spread(scene: AskedScene) -> tuple[list[SceneObject], tuple[Tie, ...]]:
@@ -122,6 +154,8 @@ def _check(wanted: SceneObject) -> None:
     leaves = leaves_under(wanted.cls)
     if not leaves:
         raise CannotDraw(f"the mini world has no {wanted.cls.name!r}; it has {', '.join(KINDS)}")
+    if type(wanted.count) is not int or wanted.count < 1:
+        raise CannotDraw(f"a prompt asks for one {wanted.cls.name} or more, not {wanted.count!r}")
     if wanted.colour is not None and wanted.colour not in PAINTS:
         raise CannotDraw(f"the mini world has no {wanted.colour!r} paint; it has {', '.join(PAINTS)}")
     if wanted.attributes and {LEAVES[leaf] for leaf in leaves} != {"human"}:
@@ -154,10 +188,14 @@ def truth(scene: Scene, picture: Picture, prompt: Prompt) -> Truth:
     for number, placed in enumerate(scene.placed):
         mask = PackedMask.pack(np.asarray(picture.owner == number))
         if mask.data:
-            thing = placed.thing
-            cls = ObjectClass(thing.kind, KINDS[thing.kind].synset)
-            instances.append(Instance(cls, thing.paint, mask.box, mask, attributes(placed)))
+            instances.append(annotation(placed, mask))
     return Truth((width, height), tuple(instances), prompt.scene, prompt.text)
+
+
+def annotation(placed: Placed, mask: PackedMask) -> Instance:
+    """What is true of a thing that shows in a mask."""
+    cls = ObjectClass(placed.thing.kind, KINDS[placed.thing.kind].synset)
+    return Instance(cls, placed.thing.paint, mask.box, mask, attributes(placed))
 
 
 def attributes(placed: Placed) -> dict[str, str]:

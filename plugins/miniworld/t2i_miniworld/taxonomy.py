@@ -8,7 +8,7 @@ from pathlib import Path
 
 from t2i_core.prompts import ObjectClass
 
-from t2i_miniworld.vocabulary import LABELS, LEAVES, find
+from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, LEAVES
 
 FILE = Path(__file__).parent / "data" / "taxonomy.json"
 
@@ -21,10 +21,11 @@ def ancestors() -> dict[str, frozenset[str]]:
 
 @cache
 def leaves_under(cls: ObjectClass) -> tuple[str, ...]:
-    """The leaves that are things of this class, in the vocabulary's order: itself, its hyponyms, or none.
-
-    A class without a synset is known by its name if that is a kind's.
-    """
-    kind = find(cls)
-    synset = cls.synset or next((label.synset for label in LABELS if label.name == kind), None)
+    """The leaves that are things of this class, in the vocabulary's order: itself, its hyponyms, or none."""
+    synset = synset_of(cls)
     return tuple(leaf for leaf in LEAVES if leaf == synset or synset in ancestors()[leaf])
+
+
+def synset_of(cls: ObjectClass) -> str | None:
+    """The synset that settles a class; one without is known by its name, if that is a kind's or a leaf's."""
+    return cls.synset or next((label.synset for label in (*LABELS, *LEAF_LABELS) if label.name == cls.name), None)

@@ -68,8 +68,3 @@ LEAF_LABELS: tuple[ObjectClass, ...] = tuple(
 HAT, HAIR = ("yes", "no"), ("short", "long")
 
 LABELS: tuple[ObjectClass, ...] = tuple(ObjectClass(name, synset) for name, synset in SYNSETS.items())
-
-
-def find(cls: ObjectClass) -> str | None:
-    """Return the name of the kind that is this class, None where the mini world has no such thing."""
-    return next((label.name for label in LABELS if label.same_as(cls)), None)

@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
+from t2i_miniworld.classes import KINDS
 from t2i_miniworld.faults import Draw, Faults, apply, extra_of, rate, wrong_thing
-from t2i_miniworld.laws import leaf_of
-from t2i_miniworld.layout import lay_out
+from t2i_miniworld.laws import Laws, Skew, leaf_of, worn
+from t2i_miniworld.layout import plan
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Place, Placed, Scene, Stage, Thing, Tie
+from t2i_miniworld.scene import Place, Placed, Plan, Scene, Stage, Thing, Tie
 from t2i_miniworld.vocabulary import LEAVES
 
 STAGE = Stage(12, 40, 45, 0.8, 0.5, 0, (180, 180, 180), (200, 200, 200))
@@ -37,8 +38,15 @@ def scene(*paints):
     )
 
 
-def drawn(whole, faults, seed, prompt="p", salt=0, ties=()):
-    return apply(whole, ties, Draw(faults, prompt, seed, salt))
+def drawn(whole, faults, seed, prompt="p", salt=0, groups=range(8)):
+    whole = whole if isinstance(whole, Plan) else Plan(whole)
+    return apply(whole, groups, Draw(faults, prompt, seed, salt))
+
+
+def foreseen(things, *key, ties=()):
+    """A plan with all that faults may draw."""
+    instead = [wrong_thing(thing, slot, Laws(), *key) for slot, thing in enumerate(things)]
+    return plan(things, *key, ties=ties, instead=instead, extra=things[0])
 
 
 def paints_of(one):
@@ -75,23 +83,33 @@ def test_things_without_a_colour_stay_natural():
     assert second not in (None, "blue")
 
 
-def test_wrong_objects_come_at_the_rate_and_spread_evenly_over_the_other_leaves():
-    (car,) = scene("red").placed
+def test_wrong_objects_come_at_the_rate():
     draws = [Draw(Faults(wrong_object=0.3), "p", seed, 0) for seed in range(5000)]
-    wrong = [wrong_thing(car, draw) for draw in draws if draw.happens("wrong_object", 0)]
-    expect_share(len(wrong), 5000, 0.3)
+    expect_share(sum(draw.happens("wrong_object", 0) for draw in draws), 5000, 0.3)
+
+
+def test_wrong_objects_spread_evenly_over_the_other_leaves():
+    car = Thing("car", "red", "sedan")
+    wrong = [wrong_thing(car, 0, Laws(), "p", seed) for seed in range(3000)]
     assert {thing.paint for thing in wrong} == {"red"}
     leaves = Counter(leaf_of(thing.kind, thing.form) for thing in wrong)
     assert "sedan.n.01" not in leaves
     assert chisquare([leaves[leaf] for leaf in LEAVES if leaf != "sedan.n.01"]).pvalue > 1e-6
 
 
+def test_a_wrong_human_wears_what_the_laws_say():
+    laws = Laws(skews=(Skew("hat", "yes", 1.0), Skew("coat", "pink", 1.0)))
+    wrong = [wrong_thing(Thing("car", None, "sedan"), 0, laws, seed) for seed in range(400)]
+    people = [thing for thing in wrong if thing.kind == "human"]
+    assert people
+    assert {(worn(thing.form)["hat"], thing.coat) for thing in people} == {("yes", "pink")}
+
+
 def test_a_wrong_object_fills_the_place_of_the_right_one():
-    whole = lay_out([Thing("dog", "red"), Thing("bus")], "wrong", 1)
-    for seed in range(6):
-        for before, after in zip(whole.placed, drawn(whole, Faults(wrong_object=1.0), seed).placed, strict=True):
-            assert after.place == before.place
-            assert leaf_of(after.thing.kind, after.form) != leaf_of(before.thing.kind, before.form)
+    whole = foreseen([Thing("dog", "red", "dachshund"), Thing("bus", None, KINDS["bus"].forms[0])], "wrong", 1)
+    for before, after in zip(whole.scene.placed, drawn(whole, Faults(wrong_object=1.0), 1).placed, strict=True):
+        assert after.place == before.place
+        assert leaf_of(after.thing.kind, after.form) != leaf_of(before.thing.kind, before.form)
 
 
 def test_colours_are_swapped_at_the_rate():
@@ -107,47 +125,77 @@ def test_paints_move_on_among_painted_things_alone():
     assert paints_of(drawn(scene("red", "red"), swap, 1)) == ["red", "red"]
 
 
+def test_all_things_of_an_object_exchange_their_colours_with_the_other_objects():
+    swap = Faults(swap_colors=1.0)
+    two_and_two = scene("red", "red", "blue", "blue")
+    assert paints_of(drawn(two_and_two, swap, 1, groups=(0, 0, 1, 1))) == ["blue", "blue", "red", "red"]
+    uneven = scene("red", None, "blue", "blue", "pink")
+    assert paints_of(drawn(uneven, swap, 1, groups=(0, 1, 2, 2, 3))) == ["pink", None, "red", "red", "blue"]
+    assert paints_of(drawn(scene("red", "red"), swap, 1, groups=(0, 0))) == ["red", "red"]
+
+
 def test_an_extra_thing_comes_at_the_rate_and_as_each_of_the_asked_alike():
-    whose = Counter(extra_of(4, Draw(Faults(extra=0.3), "p", seed, 0)) for seed in range(5000))
-    expect_share(5000 - whose[None], 5000, 0.3)
+    draws = [Draw(Faults(extra=0.3), "p", seed, 0) for seed in range(5000)]
+    expect_share(sum(draw.happens("extra") for draw in draws), 5000, 0.3)
+    whose = Counter(extra_of(4, "p", seed) for seed in range(5000))
     assert chisquare([whose[slot] for slot in range(4)]).pvalue > 1e-6
 
 
 @cache
 def related():
-    tie = Tie(0, "left", 1)
-    return lay_out([Thing("dog"), Thing("bus"), Thing("chair")], "related", 1, ties=(tie,)), tie
+    things = [
+        Thing("dog", None, "dachshund"),
+        Thing("bus", None, KINDS["bus"].forms[0]),
+        Thing("bird", None, "owl"),
+    ]
+    return foreseen(things, "related", 1, ties=(Tie(0, "left", 1),))
 
 
 def test_relations_are_flipped_at_the_rate():
-    whole, tie = related()
+    whole = related()
     flipped = sum(
-        drawn(whole, Faults(flip_relation=0.3), seed, ties=(tie,)).placed[0].place == whole.placed[1].place
+        drawn(whole, Faults(flip_relation=0.3), seed).placed[0].place == whole.scene.placed[1].place
         for seed in range(600)
     )
     expect_share(flipped, 600, 0.3)
 
 
 def test_a_flip_exchanges_two_places_and_leaves_the_third():
-    whole, tie = related()
-    flipped = drawn(whole, Faults(flip_relation=1.0), 1, ties=(tie,))
-    assert [placed.place for placed in flipped.placed] == [whole.placed[slot].place for slot in (1, 0, 2)]
-    assert [placed.thing for placed in flipped.placed] == [placed.thing for placed in whole.placed]
-    assert flipped.placed[2] == whole.placed[2]
-    assert drawn(whole, Faults(flip_relation=1.0), 1) == whole
+    whole, before = related(), related().scene.placed
+    flipped = drawn(whole, Faults(flip_relation=1.0), 1)
+    assert [placed.place for placed in flipped.placed] == [before[slot].place for slot in (1, 0, 2)]
+    assert [placed.thing for placed in flipped.placed] == [placed.thing for placed in before]
+    assert flipped.placed[2] == before[2]
+    assert drawn(replace(whole, ties=()), Faults(flip_relation=1.0), 1) == whole.scene
 
 
-@pytest.mark.parametrize("fault", ["drop", "wrong_object", "wrong_color", "swap_colors"])
+def test_wrong_objects_are_flipped_like_right_ones():
+    whole = related()
+    both = drawn(whole, Faults(flip_relation=1.0, wrong_object=1.0), 1).placed
+    assert [placed.place for placed in both] == [whole.scene.placed[slot].place for slot in (1, 0, 2)]
+    assert [placed.thing for placed in both] == [placed.thing for placed in whole.instead]
+
+
+@pytest.mark.parametrize("fault", ["drop", "wrong_object", "wrong_color", "swap_colors", "extra"])
 def test_faults_move_nothing(fault):
-    whole = lay_out([Thing("dog", "red"), Thing("bus", "green"), Thing("chair"), Thing("bird", "pink")], 2)
+    things = [Thing("dog", "red", "dachshund"), Thing("car", "green", "suv"), Thing("bird", "pink", "owl")]
+    whole = foreseen(things, 2)
     for seed in range(6):
         after = drawn(whole, Faults(**{fault: 0.5}), seed)
-        assert after.stage == whole.stage
-        for placed in after.placed:
-            before = whole.placed[placed.slot]
+        assert after.stage == whole.scene.stage
+        for placed in after.placed[:3]:
+            before = whole.scene.placed[placed.slot] if placed.slot < 3 else whole.extra
             assert placed.place == before.place
             if leaf_of(placed.thing.kind, placed.form) == leaf_of(before.thing.kind, before.form):
                 assert replace(placed, thing=before.thing) == before
+
+
+@pytest.mark.parametrize(
+    "values", [{"drop": math.nan}, {"extra": 1.5}, {"seed_sd": math.inf}, {"prompt_sd": math.nan}, {"seed_sd": -1}]
+)
+def test_numbers_outside_their_range_are_refused(values):
+    with pytest.raises(ValueError, match=f"{next(iter(values))} lies between 0 and"):
+        Faults(**values)
 
 
 def errors(faults, seed):

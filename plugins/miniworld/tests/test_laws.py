@@ -46,6 +46,13 @@ def test_skewed_is_zipfs_law_in_an_order_that_class_and_salt_choose():
     assert len(orders) == 6
 
 
+@pytest.mark.parametrize("law", ["fixed", "skewed"])
+def test_a_class_is_the_same_by_its_name_alone(law):
+    for salt in range(20):
+        laws = Laws(law, salt=salt)
+        assert leaf_probabilities(laws, ObjectClass("dog")) == leaf_probabilities(laws, DOG)
+
+
 @pytest.mark.parametrize("law", ["uniform", "skewed"])
 def test_choices_follow_the_law(law):
     shares = leaf_probabilities(Laws(law), ANIMAL)

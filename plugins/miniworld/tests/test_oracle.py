@@ -94,25 +94,18 @@ def test_reward_counts_attributes():
         assert observe("reward", human, asked=asked, text="x").value == value
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
-        ("a fire  hydrant left of two red traffic lights", "fire hydrant, red traffic light"),
-        ("Buses and dining tables", "bus, dining table"),
-        ("a scar on a cartoon", "nothing"),
-    ],
-)
-def test_texts_name_kinds_of_several_words_and_in_the_plural(text, same):
-    (_, one), (_, other) = Oracle().observe("embed", [Query(texts=(text,)), Query(texts=(same,))])
-    np.testing.assert_array_equal(one.values, other.values)
+def test_texts_and_images_embed_as_they_are_asked():
+    image = observe("embed", RED_CAR, PLAIN_DOG)
+    (_, right), (_, wrong), (_, nothing) = Oracle().observe(
+        "embed", [Query(texts=(text,)) for text in ("a red car and a dog", "a blue car and a dog", "a unicorn")]
+    )
+    assert image.values @ right.values > image.values @ wrong.values
+    assert nothing.reason == "the text 'a unicorn' names nothing that the mini world has"
 
 
-def test_texts_and_images_embed_alike():
-    image = observe("embed", RED_CAR, PLAIN_DOG).values
-    ((_, right),) = Oracle().observe("embed", [Query(texts=("a photo of a red car and a dog",))])
-    ((_, wrong),) = Oracle().observe("embed", [Query(texts=("a photo of a blue car and a dog",))])
-    np.testing.assert_array_equal(image, right.values)
-    assert image @ wrong.values < image @ right.values
+def test_leaves_for_labels_change_no_embedding():
+    kinds, leaves = (observe("embed", RED_CAR, PLAIN_DOG, labels=labels) for labels in (LABELS, LEAF_LABELS))
+    np.testing.assert_array_equal(kinds.values, leaves.values)
 
 
 def test_without_truth_there_is_no_answer():

@@ -42,6 +42,8 @@ def test_each_body_belongs_to_one_leaf():
         (ObjectClass("equine", "equine.n.01"), {"zebra.n.01"}),
         (ObjectClass("airplane", "teapot.n.01"), set()),
         (ObjectClass("unicorn"), set()),
+        (ObjectClass("retriever"), {"retriever.n.01"}),
+        (ObjectClass("swivel chair"), {"swivel_chair.n.01"}),
     ],
 )
 def test_a_class_holds_the_leaves_below_it(cls, leaves):

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,21 @@ def pid(number):
 pids = map_ordered(pid, range(100), workers=2)
 print(next(pids)[1], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+DEAF = """
+import re
+from pathlib import Path
+from t2i_miniworld import workers
+from loky.backend import fork_exec
+start = fork_exec.fork_exec
+def started(*words, **more):
+    number = start(*words, **more)
+    print(re.search(r"SigBlk:\\s*(\\w+)", Path(f"/proc/{number}/status").read_text())[1], flush=True)
+    return number
+fork_exec.fork_exec = started
+list(workers.map_ordered(abs, range(2), workers=2))
 """
 
 
@@ -62,6 +78,15 @@ def test_workers_below_one_are_refused():
 
 def test_there_is_a_core():
     assert available_cores() >= 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_workers_are_deaf_to_ctrl_c_from_their_first_moment_on():
+    """A new process, for the first worker of a process is started otherwise than all others."""
+    done = subprocess.run([sys.executable, "-c", DEAF], capture_output=True, text=True, check=True)
+    masks = done.stdout.split()
+    assert len(masks) == 2
+    assert all(int(mask, 16) & 1 << (signal.SIGINT - 1) for mask in masks)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")

@@ -1,1 +1,0 @@
-"""Prompt lists of others: COCO captions, DrawBench, and any data set of the hub."""

@@ -1,0 +1,67 @@
+"""What texts call the mini world's classes: their labels, WordNet's lemmas for them, and the plurals of both."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from t2i_core.prompts import ObjectClass
+
+from t2i_miniworld.taxonomy import leaves_under
+from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS
+
+#: For each synset of the taxonomy its lemmas, made by `make_taxonomy`.
+FILE = Path(__file__).parent / "data" / "lemmas.json"
+
+_PLURALS = {"person": "people"}
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What a name stands for: every leaf below the class that it names; ``plural`` where it says several."""
+
+    leaves: frozenset[str]
+    plural: bool = False
+
+
+def words(text: str) -> list[str]:
+    """A text's words, lower case, and its commas, semicolons and full stops. Hyphens part words."""
+    return re.findall(r"[^\W_]+|[,;.]", text.lower())
+
+
+@cache
+def nouns() -> dict[tuple[str, ...], Noun]:
+    """Every name, as `words`, in the singular and the plural."""
+    singular = {tuple(words(name)): leaves for name, leaves in _names().items()}
+    found = {form: Noun(leaves, plural=True) for name, leaves in singular.items() for form in _plurals(name)}
+    return found | {name: Noun(leaves) for name, leaves in singular.items()}
+
+
+def _names() -> dict[str, frozenset[str]]:
+    """What each name in the singular stands for: a label for its own class alone, else all that it can mean."""
+    found: dict[str, frozenset[str]] = {}
+    for synset, lemmas in json.loads(FILE.read_text()).items():
+        for lemma in lemmas:
+            found[lemma] = found.get(lemma, frozenset()) | _leaves(ObjectClass(lemma, synset))
+    return found | {label.name: _leaves(label) for label in (*LEAF_LABELS, *LABELS)}
+
+
+def _leaves(cls: ObjectClass) -> frozenset[str]:
+    return frozenset(leaves_under(cls))
+
+
+def _plurals(name: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Regular plurals of the last word: cars, buses and busses, canaries; and the one irregular, people."""
+    *before, last = name
+    if last in _PLURALS:
+        ends = [_PLURALS[last], last + "s"]
+    elif re.search("[^aeiou]y$", last):
+        ends = [last[:-1] + "ies"]
+    elif last.endswith("s"):
+        ends = [last + "es", last + "ses"]
+    else:
+        ends = [last + ("es" if re.search("(x|z|ch|sh)$", last) else "s")]
+    return [(*before, end) for end in ends]

@@ -1,0 +1,172 @@
+"""Reads a text about the mini world: which things it names, how many, what they look like, and where they stand.
+
+A small grammar in place of a parser: numbers, paints, names and the words for what people wear are read in order,
+and every other word is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from t2i_miniworld.names import Noun, nouns, words
+from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.vocabulary import HAIR, SYNSETS
+
+#: For each relation the one that the other thing stands in.
+OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
+
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+_ARTICLES = {"a": 1, "an": 1, "another": 1, "the": None, "some": None, "many": None, "several": None}
+_DENIALS = frozenset({"no", "not", "without"})
+#: What ends a noun phrase before its noun: "a blue photo of a dog" has no blue dog.
+_BREAKS = frozenset({"of", "with", "in", "on", "at", "by", "from", "to", "is", "are", ".", ";"})
+_WORN = {"hat": "hat", "hats": "hat", "hair": "hair", "coat": "coat", "coats": "coat"}
+_HUMAN = frozenset({SYNSETS["human"]})
+#: Words of the longest name.
+_LONGEST = max(map(len, nouns()))
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Things that a text names alike.
+
+    leaves:  what each may be, none where the text asks for what cannot be: a dog with a hat
+    count:   how many; None where the text leaves it open: dogs, the dogs
+    paints:  none where it is left open; several for a red and white car, which is both
+    worn:    what a human wears, as `laws.ATTRIBUTES` names it
+    """
+
+    leaves: frozenset[str]
+    count: int | None = 1
+    paints: tuple[str, ...] = ()
+    worn: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Side:
+    """That a thing, one of ``leaves``, has another to its other side: it stands left of it, above it, ..."""
+
+    leaves: frozenset[str]
+    predicate: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a text says. ``sides`` come in pairs, one for each end of a relation."""
+
+    phrases: tuple[Phrase, ...] = ()
+    sides: tuple[Side, ...] = ()
+
+
+@dataclass
+class _Pending:
+    """What has been said of a thing whose name is still to come."""
+
+    count: int | None = None
+    paints: tuple[str, ...] = ()
+    length: str | None = None
+    worn: dict[str, str] = field(default_factory=dict)
+    denied: bool = False
+
+
+def read(text: str) -> Reading:
+    """Read a text. What stands in brackets explains a name (hypernymy's definitions) and is not read.
+
+    After a semicolon a relation speaks of things named before (PaintSkills' "a photo of a dog and a car; car is
+    left to dog"), so its names add none.
+    """
+    reader = _Reader()
+    for number, clause in enumerate(re.sub(r"\([^()]*\)", " ", text).split(";")):
+        said = words(clause)
+        reader.read(said, adds=number == 0 or not OPPOSITE.keys() & set(said))
+    return Reading(tuple(reader.phrases), tuple(reader.sides))
+
+
+class _Reader:
+    """Goes through a text's words, with what they have said so far."""
+
+    def __init__(self) -> None:
+        self.phrases: list[Phrase] = []
+        self.sides: list[Side] = []
+
+    def read(self, said: list[str], adds: bool) -> None:
+        """Read one clause; ``adds``: whether the names in it are of things not named yet."""
+        # The last thing named in this clause, and how it is said to stand to the next.
+        subject: frozenset[str] | None = None
+        predicate: str | None = None
+        pending = _Pending()
+        at = 0
+        while at < len(said):
+            word, (noun, length) = said[at], _noun_at(said, at)
+            at += length
+            if noun is not None:
+                # A name before another noun only describes it: the dog of a dog bed.
+                if at < len(said) and (said[at] in _WORN or _noun_at(said, at)[0] is not None):
+                    continue
+                if not pending.denied:
+                    if adds:
+                        self.phrases.append(_phrase(noun, pending))
+                    if subject is not None and predicate is not None:
+                        self.sides += [Side(subject, predicate), Side(noun.leaves, OPPOSITE[predicate])]
+                    subject, predicate = noun.leaves, None
+                pending = _Pending()
+            elif word in _WORN:
+                if adds and self.phrases:
+                    self.phrases[-1] = _wearing(self.phrases[-1], _worn(_WORN[word], pending))
+                pending = _Pending()
+            elif word in OPPOSITE:
+                predicate = word
+                pending = _Pending()
+            else:
+                pending = _heard(word, pending)
+
+
+def _heard(word: str, pending: _Pending) -> _Pending:
+    """What is pending after a word that is no name."""
+    if word in _ARTICLES:
+        return _Pending(count=_ARTICLES[word], denied=pending.denied)
+    if word in _NUMBERS or re.fullmatch("[0-9]{1,3}", word):
+        count = _NUMBERS.get(word) or int(word)
+        return _Pending(count=count, denied=not count)
+    if word in PAINTS:
+        return replace(pending, paints=(*pending.paints, word))
+    if word in HAIR:
+        return replace(pending, length=word)
+    if word == "haired" and pending.length is not None:
+        return replace(pending, worn={**pending.worn, "hair": pending.length})
+    if word == "hatless":
+        return replace(pending, worn={**pending.worn, "hat": "no"})
+    if word in _DENIALS:
+        return _Pending(denied=True)
+    return _Pending() if word in _BREAKS else pending
+
+
+def _phrase(noun: Noun, pending: _Pending) -> Phrase:
+    count = pending.count if pending.count is not None or noun.plural else 1
+    phrase = Phrase(noun.leaves, count, tuple(dict.fromkeys(pending.paints)))
+    return _wearing(phrase, pending.worn)
+
+
+def _worn(garment: str, pending: _Pending) -> dict[str, str]:
+    """What is said of a hat, of hair or of a coat; nothing where it says what all humans have."""
+    if garment == "hat":
+        return {"hat": "no" if pending.denied else "yes"}
+    value = pending.length if garment == "hair" else pending.paints[-1] if pending.paints else None
+    return {} if value is None or pending.denied else {garment: value}
+
+
+def _wearing(phrase: Phrase, worn: dict[str, str]) -> Phrase:
+    """The same things, wearing that: those of them that are human, for nothing else wears anything."""
+    if not worn:
+        return phrase
+    return replace(phrase, leaves=phrase.leaves & _HUMAN, worn={**phrase.worn, **worn})
+
+
+def _noun_at(said: list[str], at: int) -> tuple[Noun | None, int]:
+    """The longest name that starts here, and how many words it has; None and one word where none does."""
+    known = nouns()
+    for length in range(min(_LONGEST, len(said) - at), 0, -1):
+        if (noun := known.get(tuple(said[at : at + length]))) is not None:
+            return noun, length
+    return None, 1

@@ -1,1 +1,0 @@
-"""CLIPScore, FID, IS and KID."""

@@ -1,1 +1,0 @@
-"""Detectors, captioners, vision-language models and rewards through Hugging Face transformers."""

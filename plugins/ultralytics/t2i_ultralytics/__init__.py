@@ -1,1 +1,0 @@
-"""YOLO detectors and segmenters through ultralytics (AGPL-3.0)."""
