@@ -79,7 +79,7 @@ def test_kept_work_that_is_done_again_is_seen(crew: Crew, whole: Any, tmp_path: 
 
 def test_an_interrupted_run_shows_no_numbers(crew: Crew, whole: Any, tmp_path: Path) -> None:
     asked = Asked(str(tmp_path))
-    for _ in range(3):
+    for _ in range(2):
         assert crew.finish(replace(asked, point=whole["scores"].points // 2)) == processes.KILLED
         shown = CliRunner().invoke(app, ["runs", str(tmp_path)])
         assert shown.exit_code == 0
