@@ -6,26 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from t2i_core.errors import BadOption
+from t2i_core.models.devices import best_device
 
 ROOM = 2 * 2**30
 """Bytes of a GPU's memory that are left for the work itself when weights are placed."""
-
-
-def best_device(name: str | None) -> torch.device:
-    """Return the device of this name; None: the best there is. Raises BadOption where it is no such device."""
-    if name is None:
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise BadOption(f"device {name!r}: want cpu, cuda, cuda:1 or mps") from error
-    count = torch.cuda.device_count() if device.type == "cuda" else 1
-    if device.type == "cuda" and (device.index or 0) >= count:
-        raise BadOption(f"device {name!r}: this machine has {count or 'no'} CUDA device{'s' * (count > 1)}")
-    return device
 
 
 def precision(dtype: str, device: str | None) -> str:

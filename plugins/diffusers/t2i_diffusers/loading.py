@@ -19,9 +19,11 @@ from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from t2i_core import Setup
 from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
+from t2i_core.models import files
+from t2i_core.models.devices import best_device
 from t2i_core.texts import said
 
-from .devices import best_device, place, precision
+from .devices import place, precision
 from .noise import MAIN
 from .options import CallOptions, DiffusersOptions
 from .sources import (
@@ -30,7 +32,6 @@ from .sources import (
     check_pickles,
     check_place,
     commit_of,
-    hub_error,
     hub_pickles,
     not_here,
     parts_of,
@@ -183,7 +184,7 @@ def _index_folder(source: Source, offline: bool) -> Path:
     except LocalEntryNotFoundError as error:
         raise not_here(source) from error
     except Exception as error:  # the hub's and the network's
-        raise hub_error(source, error) from error
+        raise files.hub_error(str(source), source.model, error) from error
 
 
 def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bool) -> Path:
@@ -208,7 +209,7 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
             raise not_here(source, said(error)) from error
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
             raise refused from error
-        raise hub_error(source, error) from error
+        raise files.hub_error(str(source), source.model, error) from error
 
 
 def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:

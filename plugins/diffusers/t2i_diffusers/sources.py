@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.errors import BadModel
+from t2i_core.models import files
 from t2i_core.sources import file_digest
-from t2i_core.texts import said
 
 from .options import CallOptions, DiffusersOptions
 
@@ -153,13 +153,13 @@ def commit_of(source: Source, offline: bool) -> str:
     try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
         return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent.name
     except LocalEntryNotFoundError as error:  # no network
-        raise hub_error(source, error) from error
+        raise files.hub_error(str(source), source.model, error) from error
     except EntryNotFoundError as error:
         raise BadModel(
             f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
         ) from error
     except Exception as error:  # the hub's and the network's
-        raise hub_error(source, error) from error
+        raise files.hub_error(str(source), source.model, error) from error
 
 
 def not_here(source: Source, cause: str = "") -> BadModel:
@@ -168,20 +168,6 @@ def not_here(source: Source, cause: str = "") -> BadModel:
         f"{source}: is not whole on this machine, and nothing may be fetched{f' ({cause})' if cause else ''}; "
         "fetch it with a network: `t2i prefetch` with the model's name and options"
     )
-
-
-def hub_error(source: Source, error: BaseException) -> BadModel:
-    """Say in one line why a repository cannot be had."""
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
-
-    page = f"https://huggingface.co/{source.model}"
-    if isinstance(error, GatedRepoError):
-        return BadModel(f"{source}: is gated; accept its licence at {page} and log in (`hf auth login`)")
-    if isinstance(error, RepositoryNotFoundError):
-        return BadModel(f"{source}: the hub has no such repository, or it is private: log in (`hf auth login`)")
-    if isinstance(error, RevisionNotFoundError):
-        return BadModel(f"{source}: the repository has no such revision")
-    return BadModel(f"{source}: cannot be had from the hub ({said(error)}); what is here already needs --offline")
 
 
 def hub_pickles(source: Source, commit: str) -> BadModel | None:

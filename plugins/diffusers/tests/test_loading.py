@@ -150,7 +150,7 @@ def test_the_digest_is_of_all_that_a_pipeline_reads(folder: Path) -> None:
 
 
 def test_no_such_device(folder: Path) -> None:
-    from t2i_diffusers.devices import best_device
+    from t2i_core.models.devices import best_device
 
     for name in ("gpu", "cuda:99"):
         with pytest.raises(T2IError, match=f"device '{name}'"):

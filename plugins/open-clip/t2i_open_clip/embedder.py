@@ -13,9 +13,11 @@ from open_clip.transform import PreprocessCfg, image_transform_v2
 from t2i_core import Embedding, Failure, Query, Setup
 from t2i_core.errors import BadModel
 from t2i_core.judging import Capability
+from t2i_core.models import files
+from t2i_core.models.batches import Batches
+from t2i_core.models.devices import best_device
 
-from t2i_open_clip import files, sources
-from t2i_open_clip.batches import Batches
+from t2i_open_clip import sources
 from t2i_open_clip.options import ClipOptions
 from t2i_open_clip.sources import Source
 
@@ -39,7 +41,7 @@ class Embedder:
 
     def __init__(self, setup: Setup[ClipOptions]) -> None:
         source = sources.find(setup.argument or "")
-        self._device = torch.device(setup.device or _best_device())
+        self._device = best_device(setup.device)
         file = sources.fetch(source, setup.options, setup.offline)
         self._tokenizer = sources.tokenizer(source, setup.options, setup.offline)
         network = _network(source, file, setup)
@@ -159,9 +161,3 @@ def _is_quick(network: torch.nn.Module) -> bool:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"

@@ -10,8 +10,9 @@ from typing import Any
 
 import open_clip
 from t2i_core.errors import BadModel, UnknownName
+from t2i_core.models import files
 
-from t2i_open_clip import files, places
+from t2i_open_clip import places
 from t2i_open_clip.options import ClipOptions
 
 _WEIGHTS = ("open_clip_model.safetensors",)

@@ -11,8 +11,9 @@ from PIL.Image import Image as PILImage
 from t2i_core import ClassScores, ObjectClass, Query, Setup
 from t2i_core.errors import BadModel
 from t2i_core.judging import Capability
+from t2i_core.models.batches import Batches
+from t2i_core.models.devices import best_device
 
-from t2i_timm.batches import Batches
 from t2i_timm.options import ClassifierOptions
 
 _ON_GPU, _ELSEWHERE = 64, 16
@@ -42,7 +43,7 @@ class Classifier:
     """
 
     def __init__(self, loaded: Loaded, setup: Setup[ClassifierOptions]) -> None:
-        self._device = torch.device(setup.device or _best_device())
+        self._device = best_device(setup.device)
         self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
         self._network = loaded.network.eval().requires_grad_(False).to(self._device, self._dtype)
         self._loaded = loaded
@@ -82,9 +83,3 @@ def check_head(
         shape = tuple(network.eval()(torch.zeros(1, 3, *size)).shape)
     if shape != (1, len(labels)):
         raise BadModel(f"{name}: it gives outputs of shape {shape[1:]} for {len(labels)} classes")
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core import ObjectClass
 from t2i_core.errors import BadModel, UnknownName
+from t2i_core.models import files
 
-from t2i_timm import files, synsets
+from t2i_timm import synsets
 from t2i_timm.options import TimmOptions
 
 if TYPE_CHECKING:

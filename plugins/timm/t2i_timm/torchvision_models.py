@@ -9,8 +9,9 @@ from urllib.error import URLError
 import torch
 import torchvision
 from t2i_core.errors import BadModel, UnknownName
+from t2i_core.models import files
 
-from t2i_timm import files, preprocessing, synsets
+from t2i_timm import preprocessing, synsets
 from t2i_timm.classifier import Loaded, check_head
 from t2i_timm.options import ClassifierOptions
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from t2i_core.errors import BadModel
 from t2i_core.sources import file_digest
+from t2i_core.texts import said
 
 
 def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offline: bool, spec: str) -> Path:
@@ -37,14 +38,28 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
         try:
             return Path(hf_hub_download(repository, file, revision=revision))
         except LocalEntryNotFoundError as error:
-            raise BadModel(f"{spec}: {what} cannot be fetched: no connection ({error})") from error
+            raise BadModel(f"{spec}: {what} cannot be fetched: no connection ({said(error)})") from error
         except EntryNotFoundError:
             continue
         except (OSError, ValueError) as error:  # no such repository or revision, no right to it, a full disk
-            raise BadModel(f"{spec}: {what} cannot be fetched: {error}") from error
+            raise hub_error(f"{spec}: {what}", repository, error) from error
     raise BadModel(
         f"{spec}: {repository} has no {' or '.join(files)}; a pickle is taken only with its digest (option sha256)"
     )
+
+
+def hub_error(what: str, repository: str, error: BaseException) -> BadModel:
+    """Say in one line why something of a repository cannot be had. what: begins the line."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    page = f"https://huggingface.co/{repository}"
+    if isinstance(error, GatedRepoError):
+        return BadModel(f"{what}: is gated; accept its licence at {page} and log in (`hf auth login`)")
+    if isinstance(error, RepositoryNotFoundError):
+        return BadModel(f"{what}: the hub has no such repository, or it is private: log in (`hf auth login`)")
+    if isinstance(error, RevisionNotFoundError):
+        return BadModel(f"{what}: the repository has no such revision")
+    return BadModel(f"{what}: cannot be had from the hub ({said(error)}); what is here already needs --offline")
 
 
 def commit(file: Path) -> str | None:
