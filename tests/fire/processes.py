@@ -45,7 +45,7 @@ class Undisturbed:
 
 
 def cases(folder: Path, tries: int, seed: int) -> Iterator[Case]:
-    """Everything that may befall processes: `tries` kills of the first kinds, and fewer of what takes long."""
+    """Everything that may befall processes: `tries` kills of each kind, and fewer of what takes long."""
     rng = random.Random(seed)
     few = max(1, tries // 10)
     with Crew() as crew:
@@ -87,15 +87,15 @@ def kills(
     yield killed(crew, folder, "killed at any moment", scores, tries, at_any_moment(scores, rng))
     for stage in ("opening", "generating", "judging", "measuring", "writing"):
         strike = in_stage(stage, scores.stages[stage], rng)
-        yield killed(crew, folder, f"killed while {stage}", scores, max(1, tries // 5), strike)
+        yield killed(crew, folder, f"killed while {stage}", scores, tries, strike)
     strike = at_a_change(scores, rng)
     yield killed(crew, folder, "killed before a change to a file or the database", scores, tries, strike)
     strike = at_any_moment(data, rng)
-    yield killed(crew, folder, "data set: killed at any moment", data, max(1, tries // 2), strike)
+    yield killed(crew, folder, "data set: killed at any moment", data, tries, strike)
     strike = in_stage("writing", data.stages["writing"], rng)
-    yield killed(crew, folder, "data set: killed while writing", data, max(1, tries // 2), strike)
+    yield killed(crew, folder, "data set: killed while writing", data, tries, strike)
     strike = at_a_change(data, rng)
-    yield killed(crew, folder, "data set: killed before a change", data, max(1, tries // 2), strike)
+    yield killed(crew, folder, "data set: killed before a change", data, tries, strike)
 
 
 def at_any_moment(whole: Undisturbed, rng: random.Random) -> Strike:
