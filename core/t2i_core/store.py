@@ -114,9 +114,10 @@ class Store:
         if row is None:
             return None
         digest, size, changed, outside, _, _, truth, _ = row
-        path = Path(outside) if outside else self._file(digest)
+        name = outside or self._name(digest)
         try:
-            stat = path.stat()
+            stat = os.stat(name)  # noqa: PTH116 - a Path costs as much again, and every sample is looked up often
+            path = Path(name)
             whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(path) == digest)
         except OSError:
             return None
@@ -258,8 +259,11 @@ class Store:
             return self._damaged(whole[0])
         return self._taken(what)
 
+    def _name(self, digest: str) -> str:
+        return f"{self._images}/{digest[:2]}/{digest}.png"
+
     def _file(self, digest: str) -> Path:
-        return Path(f"{self._images}/{digest[:2]}/{digest}.png")
+        return Path(self._name(digest))
 
     def _write(self, path: Path, data: bytes, digest: str) -> None:
         """Write a file, unless it is there already, so that it is there whole or not at all."""

@@ -194,6 +194,8 @@ class RunFolder:
 
     def _make_room(self, target: Path) -> None:
         """Make the folders between the run's own and a file; never the run's own: somebody took it away then."""
+        if target.parent.is_dir():
+            return
         for parent in reversed(target.relative_to(self.path).parents[:-1]):
             (self.path / parent).mkdir(exist_ok=True)
 

@@ -247,9 +247,9 @@ def derive_missing(jobs: Iterable[Job], store: Store, failures: Failures, progre
 def _underived(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]:
     for item in asked(desk, store, failures):
         derive = item.served.need.derive
-        if derive is None or item.key in failures.observations or not store.has(item.key):
+        if derive is None or item.key in failures.observations:
             continue
-        if not store.has(derived_key(item.key, item.served.need, item.job.metric)):
+        if not store.has(derived_key(item.key, item.served.need, item.job.metric)) and store.has(item.key):
             yield item
 
 
