@@ -140,7 +140,7 @@ def images(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
             hurt = _some(w, pattern, rng)
             for file in hurt:
                 harm(file, rng)
-            w.hold(count, f"{harm.__name__} {[f.name for f in hurt]}")
+            w.hold(count, f"{harm.__name__} {[f.name for f in hurt]}", heals=True)
         yield count.case()
     count = Count("images in a run's folder damaged that are copies, for links cannot be made")
     for harm in itertools.islice(itertools.cycle(IMAGE_HARMS), max(1, tries // 2)):
@@ -150,7 +150,7 @@ def images(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
             w.command()
             for file in _some(w, "run/images/*/*.png", rng):
                 harm(file, rng)
-            w.hold(count, harm.__name__)
+            w.hold(count, harm.__name__, heals=True)
     yield count.case()
     count = Count("kept images altered, size and time as before, then judged")
     for _ in range(max(1, tries // 2)):
@@ -159,7 +159,7 @@ def images(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
             altered_unseen(file, rng)
         with sqlite3.connect(w.cache / DATABASE) as database:
             database.execute("delete from observations")
-        w.hold(count)
+        w.hold(count, heals=True)
     yield count.case()
 
 
@@ -211,7 +211,7 @@ def observations(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
         end = rng.choice(("-wal", "-shm"))
         harm = rng.choice((deleted, truncated, scattered, page_zeroed, emptied))
         harm(w.cache / f"{DATABASE}{end}", rng)
-        w.hold(count, f"{harm.__name__} {end}, state {state}")
+        w.hold(count, f"{harm.__name__} {end}, state {state}", heals=True)
     yield count.case()
     for name, change in {
         "rows of the database altered by SQL": _change,
@@ -225,7 +225,7 @@ def observations(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
                 table = rng.choice([t for t in tables if database.execute(f"select 1 from {t}").fetchone()])
                 columns = [row[1] for row in database.execute(f"pragma table_info({table})") if row[1] != "key"]
                 done = change(database, table, columns, rng)
-            w.hold(count, done)
+            w.hold(count, done, heals=True)
         yield count.case()
 
 
@@ -341,7 +341,7 @@ def users_own(folder: Path, rng: random.Random, tries: int) -> Iterator[Case]:
         for file in rng.sample(sorted(pictures.glob("*.png")), rng.randint(1, 3)):
             harm(file, rng)
         carry_out(folder / "cache-alone", alone, f"folder:{pictures}")
-        World(f"folder:{pictures}", alone, cache, run).hold(count, harm.__name__)
+        World(f"folder:{pictures}", alone, cache, run).hold(count, harm.__name__, heals=True)
     yield count.case("the undisturbed run began with the changed images")
 
 

@@ -83,9 +83,15 @@ class World:
         """The command that made it all."""
         return carry_out(self.cache, self.run, self.kind, progress)
 
-    def hold(self, count: Count, name: str = "") -> str:
-        """Give the command again and hold what it ends with to the undisturbed run. Returns what it said first."""
+    def hold(self, count: Count, name: str = "", heals: bool = False) -> str:
+        """Give the command again and hold what it ends with to the undisturbed run. Returns what it said first.
+
+        heals: it must end well at once
+        """
         first = said(self.command)
+        if heals and first != DONE:
+            count.faults.append(f"{name}: stopped: {first}")
+            count.found += Difference(lost=len(rows(self.undisturbed)))
         return self.held(count, first, name)
 
     def held(self, count: Count, first: str, name: str = "", last: str | None = None) -> str:

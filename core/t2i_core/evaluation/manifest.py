@@ -16,7 +16,7 @@ from .plan import Plan
 
 
 def manifest(plan: Plan, store: Store) -> dict[str, Any]:
-    """Return the manifest of a run; what models say of themselves is read from the store."""
+    """Return the manifest of a run; what models and judges say of themselves is read from the store."""
     request = plan.request
     used: dict[str, Component[Any]] = {}
     for job in plan.jobs:
@@ -47,7 +47,10 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
             }
             for label, model in models.items()
         },
-        "components": [{"kind": c.kind, **c.manifest()} for c in used.values()],
+        "components": [
+            {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
+            for c in used.values()
+        ],
         "installed": [dict(entry) for entry in plan.installed],
         "device": {"asked": request.device or "best", "batch_size": request.batch_size or "auto"},
         "python": platform.python_version(),
