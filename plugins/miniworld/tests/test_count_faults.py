@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from t2i_miniworld.count_faults import ALARM, CASES, run
+from t2i_miniworld.count_cases import CASES
+from t2i_miniworld.count_faults import ALARM, run
 from t2i_miniworld.count_rows import Row, alike, mean, share, spread
 
 RATES = ("drop", "wrong_object", "wrong_color", "swap_colors", "extra", "flip_relation")

@@ -229,3 +229,9 @@ def key() -> str:
 def seen_images() -> Callable[[dict[str, Any]], list[np.ndarray[Any, Any]]]:
     """Read the images of a chat request."""
     return shown
+
+
+@pytest.fixture
+def on_the_test_server(request: pytest.FixtureRequest, server: ScriptedServer, monkeypatch: Any) -> None:
+    """Have a conformance suite ask the test server."""
+    monkeypatch.setattr(request.cls, "options", server.options)

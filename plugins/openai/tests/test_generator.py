@@ -16,14 +16,11 @@ from t2i_openai.server import PATIENCE
 TEXTS = [f"a photo of {n} dogs" for n in range(12)]
 
 
+@pytest.mark.usefixtures("on_the_test_server")
 class TestContract(GeneratorContract):
     module = "t2i_openai.plugin"
     name = "openai"
     argument = "test-model"
-
-    @pytest.fixture(autouse=True)
-    def _ask_the_test_server(self, server, monkeypatch):
-        monkeypatch.setattr(type(self), "options", server.options)
 
 
 @pytest.fixture

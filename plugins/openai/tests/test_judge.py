@@ -13,14 +13,11 @@ from t2i_openai.plugin import t2i_judges
 PROMPT = "An image of a cat"
 
 
+@pytest.mark.usefixtures("on_the_test_server")
 class TestContract(JudgeContract):
     module = "t2i_openai.plugin"
     name = "openai"
     argument = "test-model"
-
-    @pytest.fixture(autouse=True)
-    def _ask_the_test_server(self, server, monkeypatch):
-        monkeypatch.setattr(type(self), "options", server.options)
 
 
 @pytest.fixture
