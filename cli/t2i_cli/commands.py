@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 DEBUG_VARIABLE = "T2I_DEBUG"
 
+_UsageError: type[Exception] = typer.BadParameter.mro()[1]
+"""What Typer raises for a command line that is none; it does not export the name."""
+
 
 class RootGroup(LightGroup):
     """Commands by name. A plugin's command is loaded when it is called or asked for help, not to be listed."""
@@ -48,10 +51,19 @@ class RootGroup(LightGroup):
                 return name, command, rest
             raise
 
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        """Read the root's own options; a wrong one ends in one line."""
+        try:
+            return super().make_context(*args, **more)
+        except _UsageError as error:
+            raise _misused(error) from error
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what a user can mend ends in one line and the error's exit code."""
         try:
             return super().invoke(ctx)
+        except _UsageError as error:
+            raise _misused(error) from error
         except (KeyboardInterrupt, T2IError) as error:
             _show_traceback()
             if (interrupted := interrupt_code(error)) is not None:
@@ -85,6 +97,13 @@ def run_safely(command: Any) -> None:
 def say_error(message: str, command: str = "") -> None:
     """Write one line to standard error, a command at its end to the letter."""
     typer.echo(f"error: {visible(' '.join(message.split()))}{command and ': '}{command}", err=True)
+
+
+def _misused(error: Any) -> typer.Exit:
+    """Say what is wrong with a command line, and where its right form is shown."""
+    path = error.ctx.command_path if error.ctx else "t2i"
+    say_error(f"{error.format_message().rstrip('.')} (see `{path} --help`)")
+    return typer.Exit(error.exit_code)
 
 
 def _show_traceback() -> None:

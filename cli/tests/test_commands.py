@@ -72,7 +72,23 @@ def test_version_and_no_arguments(site, t2i):
     assert "list-plugins" in t2i().output
     misspelt = t2i("list-plugin")
     assert misspelt.exit_code == 2
-    assert "Did you mean 'list-plugins'?" in misspelt.stderr
+    assert (
+        misspelt.stderr
+        == "error: No such command 'list-plugin'. Did you mean 'list-plugins'? (see `t2i --help`)\n"
+    )
+
+
+def test_wrong_usage_is_one_line(site, t2i):
+    for words, said in {
+        ("--bogus",): "No such option: --bogus (see `t2i --help`)",
+        ("eval", "--metrc", "x"): "No such option: --metrc (Possible options: --metric) (see `t2i eval --help`)",
+        ("eval", "--limit", "x"): "Invalid value for '--limit'",
+        ("info",): "Missing argument 'KIND:NAME' (see `t2i info --help`)",
+    }.items():
+        result = t2i(*words)
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"error: {said}")
+        assert result.stderr.count("\n") == 1
 
 
 AT_THE_END = """

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 
 class Options(BaseModel):
     """Base of every component's options: frozen, and unknown names are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse `true` for a number: pydantic would take it for 1."""
+        wanted = cls.model_fields[info.field_name or ""].annotation
+        types = {wanted, *get_args(wanted)}
+        if isinstance(value, bool) and types & {int, float} and bool not in types:
+            raise ValueError(f"want a number, not {str(value).lower()}")
+        return value
 
 
 class ExecutionOption:

@@ -62,6 +62,8 @@ def test_every_type_can_be_given_as_text(given, want):
         ({"fault": {"rat": 1}}, ["unknown option 'fault.rat'", "did you mean 'fault.rate'"]),
         ({"steps": "many"}, ["option 'steps' of metric 'm': 'many' is not valid", "valid integer"]),
         ({"steps": "0"}, ["'0' is not valid", "greater than or equal to 1"]),
+        ({"steps": "true"}, ["'true' is not valid"]),  # pydantic would take it for 1
+        ({"fault": {"rate": True}}, ["option 'fault.rate'", "want a number, not true"]),
         ({"mode": "slow"}, ["'fast' or 'exact'"]),
         ({"fault": {"rate": "2"}}, ["option 'fault.rate'", "less than or equal to 1"]),
         ({"steps": "x", "mode": "y", "nam": 1}, ["'steps'", "'mode'", "'nam'"]),
