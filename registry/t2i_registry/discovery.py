@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, distributions
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +24,8 @@ KIND_OF_GROUP: dict[str, EntryKind] = {
     "t2i.commands": "command",
 }
 CAPABILITY_PREFIX = "t2i.judges."
+ELSEWHERE_GROUP = "t2i.elsewhere"
+"""Names that a distribution which may not be installed offers: NAME = the package that would offer it."""
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
 DISABLE_VARIABLE = "T2I_DISABLE_PLUGINS"
 
@@ -63,6 +65,7 @@ class Catalogue:
     entries:   components, by kind, name and distribution
     commands:  names of plugins' commands
     disabled:  what `T2I_DISABLE_PLUGINS` left out
+    elsewhere: names that installed distributions know of, with the distribution to install for each
     problems:  distributions whose metadata cannot be read, and why
     """
 
@@ -70,6 +73,7 @@ class Catalogue:
     commands: tuple[Entry, ...] = ()
     disabled: tuple[Entry, ...] = ()
     problems: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def of_kind(self, kind: EntryKind) -> tuple[Entry, ...]:
         """The components (or commands) of one kind."""
@@ -91,6 +95,7 @@ class _Found:
     targets: dict[tuple[EntryKind, str], list[str]] = field(default_factory=dict)
     capabilities: dict[str, set[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
 
 def canonical(dist: str) -> str:
@@ -105,6 +110,7 @@ def scan() -> Catalogue:
     """
     found: list[Entry] = []
     problems: list[str] = []
+    elsewhere: dict[str, str] = {}
     seen: set[str] = set()
     for dist in distributions():
         try:
@@ -125,6 +131,7 @@ def scan() -> Catalogue:
         of_dist = _read(text)
         problems += [f"{name} {version}: {problem}" for problem in of_dist.problems]
         found += _entries(of_dist, name, version, summary)
+        elsewhere |= of_dist.elsewhere
     disabled = _disabled(found)
     kept = sorted(set(found) - disabled)
     return Catalogue(
@@ -132,6 +139,7 @@ def scan() -> Catalogue:
         commands=tuple(e for e in kept if e.kind == "command"),
         disabled=tuple(sorted(disabled)),
         problems=tuple(problems),
+        elsewhere=elsewhere,
     )
 
 
@@ -175,6 +183,8 @@ def _read(text: str) -> _Found:
             found.problems.append(f"[{group}] {line!r} is no entry point (want NAME = MODULE)")
         elif kind is not None:
             found.targets.setdefault((kind, name), []).append(target)
+        elif group == ELSEWHERE_GROUP:
+            found.elsewhere[name] = canonical(target.partition(".")[0])
         elif group.startswith(CAPABILITY_PREFIX):
             found.capabilities.setdefault(name, set()).add(group.removeprefix(CAPABILITY_PREFIX))
     found.problems += [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.errors import AmbiguousName, BadOption, BrokenPlugin, MissingDependency, UnknownName
 
-from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, scan
+from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, canonical, scan
 from .loading import load, load_target
 from .options import Address, addressed, checked, kind_named, merged, split_assignment
 
@@ -73,7 +73,10 @@ class Registry:
         return self._given if self._given is not None else scan()
 
     def find(self, kind: EntryKind, name: str, dist: str | None = None) -> Entry:
-        """Return the one entry of this name. Raises UnknownName, AmbiguousName or BrokenPlugin."""
+        """Return the one entry of this name.
+
+        Raises UnknownName, AmbiguousName or BrokenPlugin; MissingDependency where it is known who would offer it.
+        """
         found = self.catalogue.named(kind, name, dist)
         if not found:
             raise self._unknown(kind, name, dist)
@@ -99,6 +102,7 @@ class Registry:
         if not kinds:
             if kind:
                 raise self._unknown(kind, spec.name, spec.dist)
+            self._refuse_absent(spec.name, spec.dist)
             known = {e.name for e in self.catalogue.entries}
             raise UnknownName.among("component", spec.name, known, self._disabled_hint(spec.name))
         return [(self.find(k, spec.name, spec.dist), spec.argument) for k in kinds]
@@ -236,7 +240,15 @@ class Registry:
                 f"which no installed plugin offers{way_out}{self._disabled_hint(spec.name, '; ')}"
             ) from error
 
+    def _refuse_absent(self, name: str, dist: str | None) -> None:
+        """Raise MissingDependency for a name that a distribution offers which is not installed."""
+        offering = self.catalogue.elsewhere.get(name)
+        installed = {canonical(e.dist) for e in (*self.catalogue.entries, *self.catalogue.disabled)}
+        if offering and dist in (None, offering) and offering not in installed:
+            raise MissingDependency(f"{name!r} comes with {offering}, which is not installed: install {offering}")
+
     def _unknown(self, kind: EntryKind, name: str, dist: str | None) -> UnknownName:
+        self._refuse_absent(name, dist)
         entries = self.catalogue.of_kind(kind)
         others = [k for k in KINDS if k != kind and self.catalogue.named(k, name, dist)]
         kinds = " and a ".join(_said(k) for k in others)

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from t2i_registry import Catalogue, scan
+from t2i_core.errors import MissingDependency, UnknownName
+from t2i_registry import Catalogue, Registry, scan
 
 
 def mine(catalogue: Catalogue) -> list[tuple[str, str, str]]:
@@ -99,3 +100,17 @@ def test_scanning_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_who_would_offer_what_is_not_there(install):
+    install("x-all", {"t2i.elsewhere": {"far": "x_far", "near": "x_near.plugin"}})
+    install("x-near", {"t2i.judges": {"other": "x_near"}})
+    assert scan().elsewhere == {"far": "x-far", "near": "x-near"}
+    registry = Registry(scan())
+    for ask in (lambda: registry.find("judge", "far"), lambda: registry.find_any("far:argument")):
+        with pytest.raises(
+            MissingDependency, match="'far' comes with x-far, which is not installed: install x-far"
+        ):
+            ask()
+    with pytest.raises(UnknownName):  # its distribution is there, and does not offer it
+        registry.find("judge", "near")
