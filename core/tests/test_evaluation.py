@@ -325,6 +325,20 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
         evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "file", resolver=RESOLVER)
 
 
+def test_what_is_settled_before_loading_knows_device_and_network(tmp_path: Path) -> None:
+    seen: set[tuple[str, str | None, bool]] = set()
+
+    def resolve(setup: Any) -> Any:
+        seen.add(("resolve", setup.device, setup.offline))
+        return setup.options
+
+    model = replace(
+        TEST_MODEL, resolve=resolve, check=lambda setup: seen.add(("check", setup.device, setup.offline))
+    )
+    evaluate(BRIGHTNESS, model, offline=True, device="cpu", out=tmp_path / "run", resolver=RESOLVER)
+    assert seen == {("resolve", "cpu", True), ("check", "cpu", True)}
+
+
 def test_runs_can_be_listed_and_read(tmp_path: Path) -> None:
     run = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "runs" / "one", resolver=RESOLVER)
     (found,) = list_runs(tmp_path / "runs")

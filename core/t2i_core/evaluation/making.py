@@ -53,12 +53,12 @@ def made(component: Component[Any], how: Execution) -> Iterator[Any]:
         gc.collect()
 
 
-def on_this_machine(component: Component[Any], device: str | None) -> Component[Any]:
+def on_this_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
     """Return a component with its options as they hold here, and no longer as they were left to the machine."""
     if component.info.resolve is None:
         return component
     with guarded(component, "to settle its options for this machine"):
-        return replace(component, options=component.info.resolve(component.setup(device)))
+        return replace(component, options=component.info.resolve(component.setup(device, offline=offline)))
 
 
 def fetch(component: Component[Any], device: str | None = None) -> bool:

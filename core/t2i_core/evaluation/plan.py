@@ -80,13 +80,6 @@ def _address(key: str) -> tuple[str, str]:
     return kind, rest.rpartition("/")[2]
 
 
-def _check_component(found: Component[Any]) -> None:
-    """Have a component say what is wrong with its argument and options, before anything is loaded."""
-    if found.info.check is not None:
-        with guarded(found, "to check its argument and options"):
-            found.info.check(found.setup())
-
-
 class _Planner:
     """Settles one request, and remembers what it used, so that an option for nobody is found."""
 
@@ -126,7 +119,7 @@ class _Planner:
 
     def model(self, asked: ModelRequest) -> Model:
         found = self.find("generator", asked.spec, asked.settings)
-        _check_component(found)
+        self.check_component(found)
         said = " ".join(f"{k}={v}" for k, v in asked.settings.items())
         label = asked.label or f"{found.spec} {said}".strip()
         given = self.options_for("generator", found.name)
@@ -141,13 +134,23 @@ class _Planner:
                 settled = component(spec, spec.options(**options))
             except ValueError as error:
                 raise BadOption(f"{kind} {spec.name!r}: {error}") from error
-            return on_this_machine(settled, self.request.device)
+            return self.settled_here(settled)
         name = spec.partition(":")[0].rpartition("/")[2]
         self.used.add((kind, name))
         table: OptionTable = self.request.options
         if extra:
             table = {**table, f"{kind}:{name}": {**self.options_for(kind, name), **extra}}
-        return on_this_machine(self.resolver.component(kind, spec, table), self.request.device)
+        return self.settled_here(self.resolver.component(kind, spec, table))
+
+    def settled_here(self, found: Component[Any]) -> Component[Any]:
+        """Settle what is left to this machine: its device, what lies on it, what may be fetched."""
+        return on_this_machine(found, self.request.device, self.request.offline)
+
+    def check_component(self, found: Component[Any]) -> None:
+        """Have a component say what is wrong with its argument and options, before anything is loaded."""
+        if found.info.check is not None:
+            with guarded(found, "to check its argument and options"):
+                found.info.check(found.setup(self.request.device, offline=self.request.offline))
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
@@ -247,9 +250,9 @@ class _Planner:
         choice: JudgeChoice = self.resolver.choose_judge(
             need.capability, need.requires, self.request.judges, preferred, domain, self.request.options
         )
-        choice = replace(choice, judge=on_this_machine(choice.judge, self.request.device))
+        choice = replace(choice, judge=self.settled_here(choice.judge))
         self.used.add(("judge", choice.judge.name))
-        _check_component(choice.judge)
+        self.check_component(choice.judge)
         if need.derive is not None and len(expand(choice.chain, Query())) != 1:
             raise NoJudge(
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
