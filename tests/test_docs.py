@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import runpy
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -230,3 +231,8 @@ def leads_somewhere(link: str, document: Path) -> bool:
     place, _, anchor = link.partition("#")
     target = (document.parent / place).resolve() if place else document
     return target.is_relative_to(ROOT) and target.exists() and (not anchor or anchor in anchors(target))
+
+
+def test_the_page_of_models_is_what_descriptors_say() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "models.py"))
+    assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), "run `python docs/models.py`"

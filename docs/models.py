@@ -1,0 +1,119 @@
+"""Write docs/models.md, tables of all generators and judges, from descriptors: ``python docs/models.py``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2i_core.components import GeneratorInfo, JudgeInfo
+from t2i_registry import Registry
+from t2i_registry.discovery import Entry
+from t2i_registry.registry import Described
+
+ROOT = Path(__file__).parents[1]
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """# Models and judges
+
+What the plugins of this repository offer, made from their descriptors by `python docs/models.py`. `t2i info NAME`
+shows more of each: every option, and the paper to cite. Settings are those of a preset; `-o NAME.KEY=VALUE` sets
+others. GB is an estimate of the GPU memory that a model takes in these settings.
+"""
+
+
+def page() -> str:
+    """The page as it should be."""
+    registry = Registry()
+    return "\n".join([HEAD, *_generators(registry), *_judges(registry)])
+
+
+def _generators(registry: Registry) -> Iterator[str]:
+    yield "## Generators\n"
+    for dist, described in _by_distribution(registry, "generator"):
+        yield f"### {dist}\n"
+        yield from _table(
+            ("name", "what it is", "from", "settings", "GB", "licence of the weights", "notes"),
+            (
+                (_name(d), d.summary, _source(d), _settings(d), _memory(d.info), d.info.licence, d.info.notes)
+                for d in described
+                if isinstance(d.info, GeneratorInfo)
+            ),
+        )
+
+
+def _judges(registry: Registry) -> Iterator[str]:
+    yield "## Judges\n"
+    for dist, described in _by_distribution(registry, "judge"):
+        yield f"### {dist}\n"
+        yield from _table(
+            ("name", "what it is", "from", "offers", "settings", "GB", "licence of the weights", "notes"),
+            (
+                (_name(d), d.summary, _source(d), _offers(d.info), _settings(d), _memory(d.info), d.info.licence,
+                 d.info.notes)
+                for d in described
+                if isinstance(d.info, JudgeInfo)
+            ),
+        )  # fmt: skip
+
+
+def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[Described]]]:
+    """What this repository's own plugins offer, in the order that their plugin lists them."""
+    own = [
+        tomllib.loads(file.read_text())["project"] for file in sorted((ROOT / "plugins").glob("*/pyproject.toml"))
+    ]
+    for project in own:
+        names = list(project.get("entry-points", {}).get(f"t2i.{kind}s", {}))
+        entries: list[Entry] = [registry.find(kind, name, project["name"]) for name in names]  # type: ignore[arg-type]
+        if entries:
+            yield project["name"], [registry.describe(entry) for entry in entries]
+
+
+def _name(described: Described) -> str:
+    argument = ":…" if described.argument is None and described.info.needs_argument else ""
+    return f"`{described.entry.name}{argument}`"
+
+
+def _source(described: Described) -> str:
+    """What a preset sets, or what the user's own argument may be."""
+    if described.argument is not None:
+        return f"`{described.argument}`"
+    return described.info.argument or ""
+
+
+def _settings(described: Described) -> str:
+    return ", ".join(f"{key} {value}" for key, value in _flat(described.options or {}))
+
+
+def _flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in options.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+def _offers(info: JudgeInfo) -> str:
+    return ", ".join(
+        f"{name} ({', '.join(sorted(more))})" if more else name for name, more in info.capabilities.items()
+    )
+
+
+def _memory(info: Any) -> str:
+    return "" if info.memory_gb is None else f"{info.memory_gb:g}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _row(head)
+    yield _row(["---"] * len(head))
+    for row in rows:
+        yield _row([" ".join(cell.split()).replace("|", "\\|") for cell in row])
+    yield ""
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
