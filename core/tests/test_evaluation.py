@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -323,6 +324,23 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadFolder, match="name another folder"):
         evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "file", resolver=RESOLVER)
+
+
+def test_samples_of_prompts_that_were_cut_are_counted(tmp_path: Path) -> None:
+    class Short:
+        def generate(self, requests: Any) -> Iterator[Any]:
+            for request in requests:
+                lost = 3 if request.seed == 1 and "red" in request.prompt.text else 0
+                yield request, Generated(np.full((8, 8, 3), 50 + request.seed, np.uint8), {"tokens_lost": lost})
+
+    model = GeneratorInfo(name="short", summary="Short.", create=lambda setup: Short())
+    (tmp_path / "p.txt").write_text("a red disc\na blue disc\na red box\n")
+    run = evaluate(
+        BRIGHTNESS, model, prompts=str(tmp_path / "p.txt"), seeds=3, out=tmp_path / "run", resolver=RESOLVER
+    )
+    (result,) = run.results["results"]
+    assert (result["n_ok"], result["n_truncated"]) == (9, 2)
+    assert any("2 samples were drawn from a part of their prompt" in note for note in result["notes"])
 
 
 def test_what_is_settled_before_loading_knows_device_and_network(tmp_path: Path) -> None:

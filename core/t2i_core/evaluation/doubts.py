@@ -1,10 +1,11 @@
-"""What images that are no failures may still say of their model: that it takes no seed, or no size."""
+"""What images that are no failures may still say of their model: it takes no seed, or not the whole prompt."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from .jobs import Job, Model
 from .samples import Listed
 
 
@@ -14,6 +15,7 @@ class Doubts:
     def __init__(self) -> None:
         self._sizes: defaultdict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
         self._copies: Counter[str] = Counter()
+        self._truncated: set[tuple[str, str, int]] = set()
 
     def passing(self, images: Iterable[Listed]) -> Iterator[Listed]:
         """Pass on each image; those of one model and prompt come one after another."""
@@ -23,11 +25,19 @@ class Doubts:
             if each.failure is not None or each.model.component.info.existing:
                 continue
             label = each.model.label
+            if each.record.get("tokens_lost"):
+                self._truncated.add((label, each.prompt.id, each.seed))
             self._sizes[label][each.size] += 1
             if of != (label, each.prompt.id):
                 of, digests = (label, each.prompt.id), set()
             self._copies[label] += each.digest in digests
             digests.add(each.digest)
+
+    def truncated(self, job: Job, model: Model) -> int:
+        """How many of a model's samples in a job were drawn from a prompt of which the model read only a part."""
+        if not self._truncated:
+            return 0
+        return sum((model.label, prompt.id, seed) in self._truncated for prompt, seed in job.drawn())
 
     def notes(self) -> Iterator[str]:
         """Say what gives reason to doubt."""

@@ -16,7 +16,7 @@ from .dataset import check_kept, data_sets
 from .doubts import Doubts
 from .folder import RunFolder
 from .generating import generate
-from .jobs import IMAGES, Failures, Job
+from .jobs import IMAGES, Failures, Job, Model
 from .making import Execution
 from .manifest import manifest, now
 from .measuring import Counts, Lost, measure
@@ -89,6 +89,7 @@ def _score(
     for job in plan.jobs:
         by_metric[job.metric.spec].append(job)
     results: list[dict[str, Any]] = []
+    scored: list[tuple[Job, Model]] = []
     comparisons: list[dict[str, Any]] = []
     tables: dict[str, pd.DataFrame] = {}
     lost: list[tuple[str, Lost]] = []
@@ -106,6 +107,7 @@ def _score(
         for job, m in zip(jobs, measured, strict=True):
             own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
             scores = score(job, own, interval)
+            scored += [(job, model) for model in job.models]
             results += [result(job, model, scores[model.label], m.counts[model.label]) for model in job.models]
         comparisons += _comparisons(jobs, table, plan, progress)
     places = places_of(model.label for job in plan.jobs for model in job.models)
@@ -116,6 +118,13 @@ def _score(
         folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(sample_row, sets.passing(images)))
     for note in doubts.notes():
         progress.note(note)
+    for (job, model), found in zip(scored, results, strict=True):
+        found["n_truncated"] = truncated = doubts.truncated(job, model)
+        if truncated:
+            found["notes"].append(
+                f"{model.label}: {truncated} samples were drawn from a part of their prompt, which is longer "
+                "than the model reads (tokens_lost in samples.csv)"
+            )
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
         folder.write_tables("measurements.csv", tables)
