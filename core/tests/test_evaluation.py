@@ -202,12 +202,15 @@ def test_a_kept_image_that_was_altered_is_made_again(tmp_path: Path, cache: Path
 
 def test_a_factory_that_fails_is_named() -> None:
     def missing(setup: Any) -> Any:
-        raise ImportError("No module named 'torch'", name="torch")
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
     def broken(setup: Any) -> Any:
         raise RuntimeError("bad weights")
 
-    for create, error, said in ((missing, MissingDependency, "torch"), (broken, BrokenPlugin, "bad weights")):
+    for create, error, said in (
+        (missing, MissingDependency, "needs the module 'torch', which is not installed"),
+        (broken, BrokenPlugin, "bad weights"),
+    ):
         info = GeneratorInfo(name="m", summary="m", create=create)
         with pytest.raises(error, match=said):
             evaluate(BRIGHTNESS, info, out="run", resolver=RESOLVER)

@@ -28,16 +28,10 @@ class Execution:
 def made(component: Component[Any], how: Execution) -> Iterator[Any]:
     """Make a generator or judge, and let go of it and of its memory afterwards.
 
-    Raises MissingDependency where an import fails and BrokenPlugin where the factory does.
+    Raises MissingDependency where a module is not there and BrokenPlugin where the factory fails.
     """
-    try:
-        with guarded(component, "to load"):
-            instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
-    except BrokenPlugin as error:
-        if isinstance(error.__cause__, ImportError):
-            missing = f"{described(component)} cannot be loaded: {error.__cause__}; install what it needs"
-            raise MissingDependency(missing) from error.__cause__
-        raise
+    with guarded(component, "to load"):
+        instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
     try:
         yield instance
     except BaseException as error:
@@ -82,11 +76,22 @@ def _close(component: Component[Any], instance: Any) -> None:
 
 @contextmanager
 def guarded(component: Component[Any], doing: str) -> Iterator[None]:
-    """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what."""
+    """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what.
+
+    A module that is not installed is a MissingDependency, unless it is one of the plugin's own.
+    """
     try:
         yield
     except (KeyboardInterrupt, T2IError, DamagedImage):
         raise
+    except ModuleNotFoundError as error:
+        own = component.module.partition(".")[0]
+        if own and (error.name or "").partition(".")[0] == own:
+            raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
+        raise MissingDependency(
+            f"{described(component)} needs the module {error.name!r}, which is not installed: install "
+            f"{component.dist or 'it'} with all that it depends on"
+        ) from error
     except BaseException as error:
         raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
 
