@@ -1,7 +1,7 @@
 """Tables in parquet: of paths, or of the images' own bytes, as `datasets` of Hugging Face writes them.
 
 Prompts and seeds are read once, row group by row group, without the images. Images are read when they are asked
-for, some at a time, so that memory holds a few of them however large the file.
+for, so that memory holds a part of one row group however large the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROWS = 16
 """So many images of a row group are in memory at a time."""
 
 _BUFFER = 1 << 20
-"""Bytes of a file that are read at a time, so that a row group is never read whole."""
+"""Bytes of a file that are read at a time, so that a row group is not read whole where its pages are smaller."""
 
 
 @dataclass(frozen=True)
