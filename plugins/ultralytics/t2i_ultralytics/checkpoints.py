@@ -15,17 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
+from zipfile import is_zipfile
 
 import torch
 from t2i_core import ObjectClass
 from t2i_core.errors import BadModel, BadOption, UnknownName
 from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.texts import one_line, said
 
 from t2i_ultralytics import assets, coco, library
 from t2i_ultralytics.options import DetectOptions
-
-_REFUSED = re.compile(r"(?:GLOBAL|getattr|global) ([\w.]+(?:\(\w+, '\w+'\))?)")
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,9 @@ def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
         try:
             torch.hub.download_url_to_file(assets.url(argument), str(file), progress=False)
         except (URLError, OSError) as error:
-            raise BadModel(f"ultralytics:{argument}: {assets.url(argument)} cannot be fetched ({said(error)})") from error
+            raise BadModel(
+                f"ultralytics:{argument}: {assets.url(argument)} cannot be fetched ({said(error)})"
+            ) from error
     return files.check(file, options.sha256, f"ultralytics:{argument}")
 
 
@@ -103,7 +104,9 @@ def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> t
     found = _facts(network, file, argument)
     _check_facts(found, argument, options, masks)
     if local(argument) is None and coco.classes(found.names) != coco.LABELS:
-        raise BadModel(f"ultralytics:{argument}: {file} has other classes than COCO's: it is not the asset of this name")
+        raise BadModel(
+            f"ultralytics:{argument}: {file} has other classes than COCO's: it is not the asset of this name"
+        )
     return network.fuse(verbose=False).eval().requires_grad_(False), found, file
 
 
@@ -136,13 +139,18 @@ def _check_facts(found: Facts, argument: str, options: DetectOptions, masks: boo
 
 
 def _no_masks(argument: str) -> BadModel:
-    return BadModel(f"ultralytics:{argument}: it finds boxes and gives no masks: take ultralytics-detect:{argument}")
+    return BadModel(
+        f"ultralytics:{argument}: it finds boxes and gives no masks: take ultralytics-detect:{argument}"
+    )
 
 
 def _read(file: Path, argument: str) -> Any:
     """The network that a file holds, in float32."""
     if file.suffix != ".pt":
         raise BadModel(f"ultralytics:{argument}: {file} is no .pt file")
+    if not is_zipfile(file):
+        what = "no whole archive of PyTorch (torch.save, 1.6 or later)"
+        raise BadModel(f"ultralytics:{argument}: {file} is {what}")
     try:
         with _read_as_it_stands():
             checkpoint, _ = library.tasks.torch_safe_load(str(file), safe_only=True)
@@ -173,8 +181,10 @@ def _read_as_it_stands() -> Iterator[None]:
 
 
 def _why(error: Exception) -> str:
-    """One line: what a pickle wanted to run where it did, else what the library or PyTorch says."""
-    said_by_torch = f"{error.__cause__ or error}"
-    if found := _REFUSED.search(said_by_torch):
-        return f"its pickle wants {found[1]}, which is no part of a network of ultralytics"
-    return said(error.__cause__ or error)
+    """What is wrong with a file, in one line, without PyTorch's advice to read it without care."""
+    cause = error.__cause__ or error
+    if wanted := re.search(r"GLOBAL ([\w.]+)", str(cause)):
+        return f"its pickle wants {wanted[1]}, which is no part of a network of ultralytics"
+    if found := re.search(r"WeightsUnpickler error:\s*(.+)", str(cause)):
+        return one_line(f"its pickle cannot be read with care: {found[1]}")
+    return said(cause)

@@ -88,7 +88,7 @@ class Yolo:
         return [found[place] for place in range(len(queries))]
 
     def _run(self, images: Sequence[NDArray[np.uint8]]) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """What the network says of images of one shape: a row per box, and of a segmenter its prototypes of masks."""
+        """What the network says of images of one shape: a row per box, and a segmenter's prototypes of masks."""
         pixels = torch.from_numpy(np.stack(images)).to(self._device).permute(0, 3, 1, 2)
         said = self._network(pixels.to(self._dtype) / 255)[0]
         rows, protos = said if isinstance(said, tuple) else (said, None)

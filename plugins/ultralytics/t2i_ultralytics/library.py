@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import cv2
 import numpy as np
 import torch
-import torchvision  # the library takes its NMS from here where it is imported, and else its own
+import torchvision  # noqa: F401  the library takes its NMS from here where it is imported, and else its own
 
 
 @contextmanager

@@ -10,9 +10,10 @@ from t2i_ultralytics import library
 
 
 def filled(polygon: NDArray[np.floating], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return the inside of a polygon, its edge included: vertices (n, 2) cut off to whole pixels, and cv2.fillPoly.
+    """Return the inside of a polygon, its edge included: vertices cut off to whole pixels, and cv2.fillPoly.
 
-    size: width and height of the image
+    polygon: vertices, x and y, of shape (n, 2)
+    size:    width and height of the image
     """
     canvas = np.zeros((size[1], size[0]), np.uint8)
     if len(polygon):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cv2
@@ -19,6 +20,7 @@ from t2i_ultralytics.library import tasks  # before anything else imports ultral
 SIDE = 96
 """Side of the pictures that the trained network knows."""
 PERSON, CAR = 0, 2
+COCO = tuple(label.name for label in coco.LABELS)
 _COLOURS = {PERSON: (220, 30, 30), CAR: (30, 60, 220)}
 
 Scene = tuple[NDArray[np.uint8], dict[int, NDArray[np.uint8]]]
@@ -64,23 +66,21 @@ def picture(folder: Path, seed: int, size: tuple[int, int] = (SIDE, SIDE)) -> Im
     return image_file(file)
 
 
-def config(head: str, width: float = 0.125, names: int = 80) -> dict[str, Any]:
-    """YOLOv8's own description, with fewer channels. head: Segment or Detect."""
-    name = "yolov8n-seg.yaml" if head == "Segment" else "yolov8n.yaml"
-    described = tasks.yaml_model_load(name)
-    described |= {"nc": names, "scale": "t", "scales": {"t": [0.33, width, 256]}}
-    return described
-
-
-def network(head: str = "Segment", names: tuple[str, ...] | None = None, **parts: Any) -> Any:
-    """A network of random weights."""
+def network(described: str = "yolov8n-seg.yaml", names: tuple[str, ...] = COCO) -> Any:
+    """A network of random weights, of one of the library's own descriptions with fewer channels."""
     torch.manual_seed(0)
-    kind = tasks.SegmentationModel if head == "Segment" else tasks.DetectionModel
-    names = names or tuple(label.name for label in coco.LABELS)
-    made = kind(config(head, names=len(names), **parts), verbose=False)
-    made.names = dict(enumerate(names))
-    made.task = "segment" if head == "Segment" else "detect"
+    segments = "-seg" in described
+    config = tasks.yaml_model_load(described)
+    config |= {"nc": len(names), "scale": "t", "scales": {"t": [0.33, 0.125, 256]}}
+    made = (tasks.SegmentationModel if segments else tasks.DetectionModel)(config, verbose=False)
+    made.names, made.task = dict(enumerate(names)), "segment" if segments else "detect"
     return made
+
+
+@pytest.fixture(scope="session")
+def small() -> SimpleNamespace:
+    """The functions of this file that tests call."""
+    return SimpleNamespace(scene=scene, picture=picture, network=network, PERSON=PERSON, CAR=CAR)
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +90,7 @@ def save() -> Save:
     def save(network: Any, file: Path) -> Path:
         from ultralytics import YOLO
 
-        described = file.with_suffix(".yaml")
+        described = file.with_name("described.yaml")  # of a name such as yolo11x the library guesses
         described.write_text(yaml.safe_dump({k: v for k, v in network.yaml.items() if k != "yaml_file"}))
         model = YOLO(str(described), task=network.task)
         model.model = network
