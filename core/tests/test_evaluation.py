@@ -292,6 +292,17 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
             make_plan(request, StaticResolver(TEST_JUDGE, source))
 
 
+@pytest.mark.parametrize("offline", [False, True])
+def test_prompt_sources_are_told_whether_anything_may_be_fetched(offline: bool) -> None:
+    told = []
+    source = PromptSourceInfo(
+        name="p", summary="p", prompts=lambda setup: told.append(setup.offline) or [Prompt("x", "a")]
+    )
+    request = Request(("brightness",), (ModelRequest(TEST_MODEL.name),), prompts=("p",), offline=offline)
+    make_plan(request, StaticResolver(TEST_MODEL, TEST_JUDGE, source, BRIGHTNESS))
+    assert told == [offline]
+
+
 def test_prompts_need_ids_of_their_own() -> None:
     source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup: [Prompt("x", "a"), Prompt("x", "b")])
     with pytest.raises(BadPrompts, match="'x' stands more than once"):
