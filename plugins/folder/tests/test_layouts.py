@@ -144,7 +144,10 @@ def there_and_back(folder: Path, metric, model: str, resolver=None, judges=(), o
         (score,) = run.results["results"]
         assert score["n_ok"] == len(prompts) * len(own.seeds)
         tables.append(
-            (run.measurements().to_csv(), {k: v for k, v in score.items() if k not in ("model", "settings")})
+            (
+                run.measurements().to_csv(),
+                {k: v for k, v in score.items() if k not in ("model", "settings", "domain")},
+            )
         )
     assert tables[0] == tables[1]
 
