@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from t2i_core.errors import BadModel, UnknownName
+
 RELEASE = "v8.4.0"
 
 _SEGMENTERS = (
@@ -18,9 +22,27 @@ _DETECTORS = (
 NAMES = (*_SEGMENTERS, *_DETECTORS)
 
 
-def gives_masks(name: str) -> bool:
-    """Whether an asset is a segmenter."""
-    return name in _SEGMENTERS
+def local(argument: str) -> Path | None:
+    """Return the path that an argument is, or None where it is the name of an asset. Raises UnknownName."""
+    if argument.endswith(".pt") or Path(argument).name != argument:
+        return Path(argument).expanduser()
+    if argument not in NAMES:
+        hint = "a file's name ends in .pt"
+        raise UnknownName.among("detector or segmenter of ultralytics", argument, NAMES, hint)
+    return None
+
+
+def check(name: str, masks: bool) -> None:
+    """Raise BadModel where an asset must give masks and does not."""
+    if masks and name not in _SEGMENTERS:
+        raise no_masks(name)
+
+
+def no_masks(argument: str) -> BadModel:
+    """Say that a checkpoint is a detector."""
+    return BadModel(
+        f"ultralytics:{argument}: it finds boxes and gives no masks: take ultralytics-detect:{argument}"
+    )
 
 
 def url(name: str) -> str:

@@ -18,8 +18,7 @@ from urllib.error import URLError
 from zipfile import is_zipfile
 
 import torch
-from t2i_core import ObjectClass
-from t2i_core.errors import BadModel, BadOption, UnknownName
+from t2i_core.errors import BadModel, BadOption
 from t2i_core.models import files
 from t2i_core.texts import one_line, said
 
@@ -41,41 +40,17 @@ class Facts:
     stride: int
 
 
-def local(argument: str) -> Path | None:
-    """Return the path that an argument is, or None where it is the name of an asset. Raises UnknownName."""
-    if argument.endswith(".pt") or Path(argument).name != argument:
-        return Path(argument).expanduser()
-    if argument not in assets.NAMES:
-        hint = "a file's name ends in .pt"
-        raise UnknownName.among("detector or segmenter of ultralytics", argument, assets.NAMES, hint)
-    return None
-
-
-def labels(argument: str) -> tuple[ObjectClass, ...]:
-    """Return the classes that a checkpoint knows. Raises UnknownName or BadModel."""
-    file = local(argument)
-    return coco.classes(facts(file, argument).names) if file else coco.LABELS
-
-
-def check(argument: str, options: DetectOptions, masks: bool, offline: bool) -> None:
-    """Say what is wrong with a checkpoint, before anything is made. masks: whether it must give some.
+def check(argument: str, options: DetectOptions, masks: bool) -> None:
+    """Say what is wrong with a checkpoint that is on this machine. masks: whether it must give some.
 
     Raises UnknownName, BadModel or BadOption.
     """
-    file = local(argument)
-    if file is None:
-        if masks and not assets.gives_masks(argument):
-            raise _no_masks(argument)
-        if offline:
-            fetch(argument, options, offline)
-        return
-    files.check(file, options.sha256, f"ultralytics:{argument}")
-    _check_facts(facts(file, argument), argument, options, masks)
+    _check_facts(facts(fetch(argument, options, offline=True), argument), argument, options, masks)
 
 
 def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
     """Return the checkpoint's file; an asset is downloaded where it is not there and may be. Raises BadModel."""
-    if path := local(argument):
+    if path := assets.local(argument):
         return files.check(path, options.sha256, f"ultralytics:{argument}")
     file = Path(torch.hub.get_dir()) / "checkpoints" / "ultralytics" / assets.RELEASE / f"{argument}.pt"
     if not file.exists():
@@ -103,7 +78,7 @@ def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> t
     network = _read(file, argument)
     found = _facts(network, file, argument)
     _check_facts(found, argument, options, masks)
-    if local(argument) is None and coco.classes(found.names) != coco.LABELS:
+    if assets.local(argument) is None and coco.classes(found.names) != coco.LABELS:
         raise BadModel(
             f"ultralytics:{argument}: {file} has other classes than COCO's: it is not the asset of this name"
         )
@@ -131,17 +106,11 @@ def _facts(network: Any, file: Path, argument: str) -> Facts:
 
 def _check_facts(found: Facts, argument: str, options: DetectOptions, masks: bool) -> None:
     if masks and found.task == "detect":
-        raise _no_masks(argument)
+        raise assets.no_masks(argument)
     if found.task not in ("segment", "detect"):
         raise BadModel(f"ultralytics:{argument}: it is a model for the task {found.task}: want segment or detect")
     if options.imgsz % found.stride:
         raise BadOption(f"imgsz={options.imgsz}: {argument} wants a multiple of {found.stride}")
-
-
-def _no_masks(argument: str) -> BadModel:
-    return BadModel(
-        f"ultralytics:{argument}: it finds boxes and gives no masks: take ultralytics-detect:{argument}"
-    )
 
 
 def _read(file: Path, argument: str) -> Any:

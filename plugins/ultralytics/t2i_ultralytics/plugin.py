@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 
-from t2i_ultralytics import assets
+from t2i_ultralytics import assets, coco
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 
 if TYPE_CHECKING:
@@ -87,25 +87,26 @@ def _create(masks: bool, setup: Setup[Any]) -> Judge:
 
 
 def _labels(argument: str | None, options: DetectOptions) -> tuple[ObjectClass, ...]:
-    if argument in assets.NAMES:  # spares the import of ultralytics
-        from t2i_ultralytics import coco
-
+    file = assets.local(argument or "")
+    if file is None:  # spares the import of ultralytics
         return coco.LABELS
     from t2i_ultralytics import checkpoints
 
-    return checkpoints.labels(argument or "")
+    return coco.classes(checkpoints.facts(file, argument or "").names)
 
 
 def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | str]:
-    if argument in assets.NAMES:
-        return [assets.url(argument)]
-    return [Path(argument or "").expanduser()]
+    return [assets.local(argument or "") or assets.url(argument or "")]
 
 
 def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
+    if assets.local(_given(setup)) is None:
+        assets.check(_given(setup), masks)
+        if not setup.offline:
+            return  # spares the import of ultralytics
     from t2i_ultralytics import checkpoints
 
-    checkpoints.check(_given(setup), setup.options, masks, setup.offline)
+    checkpoints.check(_given(setup), setup.options, masks)
 
 
 def _prefetch(setup: Setup[DetectOptions]) -> None:

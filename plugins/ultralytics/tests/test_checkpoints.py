@@ -201,6 +201,7 @@ def test_an_asset_is_fetched_once_and_only_when_it_may_be(
     url = "https://github.com/ultralytics/assets/releases/download/v8.4.0/yolov8x-seg.pt"
     assert asked == [url]
     info.prefetch(Setup("yolov8x-seg", info.options()))
+    assert info.labels("yolov8x-seg", info.options()) == coco.LABELS
     info.check(offline)
     judge = info.create(offline)
     assert asked == [url] == list(info.weights("yolov8x-seg", info.options()))
