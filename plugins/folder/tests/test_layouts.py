@@ -127,6 +127,10 @@ def test_a_sample_of_geneval_whose_name_is_no_number_is_told(tmp_path):
 # runs of t2i generate ---------------------------------------------------------------------------------------
 
 
+_OF_THE_MODEL = ("model", "settings", "domain", "judge", "judges")
+"""What results say of the model, and of why the judge was chosen for its domain."""
+
+
 def there_and_back(folder: Path, metric, model: str, resolver=None, judges=(), options=None, **common) -> None:
     """Evaluate a model, and the folder that `t2i generate` makes of it: the same to the last digit."""
     drawn = (ModelRequest(model, "x"),)
@@ -146,7 +150,7 @@ def there_and_back(folder: Path, metric, model: str, resolver=None, judges=(), o
         tables.append(
             (
                 run.measurements().to_csv(),
-                {k: v for k, v in score.items() if k not in ("model", "settings", "domain")},
+                {k: v for k, v in score.items() if k not in _OF_THE_MODEL},
             )
         )
     assert tables[0] == tables[1]
