@@ -18,7 +18,7 @@ SYNSETS: dict[str, str | None] = {
     "sports ball": "ball.n.01", "kite": "kite.n.03", "baseball bat": "baseball_bat.n.01",
     "baseball glove": "baseball_glove.n.01", "skateboard": "skateboard.n.01", "surfboard": "surfboard.n.01",
     "tennis racket": "tennis_racket.n.01", "bottle": "bottle.n.01", "wine glass": "wineglass.n.01",
-    "cup": "cup.n.01", "fork": "fork.n.01", "knife": "knife.n.01", "spoon": "spoon.n.01", "bowl": "bowl.n.03",
+    "cup": "cup.n.01", "fork": "fork.n.01", "knife": "knife.n.01", "spoon": "spoon.n.01", "bowl": "bowl.n.01",
     "banana": "banana.n.02", "apple": "apple.n.01", "sandwich": "sandwich.n.01", "orange": "orange.n.01",
     "broccoli": "broccoli.n.02", "carrot": "carrot.n.03", "hot dog": "hotdog.n.02", "pizza": "pizza.n.01",
     "donut": "doughnut.n.02", "cake": "cake.n.03", "chair": "chair.n.01", "couch": "sofa.n.01",

@@ -86,12 +86,17 @@ def commit(place: Place, offline: bool) -> str | None:
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
     """Return the classes that a checkpoint knows by the index of their logit.
 
-    Left out is what stands for a gap in COCO's numbers: `N/A`, and names that COCO never annotated. COCO's classes
-    have their synsets, others none.
+    COCO's 80 classes have their synsets where all of them are there; other names are names alone, whose sense
+    nobody said. Left out is what stands for a gap among COCO's 91 numbers: `N/A`, and what COCO never annotated.
     """
     names = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
-    gaps = {"N/A"} | (NEVER_ANNOTATED if SYNSETS.keys() <= set(names.values()) and len(names) == 91 else set())
-    return {i: ObjectClass(n, SYNSETS.get(n)) for i, n in sorted(names.items()) if n not in gaps}
+    is_coco = SYNSETS.keys() <= set(names.values())
+    gaps = {"N/A"} | (NEVER_ANNOTATED if is_coco and len(names) == 91 else set())
+    return {
+        index: ObjectClass(name, SYNSETS.get(name) if is_coco else None)
+        for index, name in sorted(names.items())
+        if name not in gaps
+    }
 
 
 def weights_of(folder: Path) -> list[Path]:

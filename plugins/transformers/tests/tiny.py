@@ -13,8 +13,10 @@ from PIL import Image as PILImage
 from t2i_core import Query, Setup
 from t2i_core.images import Image, image_file
 from t2i_transformers import plugin
+from t2i_transformers.coco import SYNSETS
 
-COCO_91 = {n: f"name {n}" for n in range(91)} | {0: "N/A", 17: "cat", 18: "dog", 3: "car"}
+COCO_91 = dict(enumerate(["N/A", *SYNSETS, *["N/A"] * 10]))
+"""COCO's 80 classes among 91 numbers, as DETR's."""
 WORDS = ["a", "cat", "dog", "car", "sits", "on", "the", "red", "grass", "with", "two", "blue", "and", "is"]
 PixelSize = dict[str, int]
 
