@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -166,11 +166,6 @@ def depends_on(place: Place) -> Iterator[Path | str]:
     small = {f for pattern in _SIDE_FILES for f in place.folder.glob(pattern)}
     yield from sorted(small)
     yield from weights_of(place.folder) or sorted(place.folder.glob(PICKLE))
-
-
-def at_commit(place: Place, offline: bool) -> Place:
-    """Return a place with its revision pinned."""
-    return place if place.folder is not None else replace(place, revision=commit(place, offline))
 
 
 def _told_offline() -> bool:

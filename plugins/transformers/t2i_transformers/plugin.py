@@ -102,68 +102,63 @@ def _info(name: str, summary: str, **rest: Any) -> JudgeInfo:
 def _detector(setup: Setup[DetectorOptions]) -> Judge:
     from .detector import Detector
 
-    return Detector(setup, _place(DETECTOR, setup.argument, setup.options))
+    return Detector(setup, _places(DETECTOR, setup.argument, setup.options)[0])
 
 
 def _segmenter(setup: Setup[DetectorOptions]) -> Judge:
     from .segmenter import Segmenter
 
-    return Segmenter(setup, _place(SEGMENTER, setup.argument, setup.options))
+    return Segmenter(setup, _places(SEGMENTER, setup.argument, setup.options)[0])
 
 
 def _captioner(setup: Setup[CaptionerOptions]) -> Judge:
     from .captioner import Captioner
 
-    return Captioner(setup, _place(CAPTIONER, setup.argument, setup.options))
+    return Captioner(setup, _places(CAPTIONER, setup.argument, setup.options)[0])
 
 
 def _preference(setup: Setup[PreferenceOptions]) -> Judge:
     from .preference import PairJudge
 
-    return PairJudge(setup, _place(PREFERENCE, setup.argument, setup.options))
+    return PairJudge(setup, _places(PREFERENCE, setup.argument, setup.options)[0])
 
 
 def _reward(setup: Setup[RewardOptions]) -> Judge:
     from .reward import Rewarder
 
-    return Rewarder(setup, _place(REWARD, setup.argument, setup.options), _processor(REWARD, setup.options))
+    return Rewarder(setup, *_places(REWARD, setup.argument, setup.options))
 
 
-def _place(name: str, argument: str | None, options: CheckpointOptions) -> Place:
+def _places(name: str, argument: str | None, options: CheckpointOptions) -> tuple[Place, Place | None]:
+    """Return the place of the checkpoint, and that of another processor than its own, where one is asked for."""
     from . import places
 
-    return places.find(f"{name}:{argument}", argument or "", options.revision)
-
-
-def _processor(name: str, options: CheckpointOptions) -> Place | None:
-    """The place whose processor is taken instead, if there is one."""
     given = options.processor if isinstance(options, RewardOptions) else None
+    spec = f"{name}:{argument}"
     if not given:
-        return None
-    from . import places
-
-    repository, _, revision = given.partition("@")
-    folder = Path(given).expanduser().is_dir()
-    return places.find(f"{name}, processor {given}", given if folder else repository, revision or None)
+        return places.find(spec, argument or "", options.revision), None
+    spec = f"{spec} -o {name}.processor={given}"  # what has to be prefetched
+    repository, _, revision = (given, "", "") if Path(given).expanduser().is_dir() else given.partition("@")
+    return places.find(spec, argument or "", options.revision), places.find(spec, repository, revision or None)
 
 
 def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[ObjectClass, ...]:
     from . import places
 
-    return tuple(places.classes(places.config(_place(name, argument, options), offline=False)).values())
+    return tuple(places.classes(places.config(_places(name, argument, options)[0], offline=False)).values())
 
 
 def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Iterator[Path | str]:
     from . import places
 
-    for place in (_place(name, argument, options), _processor(name, options)):
+    for place in _places(name, argument, options):
         if place is not None:
             yield from places.depends_on(place)
 
 
 def _check(name: str, setup: Setup[Any]) -> None:
     """Say what is wrong before anything is loaded; of a repository only where it must be here already."""
-    if _place(name, setup.argument, setup.options).folder is not None or setup.offline:
+    if _places(name, setup.argument, setup.options)[0].folder is not None or setup.offline:
         _prefetch(name, setup)
 
 
@@ -173,7 +168,7 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
 
     options: CheckpointOptions = setup.options
     changes: dict[str, Any] = {}
-    place, processor = _place(name, setup.argument, options), _processor(name, options)
+    place, processor = _places(name, setup.argument, options)
     places.check_type(place, TYPES[name], setup.offline)
     if place.folder is None:
         changes["revision"] = places.commit(place, setup.offline)
@@ -199,7 +194,7 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
     """Have all files here, of the right architecture."""
     from . import places
 
-    place, processor = _place(name, setup.argument, setup.options), _processor(name, setup.options)
+    place, processor = _places(name, setup.argument, setup.options)
     places.check_type(place, TYPES[name], setup.offline)
     folder = places.fetch(place, setup.offline, setup.options.sha256)
     places.weights_file(place, folder, setup.options.sha256)

@@ -87,7 +87,8 @@ def test_every_preset_says_offline_what_to_fetch(tiny: Any, hub: Any) -> None:
 
 def test_a_processor_elsewhere_is_pinned_too(tiny: Any, tiny_clip: Path, hub: Any) -> None:
     hub("someone/score", tiny_clip)
-    with pytest.raises(BadModel, match=r"processor someone/clip: config\.json of someone/clip"):
+    command = r"t2i prefetch transformers-reward:someone/score -o \S+=someone/clip`"
+    with pytest.raises(BadModel, match=rf"config\.json of someone/clip .*{command}"):
         check(tiny, REWARD, "someone/score", processor="someone/clip")
     hub("someone/clip", tiny_clip)
     info = tiny.OFFERED[REWARD]
