@@ -128,7 +128,8 @@ class Denoiser:
     def _together(self, batch: list[Asking]) -> list[torch.Tensor]:
         heard = [self._heard(asking.caption) for asking in batch]
         first = heard[0]
-        x: Any = torch.stack([asking.x for asking in batch]).to(first.sample[0].device, first.sample[0].dtype)
+        # not on the device, for some have no float64
+        x: Any = torch.stack([asking.x for asking in batch]).to(first.sample[0].dtype).to(first.sample[0].device)
         if isinstance(first.sample, list):
             x = list(x)
         arguments = {
@@ -140,4 +141,4 @@ class Denoiser:
             output = self.parts.denoiser(**arguments)[0]
         stacked = torch.stack(output) if isinstance(output, list) else output
         backwards = self.schedule.is_flow and _VELOCITIES[type(self._stage.pipe).__name__][1]
-        return list((-stacked if backwards else stacked).double().cpu())
+        return list((-stacked if backwards else stacked).cpu().double())

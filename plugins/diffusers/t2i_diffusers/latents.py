@@ -56,7 +56,7 @@ def encode(parts: Parts, pixels: NDArray[np.uint8], device: torch.device) -> tor
         return x[0].double()
     with torch.inference_mode():
         z = _encoded(parts.autoencoder, x, device)
-        return _laid_out(parts.pipe, _scaled(parts.pipe, parts.autoencoder, z)).detach().double().cpu()
+        return _laid_out(parts.pipe, _scaled(parts.pipe, parts.autoencoder, z)).detach().cpu().double()
 
 
 def _encoded(autoencoder: Any, x: torch.Tensor, device: torch.device) -> torch.Tensor:
