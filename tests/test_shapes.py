@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from t2i_core import (
     Query,
     Row,
 )
+from t2i_core.components import component
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, StaticResolver
 
@@ -294,6 +297,28 @@ def test_a_models_own_likelihood_of_a_prompts_images(tmp_path: Path) -> None:
     x = np.asarray(Image.open(tmp_path / "0.png"), float)
     exact = -((x - 100) ** 2).sum() / (2 * SIGMA**2) - x.size * math.log(SIGMA * math.sqrt(2 * math.pi))
     assert first == pytest.approx(exact)
+
+
+def test_code_that_only_answers_changes_no_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def fingerprints(package: str, drawing: str, answering: str) -> tuple[str, str]:
+        (tmp_path / package).mkdir()
+        for name, code in (("__init__", ""), ("drawing", drawing), ("answering", answering)):
+            (tmp_path / package / f"{name}.py").write_text(code)
+        importlib.import_module(f"{package}.drawing")
+        info = replace(GAUSSIAN, code=("drawing.py",), judge_code=("answering.py",))
+        made = replace(component(info), module=f"{package}.drawing")
+        return made.fingerprint, made.judge_fingerprint
+
+    images, answers = fingerprints("asked_1", "", "")
+    assert fingerprints("asked_2", "", "") == (images, answers)
+    other = fingerprints("asked_3", "", "sign = -1")
+    assert other[0] == images
+    assert other[1] != answers
+    other = fingerprints("asked_4", "sign = -1", "")
+    assert other[0] != images
+    assert other[1] != answers
 
 
 # several metrics on the same images ---------------------------------------------------------------------------

@@ -190,7 +190,9 @@ def runs(
 
 @app.command()
 def prefetch(
-    names: Annotated[list[str], typer.Argument(metavar="MODEL|JUDGE|RECIPE.yaml", help="What is to be loaded.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="MODEL|JUDGE|PROMPTS|RECIPE.yaml", help="What is to be loaded.")
+    ],
     option: given.SettingOption = None,
     device: given.DeviceOption = None,
 ) -> None:

@@ -17,7 +17,7 @@ _RECIPES = (".yaml", ".yml")
 
 
 def prefetch(names: list[str], options: list[str] | None, device: str | None) -> None:
-    """Fetch what models, judges and the parts of recipes load. Raises T2IErrors; what is fetched stays."""
+    """Fetch what parts and recipes load. Raises T2IErrors; what is fetched stays."""
     registry = Registry()
     wanted: dict[tuple[Any, ...], Any] = {}
     for name in names:
@@ -29,7 +29,7 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
 
 
 def _components(name: str, options: list[str] | None, device: str | None, registry: Registry) -> Iterator[Any]:
-    """Models and judges that a name means, or that a recipe takes."""
+    """Models, judges and prompt sources that a name means; models and judges that a recipe takes."""
     if Path(name).suffix in _RECIPES:
         plan = make_plan(request(Asked(options=options, device=device), Path(name), registry), registry)
         for job in plan.jobs:
@@ -37,8 +37,8 @@ def _components(name: str, options: list[str] | None, device: str | None, regist
             yield from (served.choice.judge for served in job.needs if served.choice)
         return
     table = registry.read_options(options or ())
-    loaded = [found for found in registry.find_any(name) if found[0].kind in ("generator", "judge")]
+    loaded = [found for found in registry.find_any(name) if found[0].kind != "metric"]
     if not loaded:
-        raise BadOption(f"{name!r} is neither a model nor a judge: nothing of it could be fetched")
+        raise BadOption(f"{name!r} is a metric: nothing of it could be fetched")
     for entry, argument in loaded:
         yield registry.settle(entry, entry.name if argument is None else f"{entry.name}:{argument}", table)

@@ -62,7 +62,7 @@ def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch
     gone = t2i("prefetch", "far:gone")
     assert (gone.exit_code, gone.stderr) == (12, "error: nobody has 'gone'\n")
     assert t2i("prefetch", "fra").exit_code == 3
-    assert "neither a model nor a judge" in t2i("prefetch", "brightness").stderr
+    assert "is a metric: nothing of it could be fetched" in t2i("prefetch", "brightness").stderr
 
 
 def test_info_says_what_a_user_must_know(toy, install, t2i):

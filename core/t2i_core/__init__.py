@@ -53,6 +53,7 @@ _HOME = {
     "Measure": "metrics",
     "Metric": "metrics",
     "Need": "metrics",
+    "Note": "metrics",
     "Answer": "metrics",
     "Derive": "metrics",
     "Excluded": "metrics",

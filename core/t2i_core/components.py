@@ -121,6 +121,7 @@ class GeneratorInfo(_Info):
     reads_scene:   it draws the prompt's scene, not only its text
     existing:      its images exist already as files; they are not copied
     capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
+    judge_code:    files of its package, beyond `code`, that its answers as a judge depend on and its images do not
     prompts:       its own prompts, where it comes with some (a folder of images)
     seeds:         the seeds that it has images for, where they exist already
     labels:        every class it can draw, in a lasting order: the categories of the annotations of its images
@@ -134,6 +135,7 @@ class GeneratorInfo(_Info):
     reads_scene: bool = False
     existing: bool = False
     capabilities: frozenset[Capability] = frozenset()
+    judge_code: tuple[str, ...] = ()
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
@@ -264,11 +266,20 @@ class Component(Generic[InfoT]):
             }
         )
 
+    @cached_property
+    def judge_fingerprint(self) -> str:
+        """SHA-256 of all that its answers depend on: of a generator that is asked about itself, some code more."""
+        further = getattr(self.info, "judge_code", ())
+        return digest_of([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
+
     @property
     def code_digest(self) -> str:
         """SHA-256 of the plugin's source files that its results depend on."""
+        return self._digest_of(self.info.code)
+
+    def _digest_of(self, patterns: tuple[str, ...]) -> str:
         try:
-            return sources_digest(self.module or self._made_in, self.info.code)
+            return sources_digest(self.module or self._made_in, patterns)
         except ValueError as error:
             raise BrokenPlugin(f"{self.kind} {self.spec!r} ({self.dist} {self.version}): {error}") from error
 

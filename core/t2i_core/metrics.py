@@ -219,6 +219,21 @@ class Excluded:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a reader of a score must know of the images that it was measured on (they are too few for it, say).
+
+    text: a sentence; stands with the result's other notes, once
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise TypeError(f"a note is in words, not {type(self.text).__name__}")
+        object.__setattr__(self, "text", one_line(self.text))
+
+
+@dataclass(frozen=True)
 class Measure:
     """What one kind of row means.
 
@@ -283,10 +298,11 @@ class Metric:
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts that cannot be measured, before anything runs: raises BadPrompts."""
 
-    def measure(self, unit: Unit) -> Iterable[Row | Failure | Excluded]:
+    def measure(self, unit: Unit) -> Iterable[Row | Note | Failure | Excluded]:
         """Turn one unit's observations into rows.
 
-        A unit that has no value gives a Failure (its samples count as failed) or Excluded instead of rows.
+        A unit that has no value gives a Failure (its samples count as failed) or Excluded instead of rows. Notes
+        may come with either; those on a set without one of its blocks are left out.
         Grouped by model, it is called once for the whole set and once more for each of 20 leave-one-block-out
         subsets, and gives one row per measure.
         """

@@ -27,6 +27,7 @@ from t2i_core import (
     Metric,
     MetricInfo,
     Need,
+    Note,
     ObjectClass,
     Options,
     Prompt,
@@ -293,6 +294,17 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
         request = Request(metrics=(metric,), models=(ModelRequest(TEST_MODEL),), prompts=("p",))
         with pytest.raises(error, match=said):
             make_plan(request, StaticResolver(TEST_JUDGE, source))
+
+
+@pytest.mark.parametrize("offline", [False, True])
+def test_prompt_sources_are_told_whether_anything_may_be_fetched(offline: bool) -> None:
+    told = []
+    source = PromptSourceInfo(
+        name="p", summary="p", prompts=lambda setup: told.append(setup.offline) or [Prompt("x", "a")]
+    )
+    request = Request(("brightness",), (ModelRequest(TEST_MODEL.name),), prompts=("p",), offline=offline)
+    make_plan(request, StaticResolver(TEST_MODEL, TEST_JUDGE, source, BRIGHTNESS))
+    assert told == [offline]
 
 
 def test_prompts_need_ids_of_their_own() -> None:
@@ -659,6 +671,36 @@ def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:
     (r,) = run.results["results"]
     assert (r["n_ok"], r["n_failed"], r["n_excluded"]) == (4, 2, 2)
     assert set(run.failures()["kind"]) == {"excluded", "failed"}
+
+
+def test_a_metrics_notes_stand_once_with_the_score() -> None:
+    class Sceptic(Brightness):
+        group_by = "model"
+
+        def measure(self, unit: Any) -> Any:
+            n = sum(1 for _ in unit.observed)
+            yield Row("reward", 1.0)
+            yield Note(f"{n} images are few")
+            yield Note(f"{n} images\nare few")
+
+    info = replace(BRIGHTNESS, create=Sceptic)
+    run = evaluate(info, TEST_MODEL, seeds=30, out="run", resolver=RESOLVER)
+    (r,) = run.results["results"]
+    assert (run.measurements()["left_out"] != "none").any()
+    assert [note for note in r["notes"] if "few" in note] == ["60 images are few"]
+
+
+def test_notes_come_with_failures_too_and_are_words() -> None:
+    class Sceptic(Brightness):
+        def measure(self, unit: Any) -> Any:
+            yield Note("hard to see" if unit.seed else "dark")
+            yield Row("reward", 1.0) if unit.seed else Failure("nothing to see")
+
+    run = evaluate(replace(BRIGHTNESS, create=Sceptic), TEST_MODEL, seeds=3, out="run", resolver=RESOLVER)
+    (r,) = run.results["results"]
+    assert {"hard to see", "dark"} <= set(r["notes"])
+    with pytest.raises(TypeError, match="in words, not int"):
+        Note(3)  # type: ignore[arg-type]
 
 
 def test_what_is_asked_once_per_run_is_shared_by_all_units(tmp_path: Path) -> None:

@@ -105,6 +105,6 @@ def _observations(plan: Plan, store: Store) -> Work:
                 for models, prompt, seed in job.items():
                     found = gather(job, models, prompt, seed, served.need, store, failures)
                     to_make += isinstance(found, Failure)
-        work.add(to_make, store.rate(desk.component.fingerprint))
+        work.add(to_make, store.rate(desk.component.judge_fingerprint))
         work.kept += kept
     return work

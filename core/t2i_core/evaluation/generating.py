@@ -37,7 +37,7 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
         if total == 0:
             if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
                 with made(model.component, how) as generator:
-                    keep_settings(store, model.component, generator)
+                    keep_settings(store, model.component, generator, model.fingerprint)
             continue
         with (
             made(model.component, how) as generator,
@@ -57,7 +57,7 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
                 done += 1
                 task.advance()
             seconds = time.monotonic() - started
-            keep_settings(store, model.component, generator)
+            keep_settings(store, model.component, generator, model.fingerprint)
             if done:
                 store.put_rate(model.fingerprint, seconds / done)
             all_made += Made(done - failed, seconds)

@@ -76,7 +76,7 @@ class Served:
 
     def judge_fingerprint(self, model: Model) -> str:
         """What the observations depend on beside the query."""
-        return self._judge if self.choice else model.fingerprint
+        return self._judge if self.choice else model.component.judge_fingerprint
 
 
 @dataclass(frozen=True)

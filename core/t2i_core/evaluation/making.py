@@ -96,10 +96,10 @@ def guarded(component: Component[Any], doing: str) -> Iterator[None]:
         raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
 
 
-def keep_settings(store: Store, component: Component[Any], instance: Any) -> None:
-    """Keep what a model or judge says of itself, as it is after its work."""
+def keep_settings(store: Store, component: Component[Any], instance: Any, fingerprint: str) -> None:
+    """Keep what a model or judge says of itself, as it is after its work, under what that work depends on."""
     with guarded(component, "to say its settings as plain data"):
-        store.put_settings(component.fingerprint, getattr(instance, "settings", None) or {})
+        store.put_settings(fingerprint, getattr(instance, "settings", None) or {})
 
 
 def described(component: Component[Any]) -> str:

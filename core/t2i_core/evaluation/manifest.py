@@ -44,6 +44,7 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
                 **model.component.manifest(),
                 "settings": model.settings,
                 "reported": store.settings(model.fingerprint) or {},
+                **_reported_as_judge(model.component, store),
             }
             for label, model in models.items()
         },
@@ -58,6 +59,12 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
         "packages": _packages(),
         "judges": _judges(plan),
     }
+
+
+def _reported_as_judge(model: Component[Any], store: Store) -> dict[str, Any]:
+    """What a model said of itself after it was asked about images, where its answers have a key of their own."""
+    said = store.settings(model.judge_fingerprint) if model.judge_fingerprint != model.fingerprint else None
+    return {} if said is None else {"reported_as_judge": said}
 
 
 def _judges(plan: Plan) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ from ..capabilities import combine, expand
 from ..errors import BrokenPlugin
 from ..generation import Failure
 from ..images import DamagedImage
-from ..metrics import Answer, Excluded, Observed, Row, Sample, Unit
+from ..metrics import Answer, Excluded, Note, Observed, Row, Sample, Unit
 from ..observations import TYPES, arrays_from_bytes
 from ..progress import Progress, Task
 from ..prompts import RESERVED, Prompt, strange_facet
@@ -53,10 +53,22 @@ class Lost:
 
 @dataclass
 class Measured:
-    """What became of a job's samples, beside the rows: counts by model label, and all that was lost."""
+    """What became of a job's samples, beside the rows.
+
+    counts:  by model label
+    lost:    all that have no value
+    notes:   what the metric says of what it measured, by model label, each once
+    """
 
     counts: dict[str, Counts]
     lost: list[Lost] = field(default_factory=list)
+    notes: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def remark(self, models: Sequence[Model], notes: Iterable[Note]) -> None:
+        """Keep what is said of models' samples."""
+        for note in notes:
+            for model in models:
+                self.notes.setdefault(model.label, {})[note.text] = None
 
     def keep(self, models: Sequence[Model], cells: Iterable[Cell]) -> None:
         """Count samples that have a value."""
@@ -93,7 +105,9 @@ def measure(job: Job, store: Store, failures: Failures, rows: TableBuilder, prog
     with progress.task(f"measuring {job.metric.spec}", job.size(), "samples") as task:
         reader = _Reader(job, store, failures, measured, task)
         for group in _groups(job, reader):
-            found = _found(job, group.unit)
+            found, notes = _found(job, group.unit)
+            if group.left_out is None:
+                measured.remark(group.models, notes)
             if isinstance(found, Failure | Excluded):
                 measured.lose(group.models, group.cells, found)
                 continue
@@ -240,17 +254,22 @@ def image_block(prompt: Prompt, seed: int) -> int:
     return int.from_bytes(digest[:4]) % BLOCKS
 
 
-def _found(job: Job, unit: Unit) -> list[Row] | Failure | Excluded:
-    """Have the metric measure a unit. What it raises, and a value that cannot be, is the metric's fault."""
+def _found(job: Job, unit: Unit) -> tuple[list[Row] | Failure | Excluded, list[Note]]:
+    """Have the metric measure a unit: its rows, or why there are none, and its notes.
+
+    What it raises, and a value that cannot be, is the metric's fault.
+    """
     where = f"on prompt {unit.prompt.id!r}, seed {unit.seed}" if unit.prompt else "on a model's set"
     with guarded(job.metric, where):
-        found = list(job.instance.measure(unit))
+        said = list(job.instance.measure(unit))
+        notes = [s for s in said if isinstance(s, Note)]
+        found = [s for s in said if not isinstance(s, Note)]
         without = next((f for f in found if isinstance(f, Failure | Excluded)), None)
         if without is not None:
-            return without
+            return without, notes
         fault = _fault(job, found)
         if fault is None:
-            return [replace(row, value=float(row.value)) for row in found if isinstance(row, Row)]
+            return [replace(row, value=float(row.value)) for row in found if isinstance(row, Row)], notes
     raise BrokenPlugin(f"{described(job.metric)} gave {fault} {where}")
 
 

@@ -56,7 +56,7 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
             else:
                 askers = [(model.component, replace(job, models=(model,))) for model in job.models]
             for component, own in askers:
-                key = (component.fingerprint, served.asked)
+                key = (component.judge_fingerprint, served.asked)
                 desk = gathered.get(key) or Desk(component, served.asked, ())
                 gathered[key] = replace(desk, asking=(*desk.asking, (own, served)))
     return list(gathered.values())
@@ -116,9 +116,9 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
         in_flight.discard(item.key)
         done += 1
         task.advance()
-    keep_settings(store, desk.component, judge)
+    keep_settings(store, desk.component, judge, desk.component.judge_fingerprint)
     if done:
-        store.put_rate(desk.component.fingerprint, (time.monotonic() - started) / done)
+        store.put_rate(desk.component.judge_fingerprint, (time.monotonic() - started) / done)
 
 
 def _opened(query: Query, desk: Desk, store: Store) -> Query:

@@ -296,7 +296,7 @@ class _Planner:
             self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        return load(source, labels if source.info.reads_labels else None)
+        return load(source, labels if source.info.reads_labels else None, self.request.offline)
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
         if self.request.seeds is not None:

@@ -7,12 +7,13 @@ from typing import Any
 
 from ..statistics import Comparison, Estimate
 from .jobs import Job, Model
-from .measuring import Counts
+from .measuring import Measured
 from .scoring import Scores
 
 
-def result(job: Job, model: Model, scores: Scores, counts: Counts) -> dict[str, Any]:
+def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[str, Any]:
     """One model's result under one metric."""
+    counts = measured.counts[model.label]
     headline = next(iter(scores.scores.values()), None)
     judges = [
         {"need": s.need.name, "name": s.choice.judge.spec, "why": s.choice.why}
@@ -20,7 +21,7 @@ def result(job: Job, model: Model, scores: Scores, counts: Counts) -> dict[str, 
         else {"need": s.need.name, "name": model.component.spec, "why": "the model itself is asked"}
         for s in job.needs
     ]
-    notes = [*scores.notes, *(headline.notes if headline else ())]
+    notes = [*scores.notes, *(headline.notes if headline else ()), *measured.notes.get(model.label, ())]
     if counts.missing:
         planned = counts.ok + counts.failed + counts.missing + counts.excluded
         notes.append(

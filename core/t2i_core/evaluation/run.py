@@ -108,7 +108,7 @@ def _score(
             own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
             scores = score(job, own, interval)
             scored += [(job, model) for model in job.models]
-            results += [result(job, model, scores[model.label], m.counts[model.label]) for model in job.models]
+            results += [result(job, model, scores[model.label], m) for model in job.models]
         comparisons += _comparisons(jobs, table, plan, progress)
     places = places_of(model.label for job in plan.jobs for model in job.models)
     alone = [model for job in plan.unmeasured for model in job.models]

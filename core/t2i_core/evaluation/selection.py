@@ -15,9 +15,11 @@ from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet, writable
 from .making import described, guarded
 
 
-def load(source: Component[PromptSourceInfo], labels: tuple[ObjectClass, ...] | None) -> list[Prompt]:
+def load(
+    source: Component[PromptSourceInfo], labels: tuple[ObjectClass, ...] | None, offline: bool = False
+) -> list[Prompt]:
     """Return a source's prompts. Raises BrokenPlugin where the source fails."""
-    return collect(source, source.info.prompts, source.setup(labels=labels))
+    return collect(source, source.info.prompts, source.setup(offline=offline, labels=labels))
 
 
 def collect(

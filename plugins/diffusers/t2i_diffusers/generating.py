@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
@@ -19,6 +19,12 @@ from .noise import own_chance
 from .options import DiffusersOptions
 from .stages import Drawn, draw
 from .tokens import Tokenizers, record
+
+if TYPE_CHECKING:
+    from t2i_core import LikelihoodTerms, Query
+    from t2i_core.judging import Capability
+
+    from .likelihood import Likelihood
 
 ONE_PROMPT_AT_A_TIME = frozenset({"Kandinsky3Pipeline"})
 """Classes whose images depend on the longest prompt of the batch: only images of one prompt are drawn together."""
@@ -42,6 +48,8 @@ class Diffusers:
 
     def __init__(self, setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
         self.options = setup.options
+        self._setup = setup
+        self._likelihood: Likelihood | None = None
         self.loaded: Loaded = load(setup, pipeline_class)
         self.batch_size = setup.batch_size or _to_try(setup.options, self.loaded)
         self._asked_batch_size = setup.batch_size
@@ -64,6 +72,16 @@ class Diffusers:
                     yield from answers
                     batch = batch[len(now) :]
 
+    def observe(
+        self, capability: Capability, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, LikelihoodTerms | Failure]]:
+        """Answer `likelihood` by the main stage's denoiser; see `likelihood.py`, on which no image depends."""
+        if self._likelihood is None:
+            from .likelihood import Likelihood
+
+            self._likelihood = Likelihood(self.loaded, self._setup)
+        yield from self._likelihood.observe(queries)
+
     @property
     def settings(self) -> Mapping[str, Any]:
         """What a manifest says: models, their calls, precision, and how the work was done so far."""
@@ -83,6 +101,8 @@ class Diffusers:
                 "halved_for_memory": self._halvings,
             },
         }
+        if self._likelihood is not None:
+            said["likelihood"] = self._likelihood.settings
         plain: dict[str, Any] = json.loads(json.dumps(said, default=str))
         return plain
 

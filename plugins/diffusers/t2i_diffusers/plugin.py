@@ -21,6 +21,12 @@ _DRAWING = (
 )  # fmt: skip
 """What an image depends on; presets act through their options, tokens are only counted."""
 
+_ASKED = (
+    "arithmetic.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py", "likelihood.py",
+    "parts.py", "schedules.py", "terms.py",
+)  # fmt: skip
+"""What a likelihood depends on, and no image."""
+
 
 def _create(setup: Setup[DiffusersOptions]) -> Diffusers:
     from .generating import Diffusers
@@ -109,6 +115,8 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             name="diffusers",
             summary="Any text-to-image pipeline of Hugging Face diffusers.",
             create=_create,
+            capabilities=frozenset({"likelihood"}),
+            judge_code=_ASKED,
             prefetch=_prefetch,
             citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers",
             **shared,

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
+from t2i_core.errors import BadModel
 from t2i_core.generation import Failure, Generated, ImageRequest
 
+from . import files, parquet
+from .entries import Stored, image_path
 from .table import Table
+
+Answer = tuple[ImageRequest, Generated | Failure]
+
+_AT_ONCE = 10_000
+"""So many requests are looked at together, so that a parquet file is not gone through for each of them."""
+
+_log = logging.getLogger(__name__)
 
 
 class Folder:
@@ -14,16 +29,89 @@ class Folder:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.settings = {"source": str(table.source), "images": len(table.files)}
+        self._formats: Counter[str] = Counter()
+        self._made = table.made
+        self._asked: set[tuple[str, ...]] = set()
+        self._strange: dict[tuple[str, str], None] = {}
+        if table.unlisted:
+            _log.warning(
+                "%s: does not list %d images that lie beside its own, and they are left out (first: %s)",
+                table.source, len(table.unlisted), table.unlisted[0],
+            )  # fmt: skip
 
-    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is known of the images so far."""
+        return {
+            "source": str(self.table.source),
+            "layout": self.table.layout,
+            "images": len(set(self.table.files.values())),
+            "unlisted": len(self.table.unlisted),
+            "formats": dict(sorted(self._formats.items())),
+        }
+
+    def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
         """Yield each request with the path of its image; one that is not there is missing, not failed."""
-        for request in requests:
-            file = self.table.find(request.prompt, request.seed)
-            if file is None:
-                reason = f"{self.table.source}: has no image of this prompt and seed"
-                yield request, Failure(reason, missing=True)
-            elif not file.is_file():
-                yield request, Failure(f"{file}: named by {self.table.source.name}, but not there", missing=True)
-            else:
-                yield request, Generated(file)
+        source = iter(requests)
+        while some := list(islice(source, _AT_ONCE)):
+            held: dict[Stored, list[ImageRequest]] = {}
+            for request in some:
+                self._note(request)
+                file = self.table.find(request.prompt, request.seed)
+                if isinstance(file, Stored):
+                    held.setdefault(file, []).append(request)
+                elif file is None:
+                    yield request, Failure(self.table.why_missing(request.prompt, request.seed), missing=True)
+                else:
+                    yield request, self._of_file(file)
+            for stored, content in parquet.images(held):
+                answer = self._of_content(stored, content)
+                yield from ((request, answer) for request in held[stored])
+
+    def close(self) -> None:
+        """Say what does not fit: prompts that only one side knows, formats that are mixed."""
+        if self._strange:
+            others = [made[1] for made in sorted(self._made - self._asked)]
+            beside = f", while {len(others)} of its own were not (first: {others[0]!r})" if others else ""
+            _log.warning(
+                "%s: has no image of %d prompts that were asked for (first: %r)%s",
+                self.table.source, len(self._strange), next(iter(self._strange))[1], beside,
+            )  # fmt: skip
+        if len(self._formats) > 1:
+            said = ", ".join(f"{name} ({count})" for name, count in self._formats.most_common())
+            _log.warning(
+                "%s: its images are of several formats: %s; what loses detail may count in FID and its like",
+                self.table.source, said,
+            )  # fmt: skip
+
+    def _note(self, request: ImageRequest) -> None:
+        known = self._made & {("text", request.prompt.text), ("id", request.prompt.id)}
+        self._asked |= known
+        if not known:
+            self._strange[request.prompt.id, request.prompt.text] = None
+
+    def _of_file(self, file: Path) -> Generated | Failure:
+        try:
+            head = files.head(file)
+        except FileNotFoundError:
+            return Failure(f"{file}: named by {self.table.source.name}, but not there", missing=True)
+        except OSError as error:
+            return Failure(f"{file}: cannot be read ({error.strerror})")
+        if (fault := files.refusal(head)) is not None:
+            return Failure(f"{file}: {fault}")
+        self._formats[files.format_of(head)] += 1
+        return Generated(file)
+
+    def _of_content(self, stored: Stored, content: bytes | str | None) -> Generated | Failure:
+        where = f"{stored.file}, row {stored.row + 1} of row group {stored.group + 1}"
+        if content is None:
+            return Failure(f"{where}: has no image", missing=True)
+        if isinstance(content, str):
+            try:
+                return self._of_file(image_path(stored.file.parent, content, where))
+            except BadModel as error:
+                return Failure(str(error))
+        if (fault := files.refusal(content)) is not None:
+            return Failure(f"{where}: {fault}")
+        self._formats[files.format_of(content)] += 1
+        return Generated(files.unpacked(content))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 from t2i_core.options import Options
@@ -12,7 +12,7 @@ TABLES = ("prompts.csv", "prompts.jsonl", "metadata.jsonl", "metadata.csv")
 """The tables that are looked for, in this order."""
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
-"""Endings of the files that a pattern finds."""
+"""Endings of the files that are images."""
 
 PLACES = {"{id}": r"(?P<id>[^/]+?)", "{text}": r"(?P<text>[^/]+?)", "{seed}": r"(?P<seed>[0-9]+)", "*": "[^/]*"}
 """What may stand in a pattern beside plain text, as regular expressions."""
@@ -24,6 +24,11 @@ class FolderOptions(Options):
     table: str | None = Field(
         None, description=f"Name of the table, CSV or JSON lines; else the first there is of {', '.join(TABLES)}."
     )
+    layout: Literal["table", "parquet", "geneval", "run"] | None = Field(
+        None,
+        description="How the folder is laid out, where it could be taken for several: a table beside the images, "
+        "tables in parquet, GenEval's numbered folders, a run of `t2i generate`; else the first there is.",
+    )
     pattern: str | None = Field(
         None,
         description="In place of a table: the images' paths in the folder, with {id} or {text} of the prompt, "
@@ -32,10 +37,10 @@ class FolderOptions(Options):
 
     @model_validator(mode="after")
     def _pattern(self) -> Self:
+        if sum(said is not None for said in (self.table, self.layout, self.pattern)) > 1:
+            raise ValueError("table, layout and pattern exclude each other")
         if self.pattern is None:
             return self
-        if self.table is not None:
-            raise ValueError("table and pattern exclude each other")
         places = re.findall(r"\{.*?\}", self.pattern)
         if not set(places) <= set(PLACES) or len(places) > len(set(places)):
             raise ValueError("a pattern has {id}, {text} and {seed}, each once at most")

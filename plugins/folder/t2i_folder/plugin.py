@@ -39,11 +39,11 @@ def _check(setup: Setup[FolderOptions]) -> None:
     _table(setup)
 
 
-def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path]:
-    """Return the table's file: another table is another model."""
-    from .table import table_file
+def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path | str]:
+    """Return what lists the images: another list is another model."""
+    from .layouts import find_layout
 
-    return () if options.pattern else (table_file(Path(argument or ""), options),)
+    return find_layout(Path(argument or ""), options).depends_on()
 
 
 @hookimpl
@@ -52,8 +52,8 @@ def t2i_generators() -> list[GeneratorInfo]:
     return [
         GeneratorInfo(
             name="folder",
-            summary="Images that exist already, with a table of their prompts.",
-            argument="DIR: the folder that holds the images and their table",
+            summary="Images that exist already: a folder with a table, parquet, GenEval's folders, a run of t2i.",
+            argument="DIR: the folder that holds the images and says what they were made from",
             needs_argument=True,
             options=FolderOptions,
             create=_create,

@@ -150,7 +150,10 @@ def test_malformed_prompts_are_told(tmp_path):
 def test_what_is_no_folder_or_has_no_table_is_told(tmp_path):
     with pytest.raises(BadModel, match="gone: no such folder"):
         table(tmp_path / "gone")
-    with pytest.raises(BadModel, match=r"holds no table of prompts \(prompts\.csv, .*\) and no pattern is given"):
+    with pytest.raises(
+        BadModel,
+        match=r"holds no table of prompts \(prompts\.csv, .*, no 00000/metadata.jsonl, .* and no pattern is given",
+    ):
         table(tmp_path)
     with pytest.raises(BadModel, match=r"holds no table of prompts \(x\.csv\)"):
         table(tmp_path, table="x.csv")

@@ -1,0 +1,111 @@
+"""COCO captions as prompts, from the official JSON.
+
+Chen et al.: Microsoft COCO Captions. arXiv:1504.00325. The splits: Karpathy, Fei-Fei: Deep Visual-Semantic
+Alignments. CVPR 2015.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from t2i_core.errors import BadPrompts
+from t2i_core.prompts import Prompt
+
+from .options import CocoOptions
+from .sampling import rank, sample
+
+
+class Caption(NamedTuple):
+    """One caption of one image, as COCO numbers them."""
+
+    image: int
+    id: int
+    text: str
+
+
+def prompts(file: Path, options: CocoOptions) -> Iterator[Prompt]:
+    """Yield the captions chosen, by image and id. Captions of one image are one cluster. Raises BadPrompts."""
+    captions = _captions(file)
+    if options.split_file is not None:
+        captions = _of_split(captions, file, Path(options.split_file), options.split)
+    per_image = (list(own) for _, own in groupby(sorted(captions), key=lambda caption: caption.image))
+    chosen = sample((c for own in per_image for c in _of_image(own, options)), options.limit, options.seed, _id)
+    if options.limit is not None and len(chosen) < options.limit:
+        raise BadPrompts(f"{file}: {options.limit} captions are wanted, and there are only {len(chosen)}")
+    for caption in chosen:
+        yield Prompt(f"coco-{caption.id}", caption.text, cluster=f"coco-image-{caption.image}")
+
+
+def _id(caption: Caption) -> int:
+    return caption.id
+
+
+def _of_image(own: list[Caption], options: CocoOptions) -> list[Caption]:
+    if options.captions == "all":
+        return own
+    if options.captions == "random":
+        return [min(own, key=lambda caption: rank(options.seed, f"of image {caption.id}"))]
+    return own[:1]
+
+
+def _captions(file: Path) -> list[Caption]:
+    data = _json(file)
+    annotations = data.get("annotations") if isinstance(data, dict) else None
+    if not isinstance(annotations, list):
+        raise BadPrompts(f"{file}: has no list 'annotations'; want COCO's captions (captions_val2014.json)")
+    if annotations and isinstance(annotations[0], dict) and "caption" not in annotations[0]:
+        raise BadPrompts(
+            f"{file}: its annotations are no captions; want captions_*.json, not instances or keypoints"
+        )
+    captions, seen = [], set()
+    for number, each in enumerate(annotations):
+        try:
+            # as written they hold line breaks and blanks at the end
+            caption = Caption(int(each["image_id"]), int(each["id"]), " ".join(each["caption"].split()))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BadPrompts(
+                f"{file}: annotations[{number}]: no caption with id and image_id ({error!r})"
+            ) from error
+        if not caption.text:
+            raise BadPrompts(f"{file}: annotations[{number}]: the caption {caption.id} is empty")
+        if caption.id in seen:
+            raise BadPrompts(f"{file}: annotations[{number}]: the caption {caption.id} is there twice")
+        seen.add(caption.id)
+        captions.append(caption)
+    if not captions:
+        raise BadPrompts(f"{file}: holds no captions")
+    return captions
+
+
+def _of_split(captions: Iterable[Caption], file: Path, split_file: Path, split: str) -> list[Caption]:
+    """Return the captions of a split's images. Raises BadPrompts where some image has none in this file."""
+    data = _json(split_file)
+    try:
+        images = {int(image["cocoid"]) for image in data["images"] if image["split"] == split}
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadPrompts(f"{split_file}: want Karpathy's dataset_coco.json ({error!r})") from error
+    if not images:
+        raise BadPrompts(f"{split_file}: has no image of the split {split!r}")
+    own = [caption for caption in captions if caption.image in images]
+    if missing := images - {caption.image for caption in own}:
+        raise BadPrompts(
+            f"{file}: has no caption of {len(missing)} of the {len(images)} images of {split!r} "
+            f"(first: {min(missing)}); test, val and restval are in captions_val2014.json, train in "
+            "captions_train2014.json"
+        )
+    return own
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_bytes())
+    except FileNotFoundError:
+        raise BadPrompts(f"{file}: no such file") from None
+    except OSError as error:
+        raise BadPrompts(f"{file}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise BadPrompts(f"{file}: not JSON ({error})") from error

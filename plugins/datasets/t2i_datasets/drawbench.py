@@ -1,0 +1,59 @@
+"""DrawBench: 200 prompts in eleven categories, from its CSV or TSV.
+
+Saharia et al.: Photorealistic Text-to-Image Diffusion Models with Deep Language Understanding. NeurIPS 2022.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from t2i_core.errors import BadPrompts
+from t2i_core.prompts import Prompt
+
+_PROMPT = ("prompts", "prompt")
+_CATEGORY = ("category", "categories")
+
+
+def prompts(file: Path) -> Iterator[Prompt]:
+    """Yield the prompts in their order, the category as facet. Raises BadPrompts.
+
+    The ids number them, for a text may stand twice, under two categories.
+    """
+    text = _text(file)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
+    try:
+        header = [name.strip().lower() for name in next(rows, [])]
+        prompt, category = _column(file, header, _PROMPT), _column(file, header, _CATEGORY)
+        number = 0
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            number += 1
+            if len(row) <= max(prompt, category) or not row[prompt].strip() or not row[category].strip():
+                raise BadPrompts(f"{file}, line {rows.line_num}: want a prompt and a category")
+            yield Prompt(f"drawbench-{number:03}", row[prompt].strip(), facets={"category": row[category].strip()})
+    except csv.Error as error:
+        raise BadPrompts(f"{file}, line {rows.line_num}: not CSV ({error})") from error
+    if number == 0:
+        raise BadPrompts(f"{file}: holds no prompts")
+
+
+def _column(file: Path, header: list[str], names: tuple[str, ...]) -> int:
+    found = next((n for n, name in enumerate(header) if name in names), None)
+    if found is None:
+        raise BadPrompts(f"{file}, line 1: no column {names[0].capitalize()!r} (columns: {', '.join(header)})")
+    return found
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadPrompts(f"{file}: no such file") from None
+    except OSError as error:
+        raise BadPrompts(f"{file}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise BadPrompts(f"{file}: not UTF-8 (byte {error.start})") from error

@@ -1,0 +1,155 @@
+"""Rows of any data set that Hugging Face's library reads: of the hub, saved to a folder, or a file.
+
+Only the columns that are asked for are read. What lies on this machine is read where it lies. Data sets that need
+code of their own to be read are none of the library's any more, and none here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from t2i_core.components import Setup
+from t2i_core.errors import BadPrompts
+from t2i_core.prompts import RESERVED, Prompt, strange_facet
+from t2i_core.texts import said
+
+from .options import HubOptions
+from .sampling import sample
+
+TEXT_COLUMNS = ("prompt", "text", "caption")
+_FORMATS = {".json": "json", ".jsonl": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".txt": "text"}
+_SAVED = ("dataset_dict.json", "state.json")
+"""What a folder holds that the library's `save_to_disk` wrote."""
+
+
+def prompts(setup: Setup[HubOptions]) -> Iterator[Prompt]:
+    """Yield the prompts in the order of the rows. Raises BadPrompts."""
+    spec, options = f"hub:{setup.argument}", setup.options
+    with _errors_told(spec, setup.offline):
+        split, rows = _split(spec, _loaded(setup, spec), options.split)
+        columns = _columns(spec, rows)
+        text = _text_column(spec, columns, options.column)
+        wanted = [text, *filter(None, [options.id_column]), *options.facets]
+        for name in wanted:
+            _want(spec, name, columns)
+        numbered = enumerate(rows.select_columns(list(dict.fromkeys(wanted))))
+        chosen = sample(numbered, options.limit, options.seed, lambda numbered: numbered[0])
+    if options.limit is not None and len(chosen) < options.limit:
+        raise BadPrompts(f"{spec}: {options.limit} rows are wanted, and {split!r} has only {len(chosen)}")
+    for number, row in chosen:
+        yield _prompt(f"{spec}, {split}, row {number + 1}", f"{split}-{number}", row, text, options)
+
+
+def fetch(setup: Setup[HubOptions]) -> None:
+    """Have the library fetch a data set of the hub into its cache, where it is not there yet."""
+    spec = f"hub:{setup.argument}"
+    with _errors_told(spec, setup.offline):
+        _loaded(setup, spec)
+
+
+def _loaded(setup: Setup[HubOptions], spec: str) -> Any:
+    """Return the data set, split or not."""
+    import datasets
+
+    place, options = Path(setup.argument or "").expanduser(), setup.options
+    if place.exists() and options.revision is not None:
+        raise BadPrompts(f"{spec}: is on this machine, where nothing has a revision")
+    if place.is_file():
+        if (kind := _FORMATS.get(place.suffix.lower())) is None:
+            raise BadPrompts(f"{spec}: want a file that ends in {', '.join(_FORMATS)}")
+        more = {"sep": "\t"} if place.suffix.lower() == ".tsv" else {}
+        return datasets.load_dataset(kind, data_files=str(place), streaming=True, **more)
+    if any((place / name).is_file() for name in _SAVED):
+        return datasets.load_from_disk(str(place))
+    if place.is_dir():
+        return datasets.load_dataset(str(place.absolute()), options.config, streaming=True)
+    if str(setup.argument).count("/") != 1:
+        raise BadPrompts(f"{spec}: no such file or folder, and no data set of the hub either, which is ORG/NAME")
+    return datasets.load_dataset(
+        setup.argument,
+        options.config,
+        revision=options.revision,
+        streaming=options.streaming and not setup.offline,
+    )
+
+
+def _split(spec: str, data: Any, wanted: str | None) -> tuple[str, Any]:
+    """Return one split and its name."""
+    if not isinstance(data, Mapping):  # saved to a folder as one split
+        name = str(data.split or "train")
+        data = {name: data}
+    if wanted is None:
+        if len(data) > 1:
+            raise BadPrompts(f"{spec}: has the splits {', '.join(data)}: name one with -o hub.split=NAME")
+        wanted = next(iter(data))
+    if wanted not in data:
+        raise BadPrompts(f"{spec}: has no split {wanted!r}; it has {', '.join(data)}")
+    return wanted, data[wanted]
+
+
+def _columns(spec: str, rows: Any) -> list[str]:
+    """Return the names of the columns; a stream of which nothing says them is asked for its first row."""
+    names = rows.column_names
+    if names is None:
+        names = list(next(iter(rows), {}))
+    if not names:
+        raise BadPrompts(f"{spec}: has no rows")
+    return list(names)
+
+
+def _text_column(spec: str, columns: list[str], wanted: str | None) -> str:
+    found = wanted or next((name for name in TEXT_COLUMNS if name in columns), None)
+    if found is None:
+        raise BadPrompts(
+            f"{spec}: has no column {', '.join(TEXT_COLUMNS)}: name one of {', '.join(columns)} with "
+            "-o hub.column=NAME"
+        )
+    return found
+
+
+def _want(spec: str, name: str, columns: list[str]) -> None:
+    if name not in columns:
+        raise BadPrompts(f"{spec}: has no column {name!r}; it has {', '.join(columns)}")
+
+
+def _prompt(where: str, id: str, row: Mapping[str, Any], text: str, options: HubOptions) -> Prompt:
+    if not isinstance(row[text], str) or not row[text].strip():
+        raise BadPrompts(f"{where}: {text}: want a text, not {str(row[text])[:60]!r}")
+    if options.id_column is not None:
+        id = row[options.id_column]
+        if not isinstance(id, str | int) or isinstance(id, bool) or not str(id).strip():
+            raise BadPrompts(f"{where}: {options.id_column}: want a text or a whole number as id, not {id!r}")
+    facets = {name: row[name] for name in options.facets if row[name] is not None}
+    if (strange := strange_facet(facets)) is not None:
+        raise BadPrompts(f"{where}: {strange}: a facet is a text or a number")
+    if hidden := RESERVED & facets.keys():
+        raise BadPrompts(
+            f"{where}: {min(hidden)}: no facet may have this name: the measured table has a column of it"
+        )
+    return Prompt(str(id), row[text], facets=facets)
+
+
+@contextmanager
+def _errors_told(spec: str, offline: bool) -> Iterator[None]:
+    """Keep the library from the network where nothing may be fetched, and say in one line what it cannot do."""
+    import datasets
+    import huggingface_hub.constants as hub
+
+    before = hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+    hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
+    try:
+        yield
+    except BadPrompts:
+        raise
+    except ConnectionError as error:
+        raise BadPrompts(
+            f"{spec}: is not on this machine and cannot be fetched ({said(error)}); "
+            f"`t2i prefetch {spec}` with a network"
+        ) from error
+    except (OSError, ValueError, TypeError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+        raise BadPrompts(f"{spec}: cannot be read by the library datasets ({said(error)})") from error
+    finally:
+        hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before

@@ -1,0 +1,71 @@
+"""What t2i-datasets offers: prompts of COCO, of DrawBench, and of any data set of Hugging Face's library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from t2i_core import Prompt, PromptSourceInfo, Setup, hookimpl
+
+from .options import CocoOptions, HubOptions
+
+
+def _coco(setup: Setup[CocoOptions]) -> Iterator[Prompt]:
+    from .coco import prompts
+
+    return prompts(Path(setup.argument or ""), setup.options)
+
+
+def _drawbench(setup: Setup[Any]) -> Iterator[Prompt]:
+    from .drawbench import prompts
+
+    return prompts(Path(setup.argument or ""))
+
+
+def _hub(setup: Setup[HubOptions]) -> Iterator[Prompt]:
+    from .hub import prompts
+
+    return prompts(setup)
+
+
+def _fetch(setup: Setup[HubOptions]) -> None:
+    from .hub import fetch
+
+    fetch(setup)
+
+
+@hookimpl
+def t2i_prompt_sources() -> list[PromptSourceInfo]:
+    """Offer the prompts."""
+    return [
+        PromptSourceInfo(
+            name="coco",
+            summary="Captions of COCO, all of them or a seeded sample.",
+            argument="FILE.json: the official captions (captions_val2014.json)",
+            needs_argument=True,
+            options=CocoOptions,
+            citation="Chen et al.: Microsoft COCO Captions. arXiv:1504.00325; Karpathy, Fei-Fei. CVPR 2015",
+            prompts=_coco,
+        ),
+        PromptSourceInfo(
+            name="drawbench",
+            summary="DrawBench's 200 prompts in eleven categories.",
+            argument="FILE: its CSV or TSV, with columns Prompts and Category",
+            needs_argument=True,
+            citation="Saharia et al.: Photorealistic Text-to-Image Diffusion Models with Deep Language "
+            "Understanding. NeurIPS 2022. arXiv:2205.11487",
+            prompts=_drawbench,
+        ),
+        PromptSourceInfo(
+            name="hub",
+            summary="Rows of any data set of the Hugging Face hub, of a folder or of a file.",
+            argument="ORG/NAME on the hub, or the path of a folder or file (parquet, JSON, CSV, text)",
+            needs_argument=True,
+            options=HubOptions,
+            citation="Lhoest et al.: Datasets: A Community Library for Natural Language Processing. EMNLP 2021",
+            prompts=_hub,
+            prefetch=_fetch,
+            notes="Data sets that need code of their own to be read are refused.",
+        ),
+    ]

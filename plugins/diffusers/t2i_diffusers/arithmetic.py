@@ -1,0 +1,74 @@
+"""The arithmetic of likelihoods: float64 tensors in, float64 tensors out, and no model.
+
+An array of one image (or latent) has any shape; a first axis counts noises or steps where it is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import torch
+
+from .schedules import Steps
+
+
+def noises(seed: int, trial: int, count: int, shape: torch.Size) -> torch.Tensor:
+    """Draw a trial's noise, (count, *shape): the same for every image, caption, batch and device.
+
+    Drawn step by step, so that of more steps the first ones' noise is that of fewer.
+    """
+    digest = hashlib.sha256(f"likelihood {seed} {trial}".encode()).digest()
+    generator = torch.Generator("cpu").manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return torch.stack([torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(count)])
+
+
+def forward(x0: torch.Tensor, steps: Steps, noise: torch.Tensor, kind: str) -> torch.Tensor:
+    """Return x_0 to x_T, (T + 1, *shape), under a trial's noise (T, *shape).
+
+    kind: `step`: q(x_t | x_{t-1}) with each step's own noise. `trial`: with the first one's in all steps, which is
+          eq. 7 of SelfEval to the letter; the marginals are then wrong. `marginal`: q(x_t | x_0) with the first
+          one's in all steps
+    """
+    chain = [x0]
+    for i in range(len(steps)):
+        if kind == "marginal":
+            chain.append(steps.signal[i].sqrt() * x0 + (1 - steps.signal[i]).sqrt() * noise[0])
+        else:
+            own = noise[i] if kind == "step" else noise[0]
+            chain.append((1 - steps.beta[i]).sqrt() * chain[-1] + steps.beta[i].sqrt() * own)
+    return torch.stack(chain)
+
+
+def image_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
+    """Return the image that a denoiser's output stands for."""
+    if prediction == "sample":
+        return output
+    if prediction == "v_prediction":
+        return signal.sqrt() * x - (1 - signal).sqrt() * output
+    return (x - (1 - signal).sqrt() * output) / signal.sqrt()
+
+
+def noise_of(x: torch.Tensor, output: torch.Tensor, signal: torch.Tensor, prediction: str) -> torch.Tensor:
+    """Return the noise that a denoiser's output stands for."""
+    if prediction == "epsilon":
+        return output
+    return (x - signal.sqrt() * image_of(x, output, signal, prediction)) / (1 - signal).sqrt()
+
+
+def mean_before(x: torch.Tensor, image: torch.Tensor, steps: Steps, i: int) -> torch.Tensor:
+    """Return the mean of p(x_{t-1} | x_t): that of q(x_{t-1} | x_t, x_0) at the image which the model sees."""
+    beta, signal, before = steps.beta[i], steps.signal[i], steps.before[i]
+    return (before.sqrt() * beta * image + (1 - beta).sqrt() * (1 - before) * x) / (1 - signal)
+
+
+def learned_variance(output: torch.Tensor, steps: Steps, i: int) -> torch.Tensor:
+    """Return the variance that a model says by -1 (the posterior's) to 1 (beta's), between them by logarithm."""
+    share = (output + 1) / 2
+    return torch.exp(share * steps.beta[i].log() + (1 - share) * steps.posterior[i].log())
+
+
+def log_normal(x: torch.Tensor, mean: torch.Tensor, variance: torch.Tensor) -> float:
+    """Return the logarithm of a Gaussian's density, its coordinates independent of each other, in nats."""
+    terms = (x - mean) ** 2 / variance + torch.log(2 * math.pi * variance)
+    return -0.5 * float(terms.sum())

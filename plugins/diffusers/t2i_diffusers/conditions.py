@@ -1,0 +1,156 @@
+"""What a pipeline hands its denoiser for a caption, heard from the pipeline itself.
+
+Every pipeline encodes texts in its own way and adds conditions of its own (sizes, pooled texts, masks, positions).
+So it is called with the caption, without guidance, until it turns to its denoiser; what it says there is kept, and
+said again with other noise at other times. The text is encoded once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from t2i_core.errors import BadModel
+
+from .loading import Stage
+
+_SAMPLES = ("sample", "hidden_states", "x")
+_TIMES = ("timestep", "t")
+_GUIDANCE = ("guidance_scale", "true_cfg_scale")
+_NO_GUIDANCE = {"ZImagePipeline": 0.0}
+"""Where no guidance is not 1: this one counts from 0."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a denoiser is called with for one caption.
+
+    sample:     the noise, for one image; a list of one tensor where the denoiser takes a list
+    timestep:   the first one, as the denoiser is told it
+    step:       the same, as the scheduler counts it
+    sample_name, time_name:  what the denoiser calls them
+    further:    its other arguments
+    """
+
+    sample: torch.Tensor | list[torch.Tensor]
+    timestep: torch.Tensor
+    step: float
+    sample_name: str
+    time_name: str
+    further: Mapping[str, Any]
+
+    @property
+    def shape(self) -> torch.Size:
+        """Of one sample."""
+        return self.sample[0].shape
+
+    @property
+    def kin(self) -> Any:
+        """Equal for captions that can be put into one batch."""
+        return _form(self.further)
+
+
+class _Turned(Exception):
+    """Carries what the denoiser was called with, past the rest of the pipeline."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        super().__init__("the pipeline turned to its denoiser")
+        self.arguments = arguments
+
+
+def hear(stage: Stage, denoiser: Any, caption: str, size: tuple[int, int]) -> Heard:
+    """Return what a pipeline hands its denoiser for a caption.
+
+    size: width and height of the image in pixels
+
+    Raises BadModel where it draws from more than a text, or calls its denoiser in a way that is not known here.
+    """
+    signature = inspect.signature(type(denoiser).forward)
+
+    def turned(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        raise _Turned(signature.bind(module, *args, **kwargs).arguments)
+
+    handle = denoiser.register_forward_pre_hook(turned, with_kwargs=True)
+    try:
+        with torch.inference_mode():
+            stage.pipe(**_call(stage, caption, size))
+    except _Turned as heard:
+        arguments = dict(heard.arguments)
+    else:
+        raise BadModel(f"{stage.model}: {type(stage.pipe).__name__} does not ask its denoiser")
+    finally:
+        handle.remove()
+    arguments.pop("self")
+    arguments |= arguments.pop("kwargs", {})
+    names = [next((n for n in known if n in arguments), None) for known in (_SAMPLES, _TIMES)]
+    sample_name, time_name = names
+    if sample_name is None or time_name is None or len(arguments[sample_name]) != 1:
+        raise BadModel(
+            f"{stage.model}: {type(stage.pipe).__name__} does not ask its denoiser for one sample at one time"
+        )
+    sample = arguments.pop(sample_name)
+    timestep = torch.as_tensor(arguments.pop(time_name))
+    step = float(stage.pipe.scheduler.timesteps[0])
+    return Heard(sample, timestep, step, sample_name, time_name, arguments)
+
+
+def _call(stage: Stage, caption: str, size: tuple[int, int]) -> dict[str, Any]:
+    """The pipeline's arguments: as an image is drawn, but without guidance, and at this size."""
+    takes = stage.arguments
+    wanted = {n for n, p in takes.items() if p.default is inspect.Parameter.empty} - {"prompt"}
+    if wanted:
+        raise BadModel(
+            f"{stage.model}: {type(stage.pipe).__name__} draws from {', '.join(sorted(wanted))} besides a text: "
+            "there is no likelihood of an image under a text"
+        )
+    own = {
+        **{
+            name: _NO_GUIDANCE.get(type(stage.pipe).__name__, 1.0)
+            for name in _GUIDANCE
+            if _has_default(takes, name)
+        },
+        "width": size[0],
+        "height": size[1],
+        "use_resolution_binning": False,
+        "generator": torch.Generator("cpu").manual_seed(0),
+        "output_type": "latent",
+    }
+    given = {name: value for name, value in stage.call.items() if name != "negative_prompt"}
+    return {**given, **{name: value for name, value in own.items() if name in takes}, "prompt": [caption]}
+
+
+def _has_default(takes: Mapping[str, inspect.Parameter], name: str) -> bool:
+    """Whether a pipeline guides where it is told nothing."""
+    return name in takes and takes[name].default is not None
+
+
+def together(items: Sequence[Any]) -> Any:
+    """Put what was heard of several captions (of one form) into one batch.
+
+    What was said of one image has a first axis, or a list, of length 1; what holds for any number of images is
+    taken from the first.
+    """
+    first = items[0]
+    if isinstance(first, Mapping):
+        return {name: together([item[name] for item in items]) for name in first}
+    if isinstance(first, tuple):
+        return tuple(together(list(parts)) for parts in zip(*items, strict=True))
+    if isinstance(first, list) and len(first) == 1:
+        return [part for item in items for part in item]
+    if isinstance(first, torch.Tensor) and first.ndim and len(first) == 1:
+        return torch.cat(list(items))
+    return first
+
+
+def _form(item: Any) -> Any:
+    """What must be equal for `together`; parts of a list go side by side, whatever they are like."""
+    if isinstance(item, Mapping):
+        return tuple((name, _form(value)) for name, value in item.items())
+    if isinstance(item, tuple):
+        return tuple(_form(part) for part in item)
+    if isinstance(item, torch.Tensor):
+        return tuple(item.shape)
+    return len(item) if isinstance(item, list) else str(item)

@@ -1,0 +1,144 @@
+"""A model's denoiser, asked about any noisy sample under any caption, many at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import torch
+from accelerate.utils.memory import should_reduce_batch_size
+from t2i_core.errors import BadModel, T2IError
+from t2i_core.models.batches import Batches
+
+from .conditions import Heard, hear, together
+from .latents import size_of
+from .loading import Loaded
+from .parts import parts
+from .schedules import schedule_of
+
+T = TypeVar("T")
+
+CAPTIONS = 64
+"""So many captions' conditions are kept; those of large text encoders take megabytes."""
+
+_ON_GPU, _ELSEWHERE = 16, 8
+"""How many samples are tried at once, where that is left to us."""
+
+_VELOCITIES = {
+    "StableDiffusion3Pipeline": (1000.0, False),
+    "SanaPipeline": (1000.0, False),
+    "FluxPipeline": (1.0, False),
+    "Flux2Pipeline": (1.0, False),
+    "Flux2KleinPipeline": (1.0, False),
+    "QwenImagePipeline": (1.0, False),
+    "ZImagePipeline": (1.0, True),
+}
+"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One question to a denoiser.
+
+    x:     float64 on the CPU, one sample
+    time:  the training step, or of a flow the share of noise
+    """
+
+    x: torch.Tensor
+    time: float
+    caption: str
+
+
+class Denoiser:
+    """The denoiser of a loaded model. Raises BadModel where texts alone do not tell what it draws."""
+
+    def __init__(self, loaded: Loaded, batch_size: int | None) -> None:
+        self._stage, self._loaded = loaded.main, loaded
+        name = type(self._stage.pipe).__name__
+        self.parts = parts(loaded)
+        if any(stage.name == "prior" for stage in loaded.stages):
+            raise BadModel(
+                f"{self._stage.model}: {name} draws from what its prior made of a text, not from the text: "
+                "there is no likelihood of an image under a text"
+            )
+        self.schedule = schedule_of(self.parts.scheduler, self._stage.model)
+        if self.schedule.is_flow and name not in _VELOCITIES:
+            raise BadModel(f"{self._stage.model}: how {name} counts time is not known here")
+        self.size = size_of(self.parts, self._stage)
+        self.batches = Batches(batch_size, _ELSEWHERE if loaded.device.type == "cpu" else _ON_GPU)
+        self.calls = 0
+        self._heard = lru_cache(CAPTIONS)(self._hear)
+
+    def shape(self, caption: str) -> torch.Size:
+        """The shape of a sample."""
+        return self._heard(caption).shape
+
+    def ask(self, askings: Iterable[tuple[Asking, T]]) -> Iterator[tuple[T, torch.Tensor]]:
+        """Yield, in order, what comes with each question, and the denoiser's output, float64 on the CPU.
+
+        Raises T2IError where not even one sample at a time fits into memory.
+        """
+        try:
+            for (_, tag), output in self.batches.map(lambda batch: self._outputs([a for a, _ in batch]), askings):
+                self.calls += 1
+                yield tag, output
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError) or should_reduce_batch_size(error):
+                raise T2IError(
+                    f"{self._stage.model} on {self._loaded.device}: not even one sample at a time fits into "
+                    "memory: take smaller images, dtype=float16, or offload=model or sequential"
+                ) from error
+            raise
+
+    def _hear(self, caption: str) -> Heard:
+        heard = hear(self._stage, self.parts.denoiser, caption, self.size)
+        expected = float(self._times([heard.step / self._length_of_flow], heard)[0])
+        if abs(expected - float(heard.timestep.flatten()[0])) > 0.01 * max(1.0, abs(expected)):
+            raise BadModel(f"{self._stage.model}: {type(self._stage.pipe).__name__} counts time in an unknown way")
+        return heard
+
+    @property
+    def _length_of_flow(self) -> float:
+        """By what a scheduler's own count of time is divided to be `Asking.time`."""
+        return float(self.schedule.length) if self.schedule.is_flow else 1.0
+
+    def _times(self, times: Sequence[float], heard: Heard) -> torch.Tensor:
+        """Return times as the denoiser is told them."""
+        told = torch.tensor(times, dtype=torch.float64)
+        if self.schedule.is_flow:
+            scale, backwards = _VELOCITIES[type(self._stage.pipe).__name__]
+            own = getattr(self.parts.denoiser.config, "timestep_scale", None) or 1.0
+            told = (1 - told if backwards else told) * scale * own
+        return told.to(heard.timestep.dtype).to(heard.timestep.device)
+
+    def _outputs(self, batch: list[Asking]) -> list[torch.Tensor]:
+        """Ask about some samples; captions of unequal length are asked apart."""
+        alike: dict[Any, list[int]] = defaultdict(list)
+        for place, asking in enumerate(batch):
+            alike[self._heard(asking.caption).kin].append(place)
+        outputs: list[torch.Tensor | None] = [None] * len(batch)
+        for places in alike.values():
+            for place, output in zip(places, self._together([batch[p] for p in places]), strict=True):
+                outputs[place] = output
+        return [output for output in outputs if output is not None]
+
+    def _together(self, batch: list[Asking]) -> list[torch.Tensor]:
+        heard = [self._heard(asking.caption) for asking in batch]
+        first = heard[0]
+        # not on the device, for some have no float64
+        x: Any = torch.stack([asking.x for asking in batch]).to(first.sample[0].dtype).to(first.sample[0].device)
+        if isinstance(first.sample, list):
+            x = list(x)
+        arguments = {
+            **together([h.further for h in heard]),
+            first.sample_name: x,
+            first.time_name: self._times([asking.time for asking in batch], first),
+        }
+        with torch.inference_mode():
+            output = self.parts.denoiser(**arguments)[0]
+        stacked = torch.stack(output) if isinstance(output, list) else output
+        backwards = self.schedule.is_flow and _VELOCITIES[type(self._stage.pipe).__name__][1]
+        return list((-stacked if backwards else stacked).cpu().double())

@@ -1,0 +1,64 @@
+"""Which captions cannot win any more, so that no more of the denoiser is spent on them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from .asking import SAMPLES, Asked
+
+
+def looks(asked: Asked) -> list[int]:
+    """Return after how many terms it is decided who stays, ascending; the last one: how many terms there are."""
+    total = asked.trials * asked.steps
+    if asked.stages:
+        return [n for n, _ in asked.stages]
+    if asked.error_rate is None:
+        return [total]
+    found = [SAMPLES]
+    while found[-1] * 2 < total:
+        found.append(found[-1] * 2)
+    return [*(n for n in found if n < total), total]
+
+
+def order(asked: Asked) -> list[int]:
+    """Return the places of all terms (trial x steps + step) in the order in which they are worked out.
+
+    By error_rate a random one: so the first terms are a sample of all, whatever there is to each step. By stages,
+    each stage's are spread evenly.
+    """
+    total = asked.trials * asked.steps
+    if asked.error_rate is not None:
+        return np.random.Generator(np.random.PCG64(asked.seed)).permutation(total).tolist()
+    places: dict[int, None] = {}
+    for samples in looks(asked):
+        even = ((np.arange(samples) + 0.5) * total / samples).astype(int).tolist()
+        fresh = [place for place in even if place not in places]
+        rest = [place for place in range(total) if place not in places and place not in set(fresh)]
+        places |= dict.fromkeys([*fresh, *rest][: samples - len(places)])
+    return list(places)
+
+
+def stay(values: NDArray[np.float64], asked: Asked, look: int) -> list[int]:
+    """Return which captions stay after look number `look`.
+
+    values: (terms, captions) so far, higher is better, of the captions that are left
+
+    By error_rate: a caption goes where the mean of its paired differences to the best one, a sample of all terms,
+    is surely more than 0: Student's bound with the correction for a finite population, the rate shared out over
+    looks and captions.
+    """
+    means = values.mean(axis=0)
+    best = int(means.argmax())
+    if asked.stages:
+        keep = asked.stages[look][1]
+        return sorted(np.argsort(-means, kind="stable")[:keep].tolist())
+    if asked.error_rate is None:
+        return list(range(values.shape[1]))
+    n, total = len(values), asked.trials * asked.steps
+    differences = values[:, [best]] - values
+    error = differences.std(axis=0, ddof=1) * np.sqrt((1 - n / total) / n)
+    rate = asked.error_rate / (len(looks(asked)) * max(1, values.shape[1] - 1))
+    bound = differences.mean(axis=0) - student.isf(rate, n - 1) * error
+    return [i for i in range(values.shape[1]) if i == best or bound[i] <= 0]

@@ -1,0 +1,227 @@
+"""The terms of one image's likelihood under some captions, as many as are asked for.
+
+Arrays are float64 of shape (trials, steps, captions), at step i what is said of x_i under x_{i+1}; NaN where a
+caption was given up. What a term is does not depend on which others are worked out, nor on the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from t2i_core.errors import BadOption
+
+from .arithmetic import forward, image_of, learned_variance, log_normal, mean_before, noise_of, noises
+from .asking import Asked
+from .denoising import Asking, Denoiser
+from .giving_up import looks, order, stay
+from .schedules import Steps, midpoints, respaced
+
+Terms = dict[str, NDArray[np.float64]]
+
+
+class NotNumbers(Exception):
+    """A precision was too small for the model."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked in one trial and step, of all captions alike.
+
+    term: of the denoiser's output
+    """
+
+    x: torch.Tensor
+    time: float
+    term: Callable[[torch.Tensor], float]
+
+
+Trial = Callable[[int], Question]
+"""A trial's noise is drawn: its question of each step."""
+
+
+def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: Asked) -> Terms:
+    """Mean squared errors of the noise that the denoiser finds in the noised image; of a flow, of its velocity.
+
+    error:   the mean over all coordinates
+    weight:  of flows: the mean over steps of weight * error, in nats, is what minus log p is at most, but for a
+             constant that captions share
+    """
+    schedule = denoiser.schedule
+    times = midpoints(schedule.length, want.steps)
+    share = times.double() / schedule.length
+    betas = torch.zeros(schedule.length) if schedule.betas is None else schedule.betas
+    signal = torch.cumprod(1 - betas, 0)[times]
+
+    def of_flow(i: int, noise: torch.Tensor) -> Question:
+        velocity = noise - x0
+        x = (1 - share[i]) * x0 + share[i] * noise
+        return Question(x, float(share[i]), lambda output: _mean_square(velocity - output))
+
+    def of_noise(i: int, noise: torch.Tensor) -> Question:
+        x = signal[i].sqrt() * x0 + (1 - signal[i]).sqrt() * noise
+
+        def term(output: torch.Tensor) -> float:
+            prediction, _ = halves(output, x)
+            return _mean_square(noise - noise_of(x, prediction, signal[i], schedule.prediction))
+
+        return Question(x, float(times[i]), term)
+
+    ask = of_flow if schedule.is_flow else of_noise
+
+    def trial(n: int) -> Trial:
+        noise = noises(want.seed, n, want.steps, x0.shape)
+        return lambda i: ask(i, noise[i])
+
+    found = {"error": _collected(denoiser, captions, want, trial, sign=-1)}
+    if schedule.is_flow:
+        weight = x0.numel() * (1 - share) / share
+        found["weight"] = np.broadcast_to(weight.numpy()[None, :, None], found["error"].shape).copy()
+    return found
+
+
+def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: Asked) -> Terms:
+    """Logarithms of densities, in nats, of a chain from the image to noise.
+
+    log_p:      of p(x_{t-1} | x_t, caption)
+    log_prior:  of p(x_T), (trials, captions), the same for all captions
+    log_q:      of q(x_t | x_{t-1}), the same for all captions; where each step has its own noise
+
+    Raises BadOption for flows, which have no such chain.
+    """
+    if denoiser.schedule.betas is None:
+        raise BadOption(
+            "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
+            "model for terms=error"
+        )
+    steps = respaced(denoiser.schedule.betas, want.steps)
+    shape = (want.trials, want.steps, len(captions))
+    found: Terms = {"log_prior": np.full((want.trials, len(captions)), np.nan)}
+    if want.noise == "step":
+        found["log_q"] = np.full(shape, np.nan)
+
+    def drawn(n: int) -> torch.Tensor:
+        xs = forward(x0, steps, noises(want.seed, n, want.steps, x0.shape), want.noise)
+        zero, one = torch.zeros_like(x0), torch.ones((), dtype=torch.float64)
+        found["log_prior"][n] = log_normal(xs[-1], zero, one)
+        if "log_q" in found:
+            for i, beta in enumerate(steps.beta):
+                found["log_q"][n, i] = log_normal(xs[i + 1], (1 - beta).sqrt() * xs[i], beta)
+        return xs
+
+    def step(i: int, x: torch.Tensor, output: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        prediction, learned = halves(output, x)
+        image = image_of(x, prediction, steps.signal[i], denoiser.schedule.prediction)
+        return mean_before(x, image, steps, i), _variance(want.variance, learned, steps, i)
+
+    def trial(n: int) -> Trial:
+        xs = drawn(n)
+
+        def question(i: int) -> Question:
+            x, before = xs[i + 1], xs[i]
+            return Question(x, float(steps.timesteps[i]), lambda o: log_normal(before, *step(i, x, o)))
+
+        return question
+
+    if want.chain == "forward":
+        log_p = _collected(denoiser, captions, want, trial, sign=1)
+    else:
+        log_p = np.full(shape, np.nan)
+        at_once = max(1, denoiser.batches.size // len(captions))
+        for first in range(0, want.trials, at_once):
+            trials = range(first, min(first + at_once, want.trials))
+            _run_freely(denoiser, captions, steps, {n: drawn(n) for n in trials}, step, log_p)
+    return {"log_p": log_p, **found}
+
+
+Step = Callable[[int, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""Of step, sample and output: mean and variance of what was before."""
+
+
+def _run_freely(
+    denoiser: Denoiser,
+    captions: Sequence[str],
+    steps: Steps,
+    chains: dict[int, torch.Tensor],
+    step: Step,
+    log_p: NDArray[np.float64],
+) -> None:
+    """Fill log_p for some trials: the denoiser starts from x_T and goes on from its own means (section 3.3)."""
+    places = [(n, k) for n in chains for k in range(len(captions))]
+    now = {(n, k): chains[n][-1] for n, k in places}
+    for i in reversed(range(len(steps))):
+        time = float(steps.timesteps[i])
+        asked = [(Asking(now[place], time, captions[place[1]]), place) for place in places]
+        for (n, k), output in denoiser.ask(asked):
+            mean, variance = step(i, now[n, k], output)
+            log_p[n, i, k] = _number(log_normal(chains[n][i], mean, variance))
+            now[n, k] = mean
+
+
+def halves(output: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Split a denoiser's output in prediction and what it says of the variance, if anything."""
+    if output.shape == x.shape:
+        return output, None
+    if output.shape[1:] != x.shape[1:] or len(output) != 2 * len(x):
+        raise ValueError(f"its denoiser gives {tuple(output.shape)} for {tuple(x.shape)}")
+    prediction, variance = output.chunk(2)
+    return prediction, variance
+
+
+def _variance(kind: str, learned: torch.Tensor | None, steps: Steps, i: int) -> torch.Tensor:
+    if kind == "learned" and learned is None:
+        raise BadOption("likelihood, param variance: this model has learned none; take posterior or beta")
+    if learned is not None and kind in ("auto", "learned"):
+        return learned_variance(learned, steps, i)
+    return steps.beta[i] if kind == "beta" else steps.posterior[i]
+
+
+def _collected(
+    denoiser: Denoiser, captions: Sequence[str], want: Asked, trial: Callable[[int], Trial], sign: int
+) -> NDArray[np.float64]:
+    """Ask until it is settled. sign: 1 where higher terms are better, -1 where lower ones are."""
+    terms = np.full((want.trials * want.steps, len(captions)), np.nan)
+    left = list(range(len(captions)))
+    places, done = order(want), 0
+    for look, until in enumerate(looks(want)):
+        fresh = sorted(places[done:until])
+        for (place, caption, term), output in denoiser.ask(_questions(fresh, left, captions, want.steps, trial)):
+            terms[place, caption] = _number(term(output))
+        done = until
+        if not want.gives_up or done == len(places):
+            break
+        kept = stay(sign * terms[places[:done]][:, left], want, look)
+        left = [left[i] for i in kept]
+        if len(left) == 1:
+            break
+    return terms.reshape(want.trials, want.steps, len(captions))
+
+
+Tag = tuple[int, int, Callable[[torch.Tensor], float]]
+
+
+def _questions(
+    places: Iterable[int], left: Sequence[int], captions: Sequence[str], steps: int, trial: Callable[[int], Trial]
+) -> Iterator[tuple[Asking, Tag]]:
+    """Yield what to ask, trial by trial: so only one trial's noise is held at a time."""
+    for n, of_trial in groupby(places, key=lambda place: place // steps):
+        question_of = trial(n)
+        for place in of_trial:
+            question = question_of(place % steps)
+            for caption in left:
+                yield Asking(question.x, question.time, captions[caption]), (place, caption, question.term)
+
+
+def _mean_square(difference: torch.Tensor) -> float:
+    return float((difference**2).mean())
+
+
+def _number(term: float) -> float:
+    if not math.isfinite(term):
+        raise NotNumbers("its denoiser gives values that are not numbers")
+    return term

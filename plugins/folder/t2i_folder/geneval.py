@@ -1,0 +1,81 @@
+"""GenEval's layout: a numbered folder for each prompt, with its metadata and its samples.
+
+00000/metadata.jsonl       one JSON object: `prompt`, `tag`, and what must be there, `include`
+00000/samples/0000.png     the number is taken for the seed
+00000/grid.png             passed over
+
+Ghosh, Hajishirzi, Schmidt: GenEval. NeurIPS 2023.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from t2i_core.errors import BadModel
+from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
+
+from .entries import Entry
+from .options import SUFFIXES
+
+METADATA = "metadata.jsonl"
+_PREDICATES = {"left of": "left", "right of": "right", "above": "above", "below": "below"}
+
+
+def metadata_files(folder: Path) -> tuple[Path, ...]:
+    """Return the metadata of the numbered folders, in their order."""
+    numbered = sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
+    return tuple(place / METADATA for place in numbered if (place / METADATA).is_file())
+
+
+def read(files: Iterable[Path]) -> tuple[list[Entry], list[Prompt]]:
+    """Return the images and the prompts, those without images too. Raises BadModel."""
+    entries, prompts = [], []
+    for file in files:
+        prompt = _prompt(file)
+        prompts.append(prompt)
+        entries += [
+            Entry(str(image), image, seed, prompt.id, prompt) for seed, image in _samples(file.parent / "samples")
+        ]
+    return entries, prompts
+
+
+def _samples(folder: Path) -> Iterator[tuple[int, Path]]:
+    for image in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if image.suffix.lower() not in SUFFIXES or image.stem == "grid":
+            continue
+        if not image.stem.isdecimal():
+            raise BadModel(f"{image}: want a number as name (0000.png), which is taken for the seed; remove it")
+        yield int(image.stem), image
+
+
+def _prompt(file: Path) -> Prompt:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise BadModel(f"{file}: want one JSON object with a field 'prompt' ({error})") from error
+    if not isinstance(data, dict) or not isinstance(data.get("prompt"), str):
+        raise BadModel(f"{file}: want one JSON object with a field 'prompt'")
+    facets = {"tag": data["tag"]} if isinstance(data.get("tag"), str) else {}
+    try:
+        scene = _scene(data["include"]) if data.get("include") else None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise BadModel(f"{file}: include: not as GenEval writes it ({error!r})") from error
+    return Prompt(file.parent.name, data["prompt"], scene, facets)
+
+
+def _scene(include: Iterable[Mapping[str, Any]]) -> Scene:
+    """What must be there, as a scene. COCO's names of classes have no synsets here."""
+    objects, relations = [], []
+    for number, each in enumerate(include):
+        count = each.get("count", 1)
+        if not isinstance(count, int) or count < 1:
+            raise ValueError(f"count {count!r}")
+        objects.append(SceneObject(ObjectClass(each["class"]), each.get("color"), count))
+        if position := each.get("position"):
+            relations.append(Relation(number, _PREDICATES[position[0]], int(position[1])))
+    if any(not 0 <= relation.object < len(objects) for relation in relations):
+        raise IndexError("position of what is not there")
+    return Scene(tuple(objects), tuple(relations))

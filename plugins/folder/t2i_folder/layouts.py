@@ -1,0 +1,99 @@
+"""How a folder says which image belongs to which prompt: found by what lies in it, or said by an option."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from t2i_core.errors import BadModel
+
+from . import geneval, parquet
+from .options import TABLES, FolderOptions
+
+RUN = "run.json"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A folder's layout.
+
+    kind:   `table`, `parquet`, `geneval` or `pattern`
+    files:  those that must be read for it; none for a pattern
+    """
+
+    kind: str
+    folder: Path
+    files: tuple[Path, ...] = ()
+
+    @property
+    def source(self) -> Path:
+        """What messages name: the table where there is one."""
+        return self.files[0] if len(self.files) == 1 else self.folder
+
+    def depends_on(self) -> list[Path | str]:
+        """Return what tells this list of images from any other."""
+        return [parquet.fingerprint(f) if self.kind == "parquet" else f for f in self.files]
+
+
+def find_layout(folder: Path, options: FolderOptions) -> Layout:
+    """Find out a folder's layout. Raises BadModel where there is no folder, or none that is known."""
+    if not folder.is_dir():
+        raise BadModel(f"folder:{folder}: {'this is no folder' if folder.exists() else 'no such folder'}")
+    if options.pattern is not None:
+        return Layout("pattern", folder)
+    if options.table is not None:
+        return _named_table(folder, options.table)
+    for kind, find in _FINDERS.items():
+        if options.layout in (None, kind) and (found := find(folder)) is not None:
+            return found
+    wanted = {
+        "table": f"no table of prompts ({', '.join(TABLES)})",
+        "parquet": "no *.parquet, nor in data/",
+        "geneval": "no 00000/metadata.jsonl",
+        "run": f"no {RUN} of `t2i generate`",
+    }
+    if options.layout is not None:
+        raise BadModel(f"folder:{folder}: holds {wanted[options.layout]}, as layout={options.layout} wants it")
+    raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is given")
+
+
+def _named_table(folder: Path, name: str) -> Layout:
+    file = folder / name
+    if not file.is_file():
+        raise BadModel(f"folder:{folder}: holds no table of prompts ({name}) and no pattern is given")
+    return Layout("parquet" if file.suffix.lower() == ".parquet" else "table", folder, (file,))
+
+
+def _table(folder: Path) -> Layout | None:
+    found = next((folder / name for name in TABLES if (folder / name).is_file()), None)
+    return Layout("table", folder, (found,)) if found else None
+
+
+def _parquet(folder: Path) -> Layout | None:
+    for place in (folder, folder / "data"):
+        if files := tuple(sorted(place.glob("*.parquet"))):
+            return Layout("parquet", folder, files)
+    return None
+
+
+def _geneval(folder: Path) -> Layout | None:
+    files = geneval.metadata_files(folder)
+    return Layout("geneval", folder, files) if files else None
+
+
+def _run(folder: Path) -> Layout | None:
+    if not (folder / RUN).is_file():
+        return None
+    files = sorted(folder.glob("images/*/metadata.jsonl"))
+    if len(files) == 1:
+        return Layout("table", folder, (files[0],))
+    if files:
+        names = " or ".join(f"folder:{file.parent}" for file in files)
+        raise BadModel(f"folder:{folder}: is a run with images of {len(files)} models: name {names}")
+    raise BadModel(
+        f"folder:{folder}: is a run without a table of its images; `t2i generate` with the same model, prompts "
+        "and seeds writes one"
+    )
+
+
+_FINDERS = {"table": _table, "parquet": _parquet, "geneval": _geneval, "run": _run}

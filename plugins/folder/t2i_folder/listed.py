@@ -1,0 +1,88 @@
+"""Images that a table lists: CSV, JSON lines, and rows of anything else that become records."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from t2i_core.errors import BadModel
+from t2i_core.prompt_files import FILE_FIELDS, Record, prompts_of
+
+from .entries import Entry, File, image_path
+
+GENERATED = frozenset({"prompt", "noise_seed", "facets", "scene"})
+"""What a line of metadata.jsonl has that `t2i generate` wrote: the text is `text` there, and `prompt` its id."""
+
+
+def entries(records: Iterable[Record], stored: Mapping[int, File] | None = None) -> list[Entry]:
+    """Return the images of a table. Raises BadModel and, where a prompt itself is malformed, BadPrompts.
+
+    stored: by line, the images that the table itself holds; the others are files that it names
+    """
+    records = [_as_written(record) for record in records]
+    files = [(stored or {}).get(record.line) or _file(record) for record in records]
+    for record in records:
+        if record.text is None and record.id is None:
+            raise BadModel(f"{record.where}: prompt: is missing, and there is no id either")
+    prompts = iter(prompts_of(r for r in records if r.text is not None))
+    return [
+        Entry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None)
+        for r, file in zip(records, files, strict=True)
+    ]
+
+
+def _as_written(record: Record) -> Record:
+    """Return a line that `t2i generate` wrote with its fields under their common names, any other as it is."""
+    if not record.fields.keys() >= GENERATED:
+        return record
+    fields = dict(record.fields)
+    fields["id"] = fields.pop("prompt")
+    del fields["noise_seed"]
+    for name in ("facets", "scene"):
+        fields[name] = _plain(record, name)
+    return replace(record, fields={name: value for name, value in fields.items() if value is not None})
+
+
+def _plain(record: Record, name: str) -> Any:
+    """A field that is JSON in a text."""
+    value = record.fields[name]
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise BadModel(f"{record.where}: {name}: not JSON ({error})") from error
+
+
+def _file(record: Record) -> File:
+    name = next((record.fields[f] for f in FILE_FIELDS if f in record.fields), None)
+    if not isinstance(name, str):
+        raise BadModel(f"{record.where}: file: {'is missing' if name is None else 'want the name of an image'}")
+    return image_path(record.path.parent, name, record.where)
+
+
+def _seed(record: Record) -> int | None:
+    seed = record.fields.get("seed")
+    if isinstance(seed, str) and seed.isdecimal():
+        return int(seed)
+    if isinstance(seed, float) and seed.is_integer():  # a column of whole numbers with gaps, as pandas writes it
+        seed = int(seed)
+    if seed is None or (isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0):
+        return seed
+    raise BadModel(f"{record.where}: seed: want a whole number from 0 on, not {seed!r}")
+
+
+def unlisted(entries: Iterable[Entry], suffixes: Iterable[str]) -> Iterator[str]:
+    """Yield the images that lie beside those of a table and that it does not list."""
+    known = {str(entry.file) for entry in entries if isinstance(entry.file, Path)}
+    endings = tuple(suffixes)
+    for place in sorted({name.rpartition(os.sep)[0] for name in known}):
+        if Path(place).is_dir():
+            with os.scandir(place) as files:
+                yield from sorted(
+                    f.path for f in files if f.name.lower().endswith(endings) and f.path not in known
+                )

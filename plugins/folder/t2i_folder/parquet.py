@@ -1,0 +1,169 @@
+"""Tables in parquet: of paths, or of the images' own bytes, as `datasets` of Hugging Face writes them.
+
+Prompts and seeds are read once, row group by row group, without the images. Images are read when they are asked
+for, so that memory holds a part of one row group however large the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core.errors import BadModel
+from t2i_core.prompt_files import FILE_FIELDS, Record
+
+from .entries import File, Stored
+from .options import SUFFIXES
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+_ROWS = 16
+"""So many images of a row group are in memory at a time."""
+
+_BUFFER = 1 << 20
+"""Bytes of a file that are read at a time, so that a row group is not read whole where its pages are smaller."""
+
+
+@dataclass(frozen=True)
+class Row(Record):
+    """A row of a parquet file, counted from 1."""
+
+    @property
+    def where(self) -> str:
+        """`FILE, row N`: how messages begin."""
+        return f"{self.path}, row {self.line}"
+
+
+def fingerprint(file: Path) -> str:
+    """Tell a file from others by its size and its footer, which names every row group's place and statistics.
+
+    The images need no digest here: they are looked up, and compared by their own bytes, in every run.
+    """
+    with file.open("rb") as opened:
+        size = opened.seek(0, 2)
+        opened.seek(max(0, size - 8))
+        length = int.from_bytes(opened.read(4), "little")
+        opened.seek(max(0, size - 8 - length))
+        return f"parquet {size} {hashlib.sha256(opened.read()).hexdigest()}"
+
+
+def read(file: Path) -> tuple[list[Row], dict[int, File]]:
+    """Return a table's rows without images and, by row, where the images lie that it holds. Raises BadModel."""
+    import pyarrow as pa
+
+    rows: list[Row] = []
+    stored: dict[int, File] = {}
+    with _opened(file) as table:
+        image = _image_column(table.schema_arrow, file)
+        holds = not _is_text(table.schema_arrow.field(image).type)
+        names = [f.name for f in table.schema_arrow if _is_plain(f.type) and not (holds and f.name == image)]
+        for group in range(table.num_row_groups):
+            start = len(rows)
+            try:
+                columns = table.read_row_group(group, columns=names)
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(file, error) from error
+            for number, fields in enumerate(columns.to_pylist(), start + 1):
+                rows.append(Row(file, number, {k: v for k, v in fields.items() if not _blank(v)}))
+                if holds:
+                    stored[number] = Stored(file, image, group, number - start - 1)
+            if not names:
+                raise BadModel(f"{file}: has images, but no column 'prompt' or 'text'")
+    return rows, stored
+
+
+def images(wanted: Iterable[Stored]) -> Iterator[tuple[Stored, bytes | str | None]]:
+    """Yield images with their bytes, or the path that stands in their place; None where the row has neither.
+
+    Each row group is gone through once. Raises BadModel where a file cannot be read any more.
+    """
+    groups: dict[tuple[Path, str, int], list[Stored]] = {}
+    for each in wanted:
+        groups.setdefault((each.file, each.column, each.group), []).append(each)
+    for (file, column, group), own in sorted(groups.items()):
+        yield from _of_group(file, column, group, {each.row: each for each in own})
+
+
+def _of_group(
+    file: Path, column: str, group: int, wanted: Mapping[int, Stored]
+) -> Iterator[tuple[Stored, bytes | str | None]]:
+    import pyarrow as pa
+
+    start, last = 0, max(wanted)
+    with _opened(file) as table:
+        try:
+            for batch in table.iter_batches(_ROWS, row_groups=[group], columns=[column], use_threads=False):
+                values = batch.column(0)
+                for row in range(len(values)):
+                    if (each := wanted.get(start + row)) is not None:
+                        yield each, _content(values[row].as_py())
+                start += len(values)
+                if start > last:
+                    return
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(file, error) from error
+
+
+def _content(value: Any) -> bytes | str | None:
+    if isinstance(value, dict):
+        value = value.get("bytes") or value.get("path")
+    return value or None
+
+
+def _opened(file: Path) -> pq.ParquetFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(file, buffer_size=_BUFFER, pre_buffer=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: Exception) -> BadModel:
+    return BadModel(f"{file}: cannot be read as parquet ({' '.join(str(error).split())})")
+
+
+def _image_column(schema: Any, file: Path) -> str:
+    names = [name for name in FILE_FIELDS if name in schema.names]
+    # a name may stand beside the image itself, as something to know it by
+    name = next((n for n in names if _holds_bytes(schema.field(n).type)), next(iter(names), None))
+    if name is None:
+        raise BadModel(
+            f"{file}: has no column {', '.join(map(repr, FILE_FIELDS))} (columns: {', '.join(schema.names)})"
+        )
+    if not (_is_text(schema.field(name).type) or _holds_bytes(schema.field(name).type)):
+        raise BadModel(
+            f"{file}: the column {name!r} is of {schema.field(name).type}; want paths ({', '.join(SUFFIXES)}), "
+            "bytes of image files, or both as Hugging Face has them"
+        )
+    return str(name)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+def _holds_bytes(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_struct(kind):
+        return any(kind.field(i).name == "bytes" for i in range(kind.num_fields))
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _is_plain(kind: Any) -> bool:
+    """Texts and numbers: what can be a prompt, an id, a seed or a facet."""
+    import pyarrow.types as types
+
+    return bool(_is_text(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _blank(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str) and not value.strip())

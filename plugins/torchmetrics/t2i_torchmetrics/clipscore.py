@@ -1,0 +1,43 @@
+"""The metric `clipscore`: the cosine of an image's and its prompt's embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from t2i_core import Failure, Metric, Need, Query, Row, Sample, Setup, Unit
+
+from t2i_torchmetrics.options import ClipScoreOptions
+
+NEED = "embeddings"
+
+
+def clip_score(image: NDArray[np.float32], text: NDArray[np.float32], w: float) -> float:
+    """Return w max(cos(image, text), 0): Hessel et al. (2021), equation in section 3. NaN where either is 0."""
+    a, b = image.astype(np.float64), text.astype(np.float64)
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return w * max(float(a @ b) / length, 0.0) if length else float("nan")
+
+
+class ClipScore(Metric):
+    """How well image and prompt go together."""
+
+    options: ClipScoreOptions
+
+    def __init__(self, setup: Setup[ClipScoreOptions]) -> None:
+        super().__init__(setup)
+        self.needs = (Need(NEED, "embed", queries=self._queries),)
+
+    def _queries(self, samples: Sequence[Sample]) -> list[Query]:
+        (sample,) = samples
+        return [sample.query(), Query(texts=(self.options.prefix + sample.prompt.text,))]
+
+    def measure(self, unit: Unit) -> Iterator[Row | Failure]:
+        """Turn one image into one row."""
+        image, text = (answer.values for answer in unit.one().all(NEED))
+        if image.shape != text.shape:
+            yield Failure(f"an image's embedding has {image.size} dimensions, a text's {text.size}")
+            return
+        score = clip_score(image, text, self.options.w)
+        yield Failure("an embedding is 0: it has no cosine") if np.isnan(score) else Row("clipscore", score)

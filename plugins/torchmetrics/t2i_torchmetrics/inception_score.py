@@ -1,0 +1,49 @@
+"""The metric `is`: the Inception Score, of any classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import log_softmax
+from t2i_core import Metric, Need, Note, Row, Setup, Unit
+
+from t2i_torchmetrics import remarks
+from t2i_torchmetrics.options import InceptionScoreOptions
+from t2i_torchmetrics.vectors import Floats, chance, stacked
+
+NEED = "classes"
+
+
+def inception_score(log_probabilities: Floats) -> float:
+    """Return exp(mean over images x of KL(p(y|x) || p(y))): Salimans et al. (2016), section 4.
+
+    log_probabilities: (images, classes). Between 1 and the number of classes, nor more than that of images.
+    """
+    p = np.exp(log_probabilities)
+    marginal = p.mean(axis=0)
+    # the mean of KL is H(p(y)) - mean H(p(y|x)); a class that no image has any part in adds nothing
+    gain = (p * log_probabilities).sum(axis=1).mean() - (marginal * np.log(np.maximum(marginal, 1e-300))).sum()
+    return max(float(np.exp(gain)), 1.0)
+
+
+class InceptionScore(Metric):
+    """Are single images clear to a classifier, and all together varied?"""
+
+    group_by = "model"
+    options: InceptionScoreOptions
+
+    def __init__(self, setup: Setup[InceptionScoreOptions]) -> None:
+        super().__init__(setup)
+        self.needs = (Need(NEED, "classify"),)
+
+    def measure(self, unit: Unit) -> Iterator[Row | Note]:
+        """Turn a model's set into one row: the mean over equal random splits."""
+        logits, order = [], []
+        for observed in unit.observed:
+            logits.append(observed.one(NEED).logits)
+            order.append(float(chance(observed.sample, self.options.seed, 1)[0]))
+        log_probabilities = log_softmax(stacked(logits)[np.argsort(order)], axis=1)
+        splits = np.array_split(log_probabilities, min(self.options.splits, len(logits)))
+        yield Row("is", float(np.mean([inception_score(split) for split in splits])))
+        yield from map(Note, remarks.few_for_is(len(logits), len(splits)))

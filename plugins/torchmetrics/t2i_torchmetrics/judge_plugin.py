@@ -1,0 +1,71 @@
+"""The judge that t2i-torchmetrics offers. Imports nothing heavy: torch and torchmetrics wait for the factory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2i_core import JudgeInfo, ObjectClass, Setup, hookimpl
+
+from t2i_torchmetrics.options import InceptionOptions
+
+if TYPE_CHECKING:
+    from t2i_core import Judge
+
+SHA256 = "6726825d0af5f729cebd5821db510b11b1cfad8faad88a03f1befd49fb9129b2"
+"""Of the published weights."""
+OUTPUTS = 1008
+"""Outputs of the network: the 1000 classes of ImageNet and eight that were never trained."""
+
+
+@hookimpl
+def t2i_judges() -> list[JudgeInfo]:
+    """Offer the Inception network of FID, IS and KID."""
+    return [
+        JudgeInfo(
+            name="inception-v3",
+            summary="The Inception network of 2015 that FID, IS and KID are measured with.",
+            options=InceptionOptions,
+            capabilities={"features": frozenset(), "classify": frozenset()},
+            create=_create,
+            labels=_labels,
+            code=("judge_plugin.py", "options.py", "inception.py", "weights.py"),
+            weights=_weights,
+            check=_check,
+            prefetch=_prefetch,
+            citation="Szegedy et al.: Rethinking the Inception Architecture for Computer Vision. CVPR 2016; "
+            "Obukhov et al.: torch-fidelity. 2020",
+            licence="Apache-2.0",
+            memory_gb=1.5,
+            notes="Its classes have no names here: it serves the Inception Score alone, not who asks for classes.",
+        )
+    ]
+
+
+def _create(setup: Setup[InceptionOptions]) -> Judge:
+    from t2i_torchmetrics.inception import Inception
+
+    return Inception(setup)
+
+
+def _labels(_: str | None, options: InceptionOptions) -> tuple[ObjectClass, ...]:
+    return tuple(ObjectClass(f"output {i} of inception-v3") for i in range(OUTPUTS))
+
+
+def _weights(_: str | None, options: InceptionOptions) -> Iterable[Path | str]:
+    return [options.checkpoint or SHA256]
+
+
+def _check(setup: Setup[InceptionOptions]) -> None:
+    if not setup.options.checkpoint and not setup.offline:
+        return  # spares the import of torch
+    from t2i_torchmetrics import weights
+
+    weights.fetch(setup.options, offline=True)
+
+
+def _prefetch(setup: Setup[InceptionOptions]) -> None:
+    from t2i_torchmetrics import weights
+
+    weights.fetch(setup.options, setup.offline)

@@ -1,0 +1,88 @@
+"""The metric `kid`: the squared maximum mean discrepancy of two sets' features under a cubic kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from t2i_core import Answer, Failure, Note, Row, Unit
+
+from t2i_torchmetrics import remarks
+from t2i_torchmetrics.images import Seen
+from t2i_torchmetrics.options import KidOptions
+from t2i_torchmetrics.sides import REFERENCE, Distance
+from t2i_torchmetrics.vectors import Floats, chance, stacked
+
+
+def kernel(x: Floats, y: Floats) -> Floats:
+    """Return (x y / d + 1)^3 for each pair of rows: Binkowski et al. (2018), section 4, equation 7."""
+    inner: Floats = x @ y.T / x.shape[1] + 1
+    return inner * inner * inner
+
+
+def within(x: Floats) -> float:
+    """Return the kernel's mean over pairs of different rows of one set."""
+    k = kernel(x, x)
+    n = len(x)
+    return float((k.sum() - np.trace(k)) / (n * (n - 1)))
+
+
+def discrepancy(x: Floats, y: Floats, within_y: float | None = None) -> float:
+    """Return the unbiased estimate of the squared MMD of two sets; `within_y` where it is known already."""
+    return within(x) + (within(y) if within_y is None else within_y) - 2 * float(kernel(x, y).mean())
+
+
+def subset(draws: Floats, size: int) -> np.ndarray:
+    """Return the places of the smallest numbers, which is a random subset."""
+    return np.argpartition(draws, size - 1)[:size] if size < len(draws) else np.arange(len(draws))
+
+
+class KernelDistance(Distance):
+    """How far a model's images are from reference images, without bias."""
+
+    name = "kid"
+    options: KidOptions
+    _known: tuple[Sequence[Answer], _Reference] | None = None
+
+    def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
+        """Turn a model's set into one row: the mean over subsets of both sides."""
+        seen, count = Seen(), self.options.subsets
+        reference = self._reference(unit.shared[REFERENCE])
+        vectors, draws = [], []
+        for sample, vector in self.read(unit, seen):
+            vectors.append(vector)
+            draws.append(chance(sample, self.options.seed, count))
+        size = min(self.options.subset_size, len(vectors), len(reference.vectors))
+        if size < 2:
+            yield Failure("kid: a kernel distance wants at least two images")
+            return
+        generated, drawn = stacked(vectors), np.stack(draws)
+        found = [
+            discrepancy(generated[subset(drawn[:, i], size)], *reference.subset(i, size)) for i in range(count)
+        ]
+        yield Row("kid", float(np.mean(found)))
+        yield from map(Note, remarks.few_for_kid(size, self.options.subset_size))
+        yield from self.unlike(seen)
+
+    def _reference(self, answers: Sequence[Answer]) -> _Reference:
+        """The reference, read once for all the sets that are measured against it."""
+        if self._known is None or self._known[0] is not answers:
+            vectors = stacked([answer.observation.values for answer in answers])
+            self._known = (answers, _Reference(vectors, self.options))
+        return self._known[1]
+
+
+class _Reference:
+    """The reference images' features, and their subsets with what is known of them."""
+
+    def __init__(self, vectors: Floats, options: KidOptions) -> None:
+        self.vectors = vectors
+        self._draws = np.random.default_rng([options.seed, 1]).random((len(vectors), options.subsets))
+        self._within: dict[tuple[int, int], float] = {}
+
+    def subset(self, number: int, size: int) -> tuple[Floats, float]:
+        """Return the vectors of one subset and the kernel's mean within it."""
+        vectors = self.vectors[subset(self._draws[:, number], size)]
+        if (number, size) not in self._within:
+            self._within[number, size] = within(vectors)
+        return vectors, self._within[number, size]

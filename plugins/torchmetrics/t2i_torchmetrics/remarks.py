@@ -1,0 +1,68 @@
+"""What makes a distance between two sets of images doubtful, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from t2i_torchmetrics.images import Seen
+
+ENOUGH_FOR_FID = 10_000
+"""Heusel et al. recommend at least as many images (README of bioinf-jku/TTUR)."""
+OF_PUBLISHED_IS = 50_000
+"""What Salimans et al. (2016, section 4) measure the Inception Score on."""
+
+
+def few_for_fid(generated: int, reference: int, dimensions: int) -> Iterator[str]:
+    """Say where there are too few images for a Frechet distance."""
+    for which, n in (("generated", generated), ("reference", reference)):
+        if n <= dimensions:
+            yield (
+                f"fid: {n} {which} images for {dimensions} features: their covariance has not full rank, at least "
+                f"{dimensions + 1} images are needed; the distance is far too high"
+            )
+        elif n < ENOUGH_FOR_FID:
+            yield (
+                f"fid: {n} {which} images, fewer than the {ENOUGH_FOR_FID} that are recommended: the distance is "
+                "too high, and its interval does not hold this bias; compare only sets of the same size"
+            )
+
+
+def few_for_is(images: int, splits: int) -> Iterator[str]:
+    """Say where there are fewer images than published Inception Scores are made of."""
+    if images < OF_PUBLISHED_IS:
+        yield (
+            f"is: {images} images in {splits} splits, published scores are of {OF_PUBLISHED_IS}: the score "
+            "grows with the images of a split; compare only sets of the same size"
+        )
+
+
+def few_for_kid(size: int, asked: int) -> Iterator[str]:
+    """Say where subsets are smaller than asked for."""
+    if size < asked:
+        yield f"kid: subsets of {size} images, for there are no {asked} on both sides; the distance stays unbiased"
+
+
+def unlike(metric: str, generated: Seen, reference: Seen) -> Iterator[str]:
+    """Say where the files of both sides differ in what the network sees too: their format and their size."""
+    if set(generated.formats) != set(reference.formats) or len(generated.formats) > 1:
+        yield (
+            f"{metric}: the generated images are {_named(generated.formats)}, the reference images "
+            f"{_named(reference.formats)}: the traces of lossy compression are part of the distance"
+        )
+    if set(generated.sizes) != set(reference.sizes):
+        sizes = [
+            _named(Counter({f"{w} x {h}": n for (w, h), n in s.sizes.items()})) for s in (generated, reference)
+        ]
+        yield (
+            f"{metric}: the generated images are of {sizes[0]} pixels, the reference images of {sizes[1]}: how "
+            "each was scaled and cut is part of the distance"
+        )
+
+
+def _named(counted: Counter[Any]) -> str:
+    if len(counted) == 1:
+        return str(next(iter(counted)))
+    said = ", ".join(f"{name} ({n})" for name, n in counted.most_common(3))
+    return f"{said}{', ...' if len(counted) > 3 else ''}"

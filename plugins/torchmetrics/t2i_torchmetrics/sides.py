@@ -1,0 +1,57 @@
+"""The two sides of a distance: what both `fid` and `kid` ask, and how they read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from t2i_core import Metric, Need, Note, Query, Sample, Unit
+from t2i_core.images import Image, image_file
+
+from t2i_torchmetrics import reference, remarks
+from t2i_torchmetrics.images import SIZE, Seen, seen_in
+from t2i_torchmetrics.options import ReferenceOptions
+
+GENERATED, REFERENCE = "features", "reference"
+
+
+class Distance(Metric):
+    """A metric between a model's images and those of a folder, both seen by the same judge."""
+
+    group_by = "model"
+    name: ClassVar[str]
+    options: ReferenceOptions
+
+    def __init__(self, setup: Any) -> None:
+        super().__init__(setup)
+        self.needs = (
+            Need(GENERATED, "features", derive=SIZE),
+            Need(REFERENCE, "features", images="prompt", per="run", queries=self._reference_queries),
+        )
+
+    @cached_property
+    def _reference_images(self) -> list[Image]:
+        return [image_file(path) for path in reference.files(self.options.reference)]
+
+    @cached_property
+    def _reference_seen(self) -> Seen:
+        return seen_in([image.path for image in self._reference_images])
+
+    def read(self, unit: Unit, seen: Seen) -> Iterator[tuple[Sample, NDArray[np.float32]]]:
+        """Yield each sample of a set with its features, and count what its file is like."""
+        for observed in unit.observed:
+            sample = observed.sample
+            width, height = observed.derived(GENERATED)["size"].tolist()
+            assert sample.image is not None  # which the need asks for
+            seen.add(sample.image.path, (width, height))
+            yield sample, observed.one(GENERATED).values
+
+    def unlike(self, seen: Seen) -> Iterator[Note]:
+        """Say how the files of both sides differ."""
+        return map(Note, remarks.unlike(self.name, seen, self._reference_seen))
+
+    def _reference_queries(self, _: Sequence[Sample]) -> list[Query]:
+        return [Query((image,)) for image in self._reference_images]

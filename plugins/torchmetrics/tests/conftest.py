@@ -1,0 +1,43 @@
+"""The real Inception network with random weights, saved once a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+import torch_fidelity.feature_extractor_inceptionv3 as original
+
+
+@pytest.fixture(scope="session")
+def random_inception(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with weights of torch-fidelity's own class, drawn so that images come out apart."""
+    file = tmp_path_factory.mktemp("inception") / "inception.pth"
+    torch.manual_seed(0)
+    with pytest.MonkeyPatch.context() as patch:
+        # the class has no way to be made without weights
+        patch.setattr(original, "load_state_dict_from_url", lambda *args, **kwargs: {})
+        patch.setattr(original.FeatureExtractorInceptionV3, "load_state_dict", lambda self, state: None)
+        network = original.FeatureExtractorInceptionV3("inception-v3-compat", ["2048"])
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, torch.nn.Conv2d):
+                torch.nn.init.kaiming_normal_(module.weight)
+        network.fc.weight.mul_(10)
+    torch.save(network.state_dict(), file)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """So that tests side by side do not wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))

@@ -1,0 +1,144 @@
+"""The judge against torch-fidelity's own class, which published numbers come from."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image as PILImage
+from safetensors.torch import save_file
+from t2i_core import Query
+from t2i_core.components import component
+from t2i_core.errors import BadModel
+from t2i_core.images import Image, image_file
+from t2i_core.testing import JudgeContract, sample_images
+from t2i_torchmetrics import weights
+from t2i_torchmetrics.judge_plugin import OUTPUTS, SHA256, t2i_judges
+from t2i_torchmetrics.options import InceptionOptions
+from torch_fidelity import FeatureExtractorInceptionV3
+
+(INFO,) = t2i_judges()
+
+
+class TestInception(JudgeContract):
+    module = "t2i_torchmetrics.judge_plugin"
+    name = "inception-v3"
+
+    @pytest.fixture(autouse=True)
+    def _weights(self, random_inception: Path) -> None:
+        type(self).options = {"checkpoint": str(random_inception)}
+
+    @pytest.fixture
+    def images(self, tmp_path: Path) -> list[Image]:
+        """Two sizes, and not square."""
+        small = sample_images(tmp_path, 2, size=40)
+        wide = tmp_path / "wide.png"
+        PILImage.fromarray(np.random.default_rng(9).integers(0, 256, (310, 450, 3), dtype=np.uint8)).save(wide)
+        return [*small, image_file(wide)]
+
+
+def _judge(**options: Any) -> Any:
+    return INFO.create(component(INFO, InceptionOptions(**options)).setup(device="cpu"))
+
+
+def _pixels(images: list[Image]) -> torch.Tensor:
+    return torch.from_numpy(np.stack([i.pixels for i in images]).transpose(0, 3, 1, 2).copy())
+
+
+def test_it_says_what_the_original_says(random_inception: Path, tmp_path: Path) -> None:
+    images = sample_images(tmp_path, 2, size=64)
+    state = torch.load(random_inception, weights_only=True)
+    torch.save(state, tmp_path / "again.pth")
+    original = FeatureExtractorInceptionV3("x", ["2048", "logits_unbiased"], str(tmp_path / "again.pth"))
+    expected = [vectors.numpy() for vectors in original(_pixels(images))]
+    judge = _judge(checkpoint=random_inception)
+    for capability, field, vectors in zip(("features", "classify"), ("values", "logits"), expected, strict=True):
+        found = [getattr(a, field) for _, a in judge.observe(capability, [Query((i,)) for i in images])]
+        np.testing.assert_allclose(np.stack(found), vectors, rtol=1e-5, atol=1e-5 * np.abs(vectors).max())
+        assert np.abs(found[0] - found[1]).max() > 0.01 * np.abs(vectors).max()  # random weights that tell apart
+    assert found[0].shape == (OUTPUTS,)
+
+
+def test_the_two_ways_to_resize_differ_where_images_shrink(random_inception: Path, tmp_path: Path) -> None:
+    file = tmp_path / "large.png"
+    PILImage.fromarray(np.random.default_rng(0).integers(0, 256, (600, 600, 3), dtype=np.uint8)).save(file)
+    query = Query((image_file(file),))
+    found = {
+        resize: next(iter(_judge(checkpoint=random_inception, resize=resize).observe("features", [query])))[
+            1
+        ].values
+        for resize in ("tensorflow", "antialias")
+    }
+    assert np.abs(found["tensorflow"] - found["antialias"]).max() > 0.1 * np.abs(found["tensorflow"]).max()
+
+
+def test_safetensors_are_taken_too(random_inception: Path, tmp_path: Path) -> None:
+    state = torch.load(random_inception, weights_only=True)
+    save_file({name: tensor.contiguous() for name, tensor in state.items()}, tmp_path / "w.safetensors")
+    query = Query((sample_images(tmp_path, 1)[0],))
+    answers = [
+        next(iter(_judge(checkpoint=file).observe("features", [query])))[1].values
+        for file in (random_inception, tmp_path / "w.safetensors")
+    ]
+    np.testing.assert_array_equal(*answers)
+
+
+class _Bomb:
+    def __reduce__(self) -> Any:
+        return (Path("/nonexistent/t2i").mkdir, ())
+
+
+def test_a_pickle_of_more_than_weights_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "bomb.pth"
+    file.write_bytes(pickle.dumps(_Bomb()))
+    with pytest.raises(BadModel, match="does not hold weights"):
+        _judge(checkpoint=file)
+
+
+def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
+    torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pth")
+    with pytest.raises(BadModel, match="is not this network's"):
+        _judge(checkpoint=tmp_path / "other.pth")
+
+
+def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    with pytest.raises(BadModel, match="t2i prefetch inception-v3"):
+        INFO.check(component(INFO).setup(offline=True))
+    with pytest.raises(BadModel, match="there is no file"):
+        INFO.check(component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
+    INFO.check(component(INFO).setup())
+
+
+def test_another_file_in_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / Path(weights.URL).name).write_bytes(b"something else")
+    with pytest.raises(BadModel, match=f"not {SHA256}"):
+        weights.fetch(InceptionOptions(), offline=False)
+
+
+def test_prefetch_takes_what_a_server_has_and_checks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served = tmp_path / "served.pth"
+    served.write_bytes(b"these are not the published weights")
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(weights, "URL", served.as_uri())
+    with pytest.raises(BadModel, match="invalid hash value"):
+        INFO.prefetch(component(INFO).setup())
+    monkeypatch.setattr(weights, "SHA256", weights.files.file_digest(served))
+    INFO.prefetch(component(INFO).setup())
+    assert (tmp_path / "checkpoints" / served.name).read_bytes() == served.read_bytes()
+    INFO.check(component(INFO).setup(offline=True))
+
+
+@pytest.mark.weights
+def test_the_published_weights(tmp_path: Path) -> None:
+    """They load, from the cache or fetched, and are those that torch-fidelity names."""
+    judge = _judge()
+    (answer,) = (a for _, a in judge.observe("features", [Query((sample_images(tmp_path, 1)[0],))]))
+    assert answer.values.shape == (2048,)
+    assert answer.values.min() >= 0

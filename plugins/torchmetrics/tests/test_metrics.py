@@ -1,0 +1,324 @@
+"""The metrics end to end, on images whose features are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image as PILImage
+from t2i_core import Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
+from t2i_core.components import component
+from t2i_core.errors import BadOption
+from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.metrics import Sample
+from t2i_core.prompts import Prompt
+from t2i_core.sources import files_digest
+from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
+from t2i_torchmetrics.fid import Gaussian, frechet_distance
+from t2i_torchmetrics.kid import subset
+from t2i_torchmetrics.plugin import t2i_metrics
+from t2i_torchmetrics.vectors import chance
+
+INFOS = {info.name: info for info in t2i_metrics()}
+PIXELS = 4
+
+
+class Grey(Options):
+    mean: float = 128.0
+    spread: float = 20.0
+
+
+class Noise:
+    """Draws PIXELS independent normal greys: features with a mean and covariance that are known."""
+
+    def __init__(self, setup: Any) -> None:
+        self.options = setup.options
+
+    def generate(self, requests: Any) -> Iterator[Any]:
+        for r in requests:
+            rng = np.random.default_rng([r.seed, int(self.options.mean), *r.prompt.text.encode()])
+            yield r, Generated(drawn(rng, self.options.mean, self.options.spread))
+
+
+def drawn(rng: np.random.Generator, mean: float, spread: float) -> Any:
+    grey = np.clip(rng.normal(mean, spread, (1, PIXELS, 1)).round(), 1, 254).astype(np.uint8)
+    return np.repeat(grey, 3, axis=2)
+
+
+class Reader:
+    """Says the greys of an image, which are its features."""
+
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+        for query in queries:
+            yield query, Features(query.images[0].pixels[0, :, 0].astype(np.float32))
+
+
+NOISE = GeneratorInfo(name="noise", summary="Grey noise.", options=Grey, create=Noise)
+READER = JudgeInfo(
+    name="reader", summary="Greys.", capabilities={"features": frozenset()}, create=lambda setup: Reader()
+)
+RESOLVER = StaticResolver(READER, TEST_PROMPTS)
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """120 images of mean 128, spread 20, in folders, with a file that is none."""
+    folder = tmp_path_factory.mktemp("reference")
+    (folder / "more").mkdir()
+    rng = np.random.default_rng(1)
+    for i in range(120):
+        PILImage.fromarray(drawn(rng, 128, 20)).save(folder / ("more" if i % 2 else ".") / f"{i}.png")
+    (folder / "notes.txt").write_text("no image")
+    return folder
+
+
+def _run(
+    metric: str, tmp_path: Path, reference: Path, models: Any = NOISE, seeds: int = 60, **options: Any
+) -> Any:
+    return evaluate(
+        INFOS[metric], models, prompts="test-prompts", seeds=seeds, out=tmp_path / "run", resolver=RESOLVER,
+        options={metric: {"reference": str(reference), **options}},
+    )  # fmt: skip
+
+
+def _greys(folder: Path) -> Any:
+    return np.stack([np.asarray(PILImage.open(f))[0, :, 0] for f in sorted(folder.rglob("*.png"))]).astype(float)
+
+
+class _Referred(MetricContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        (tmp_path / "reference").mkdir()
+        sample_images(tmp_path / "reference", 9)
+        type(self).options = {"reference": str(tmp_path / "reference")}
+
+
+class TestFid(_Referred):
+    module = "t2i_torchmetrics.plugin"
+    name = "fid"
+
+
+class TestKid(_Referred):
+    module = "t2i_torchmetrics.plugin"
+    name = "kid"
+
+
+class TestInceptionScore(MetricContract):
+    module = "t2i_torchmetrics.plugin"
+    name = "is"
+
+
+class TestClipScore(MetricContract):
+    module = "t2i_torchmetrics.plugin"
+    name = "clipscore"
+
+
+# fid ----------------------------------------------------------------------------------------------------------
+
+
+def test_fid_of_known_gaussians(tmp_path: Path, reference: Path) -> None:
+    models = [
+        ModelRequest(NOISE, "same"),
+        ModelRequest(NOISE, "shifted", {"mean": 138}),
+        ModelRequest(NOISE, "narrow", {"spread": 10}),
+    ]
+    run = _run("fid", tmp_path, reference, models)
+    # against the reference as it is, for these images are not drawn anew
+    of_reference = Gaussian.of(_greys(reference))
+    for result, (mean, spread) in zip(run.results["results"], [(128, 20), (138, 20), (128, 10)], strict=True):
+        truth = Gaussian(2**30, np.full(PIXELS, float(mean)), spread**2 * np.eye(PIXELS))
+        expected = frechet_distance(truth, of_reference)
+        assert result["n_ok"] == 120
+        assert "block jackknife (20 blocks)" in result["interval"]
+        lo, hi = result["ci"]
+        bias = 25  # more than that of 120 images
+        assert abs(result["score"] - expected) < hi - lo + bias  # four standard errors
+    shifted = (c for c in run.results["comparisons"] if {c["a"], c["b"]} == {"same", "shifted"})
+    assert next(shifted)["p"] < 1e-4
+
+
+def test_fid_is_of_these_very_images(tmp_path: Path, reference: Path) -> None:
+    run = _run("fid", tmp_path, reference)
+    generated = np.stack([np.asarray(PILImage.open(run.folder / f))[0, :, 0] for f in run.samples()["image"]])
+    expected = frechet_distance(Gaussian.of(generated.astype(float)), Gaussian.of(_greys(reference)))
+    assert run.results["results"][0]["score"] == pytest.approx(expected, rel=1e-9)
+    blocks = run.measurements().query("left_out != 'none'")["value"]
+    assert blocks.nunique() == 20
+
+
+def test_the_reference_is_seen_once(tmp_path: Path, reference: Path) -> None:
+    """By the same judge as the model's images, and by a second metric not again."""
+    asked = []
+
+    class Counting(Reader):
+        def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+            for query, answer in super().observe(capability, queries):
+                asked.append(query.images[0].digest)
+                yield query, answer
+
+    judge = JudgeInfo(
+        name="reader", summary="R.", capabilities={"features": frozenset()}, create=lambda setup: Counting()
+    )
+    options = {name: {"reference": str(reference)} for name in ("fid", "kid")}
+    evaluate(
+        [INFOS["fid"], INFOS["kid"]], NOISE, prompts="test-prompts", seeds=5, out=tmp_path / "run",
+        resolver=StaticResolver(judge, TEST_PROMPTS), options=options,
+    )  # fmt: skip
+    assert len(asked) == len(set(asked)) == 10 + 120
+
+
+# kid ----------------------------------------------------------------------------------------------------------
+
+
+def test_kid_of_one_distribution_is_0_within_its_interval(tmp_path: Path, reference: Path) -> None:
+    models = [ModelRequest(NOISE, "same"), ModelRequest(NOISE, "shifted", {"mean": 138})]
+    run = _run("kid", tmp_path, reference, models, subsets=10, subset_size=100)
+    same, shifted = run.results["results"]
+    assert same["ci"][0] < 0 < same["ci"][1]
+    assert shifted["ci"][0] > 0
+    assert run.results["comparisons"][0]["p"] < 1e-4
+
+
+def test_more_subsets_do_not_widen_the_interval(tmp_path: Path, reference: Path) -> None:
+    """What is drawn for one image does not depend on the others: the jackknife sees images, not draws."""
+    widths = []
+    for subsets in (1, 50):
+        run = _run("kid", tmp_path / str(subsets), reference, subsets=subsets, subset_size=60)
+        lo, hi = run.results["results"][0]["ci"]
+        widths.append(hi - lo)
+    assert widths[1] < widths[0]
+    full = _run("kid", tmp_path / "full", reference, subsets=1, subset_size=1000)
+    lo, hi = full.results["results"][0]["ci"]
+    assert widths[1] == pytest.approx(hi - lo, rel=0.35)  # as if no subsets had been drawn
+
+
+def test_subsets_stay_when_images_go() -> None:
+    samples = [Sample("m", Prompt(str(i), "x"), 0) for i in range(500)]
+    draws = np.stack([chance(s, 0, 1) for s in samples])[:, 0]
+    whole = set(subset(draws, 100).tolist())
+    kept = np.array([i for i in range(500) if i % 20])
+    part = set(kept[subset(draws[kept], 100)].tolist())
+    gone = {i for i in whole if i % 20 == 0}
+    assert len(whole) == len(part) == 100
+    assert whole - gone <= part
+    assert np.std(draws) == pytest.approx(math.sqrt(1 / 12), rel=0.1)
+    assert (chance(samples[0], 1, 1) != draws[0]).all()
+
+
+# clipscore ----------------------------------------------------------------------------------------------------
+
+
+class Angles:
+    """Embeds images at 0 degrees and texts at as many as they are long."""
+
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+        for query in queries:
+            angle = math.radians(len(query.texts[0])) if query.texts else 0.0
+            yield query, Embedding(3 * np.array([math.cos(angle), math.sin(angle)], np.float32))
+
+
+@pytest.mark.parametrize(("w", "prefix"), [(100, ""), (2.5, "A photo depicts "), (1, "x" * 90)])
+def test_clipscore_of_known_angles(tmp_path: Path, w: float, prefix: str) -> None:
+    judge = JudgeInfo(
+        name="angles", summary="A.", capabilities={"embed": frozenset()}, create=lambda setup: Angles()
+    )
+    run = evaluate(
+        INFOS["clipscore"], TEST_MODEL, prompts="test-prompts", seeds=2, out=tmp_path / "run",
+        resolver=StaticResolver(judge, TEST_PROMPTS), options={"clipscore": {"w": w, "prefix": prefix}},
+    )  # fmt: skip
+    angle = len(prefix) + len("a photo of a car")
+    (result,) = run.results["results"]
+    assert result["score"] == pytest.approx(w * max(math.cos(math.radians(angle)), 0), rel=1e-6)
+    assert (result["score"] == 0) == (angle > 90)
+
+
+def test_an_embedding_of_0_has_no_score(tmp_path: Path) -> None:
+    class Blank:
+        def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+            for query in queries:
+                yield query, Embedding(np.zeros(4, np.float32))
+
+    judge = JudgeInfo(
+        name="blank", summary="B.", capabilities={"embed": frozenset()}, create=lambda setup: Blank()
+    )
+    resolver = StaticResolver(judge, TEST_PROMPTS)
+    run = evaluate(
+        INFOS["clipscore"], TEST_MODEL, prompts="test-prompts", seeds=1, out=tmp_path / "run", resolver=resolver
+    )
+    assert run.results["results"][0]["n_failed"] == 2
+    assert "it has no cosine" in run.failures()["reason"][0]
+
+
+# what is said of the images -----------------------------------------------------------------------------------
+
+
+def _notes(run: Any) -> str:
+    return "\n".join(run.results["results"][0]["notes"])
+
+
+def test_few_images_are_said(tmp_path: Path, reference: Path) -> None:
+    assert "fid: 120 generated images, fewer than the 10000" in _notes(_run("fid", tmp_path / "a", reference))
+    said = _notes(_run("fid", tmp_path / "b", reference, seeds=2))
+    assert "fid: 4 generated images for 4 features: their covariance has not full rank, at least 5" in said
+    assert "fid: 120 reference images, fewer" in said
+    assert "kid: subsets of 4 images" in _notes(_run("kid", tmp_path / "c", reference, seeds=2))
+    run = evaluate(
+        INFOS["is"], TEST_MODEL, prompts="test-prompts", seeds=30, out=tmp_path / "d",
+        resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS),
+    )  # fmt: skip
+    assert "is: 60 images in 10 splits, published scores are of 50000" in _notes(run)
+
+
+def test_images_that_are_alike_are_not_remarked_on(tmp_path: Path, reference: Path) -> None:
+    said = _notes(_run("kid", tmp_path, reference, subset_size=50, subsets=3))
+    assert said == ""
+
+
+def test_other_formats_and_sizes_are_said(tmp_path: Path) -> None:
+    folder = tmp_path / "jpeg"
+    folder.mkdir()
+    for i in range(6):
+        PILImage.new("RGB", (PIXELS, 2 if i else 1), (i * 30, 99, 99)).save(folder / f"{i}.jpg")
+    said = _notes(_run("fid", tmp_path, folder, seeds=3))
+    assert "the generated images are PNG, the reference images JPEG" in said
+    assert "the generated images are of 4 x 1 pixels, the reference images of 4 x 2 (5), 4 x 1 (1)" in said
+
+
+# bad input ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["fid", "kid"])
+def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp_path: Path) -> None:
+    info = INFOS[name]
+    for folder, why in (
+        (tmp_path / "none", "there is no folder"),
+        (tmp_path, "holds no images, want at least two"),
+    ):
+        with pytest.raises(BadOption, match=why):
+            info.check(component(info, info.options(reference=folder)).setup())
+
+
+def test_another_reference_is_another_metric(tmp_path: Path) -> None:
+    """The manifest's fingerprint changes with the images, not with where they lie."""
+    digests = {}
+    for name, grey in (("a", 1), ("b", 1), ("c", 2)):
+        (tmp_path / name).mkdir()
+        for i in range(2):
+            PILImage.new("RGB", (4, 4), (grey, i, i)).save(tmp_path / name / f"{i}.png")
+        options = INFOS["fid"].options(reference=tmp_path / name)
+        digests[name] = files_digest(INFOS["fid"].weights(None, options))
+    assert digests["a"] == digests["b"] != digests["c"]
+
+
+def test_a_single_image_has_no_distance(tmp_path: Path, reference: Path) -> None:
+    for metric, why in (("fid", "a covariance wants at least two"), ("kid", "wants at least two images")):
+        run = evaluate(
+            INFOS[metric], NOISE, prompts="test-prompts", limit=1, seeds=1, out=tmp_path / metric,
+            resolver=RESOLVER, options={metric: {"reference": str(reference)}},
+        )  # fmt: skip
+        assert run.failed
+        assert why in run.failures()["reason"][0]

@@ -1,0 +1,1 @@
+"""Judges of transformers: detectors, segmenters, captioners, vision-language models, rewards."""

@@ -1,0 +1,44 @@
+"""The judge of `caption`: BLIP and GIT."""
+
+from __future__ import annotations
+
+import torch
+from t2i_core import Caption, Query, Setup
+from t2i_core.judging import Capability
+
+from . import loading
+from .generating import searching
+from .judge import Features, TransformersJudge, in_groups
+from .options import CaptionerOptions
+from .places import Place
+
+_ON_GPU, _ELSEWHERE = 32, 8
+
+
+class Captioner(TransformersJudge):
+    """Answers `caption`: the most probable words by greedy or beam search, never drawn by lot.
+
+    The same for any batch, but where two words are as probable as each other up to rounding.
+    """
+
+    def __init__(self, setup: Setup[CaptionerOptions], place: Place) -> None:
+        super().__init__(
+            loading.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"), setup, _ON_GPU, _ELSEWHERE
+        )
+        self.loaded.settings["search"] = searching(
+            self.loaded.network, setup.options.beams, setup.options.max_tokens
+        )
+
+    def answers(self, capability: Capability, queries: list[Query]) -> list[Caption]:
+        """Describe the image of each query."""
+        prepared = [
+            {"pixel_values": self.loaded.processor(images=q.images[0].pil(), return_tensors="pt")["pixel_values"]}
+            for q in queries
+        ]
+        return [Caption(text.strip()) for text in in_groups(prepared, self._run)]
+
+    def _run(self, features: Features) -> list[str]:
+        with torch.inference_mode():
+            tokens = self.loaded.network.generate(**self.loaded.inputs(features))
+        texts: list[str] = self.loaded.processor.batch_decode(tokens, skip_special_tokens=True)
+        return texts

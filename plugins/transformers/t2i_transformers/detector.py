@@ -1,0 +1,64 @@
+"""The judge of `detect`: DETR and YOLOS, each of whose queries holds a box and a softmax over classes and none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from t2i_core import Detections, Query, Setup
+from t2i_core.judging import Capability
+
+from . import loading, places
+from .judge import Features, TransformersJudge, in_groups
+from .options import DetectorOptions
+from .places import Place
+
+_ON_GPU, _ELSEWHERE = 16, 4
+
+
+class Detector(TransformersJudge):
+    """Answers `detect`, with `class_probs`: the softmax over classes and no object, the latter's column left out.
+
+    A detection's class is its most probable one, its score that probability. Boxes are cut at the image's edges.
+    The same for any batch up to rounding (1e-4 of a pixel and of a probability in float32 on a CPU).
+    """
+
+    def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
+        super().__init__(
+            loading.load(setup, place, "AutoModelForObjectDetection", "AutoImageProcessor"),
+            setup, _ON_GPU, _ELSEWHERE,
+        )  # fmt: skip
+        self._floor = setup.options.floor
+        classes = places.classes(places.config(place, setup.offline))
+        self._columns, self._labels = list(classes), tuple(classes.values())
+
+    def answers(self, capability: Capability, queries: list[Query]) -> list[Detections]:
+        """Find what is in the image of each query."""
+        images = [query.images[0].pil() for query in queries]
+        prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
+        found = in_groups(prepared, self._run)
+        return [
+            self._detections(image.size, probabilities, boxes)
+            for image, (probabilities, boxes) in zip(images, found, strict=True)
+        ]
+
+    def _run(self, features: Features) -> list[Any]:
+        with torch.inference_mode():
+            out = self.loaded.network(**self.loaded.inputs(features))
+        probabilities = out.logits.float().softmax(-1)[..., self._columns].cpu()
+        return list(zip(probabilities, out.pred_boxes.float().cpu(), strict=True))
+
+    def _detections(self, size: tuple[int, int], probabilities: torch.Tensor, boxes: torch.Tensor) -> Detections:
+        scores, best = probabilities.max(-1)
+        kept = scores >= self._floor
+        centre, extent = boxes[kept, :2], boxes[kept, 2:]
+        edges = torch.cat([centre - extent / 2, centre + extent / 2], dim=1).clamp(0, 1)
+        return Detections(
+            size,
+            (edges * torch.tensor([*size, *size], dtype=torch.float32)).numpy(),
+            scores[kept].numpy(),
+            best[kept].numpy().astype(np.int16),
+            self._labels,
+            class_probs=probabilities[kept].numpy(),
+        )

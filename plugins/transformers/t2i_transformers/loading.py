@@ -1,0 +1,126 @@
+"""Loading checkpoints through transformers' own classes, and nothing that a hub's code could do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from t2i_core import Setup
+from t2i_core.errors import BadModel
+from t2i_core.models.devices import best_device
+from t2i_core.texts import said
+from transformers.utils import logging
+
+from . import places
+from .options import CheckpointOptions
+from .places import Place
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A checkpoint that is ready to look at images.
+
+    processor: what makes a model's input of images and texts
+    settings:  what a reader of its answers must know
+    """
+
+    network: Any
+    processor: Any
+    device: torch.device
+    dtype: torch.dtype
+    settings: MutableMapping[str, Any]
+
+    def inputs(self, features: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Bring a model's input to its device, and what is fractional to its precision."""
+        return {
+            name: value.to(self.device, self.dtype if value.is_floating_point() else None)
+            for name, value in features.items()
+        }
+
+
+def load(
+    setup: Setup[Any], place: Place, network_class: str, processor_class: str, processor: Place | None = None
+) -> Loaded:
+    """Load a checkpoint by the names of two of transformers' Auto classes.
+
+    processor: another place whose processor is taken
+
+    Raises BadModel where it cannot be had, is no safe file, or is not all there: a weight that the architecture
+    has and the file has not would be random.
+    """
+    options: CheckpointOptions = setup.options
+    folder = places.fetch(place, setup.offline, options.sha256)
+    weights = places.weights_file(place, folder, options.sha256)
+    device = best_device(setup.device)
+    dtype: torch.dtype = getattr(torch, precision(options.dtype, device.type))
+    of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)
+    with _quiet():
+        processing = _processor(place, of_processor, processor_class)
+        network = _network(place, folder, network_class, weights, dtype)
+    return Loaded(
+        network.eval().requires_grad_(False).to(device),
+        processing,
+        device,
+        dtype,
+        {
+            "checkpoint": place.name,
+            "commit": places.commit(place, setup.offline),
+            "architecture": type(network).__name__,
+            "processor": type(processing).__name__,
+            "dtype": str(dtype).removeprefix("torch."),
+            "device": str(device),
+            "transformers": transformers.__version__,
+        },
+    )
+
+
+def precision(asked: str, device: str) -> str:
+    """Return the precision that `auto` means on a kind of device: bfloat16 on a GPU, float32 elsewhere."""
+    return asked if asked != "auto" else "bfloat16" if device == "cuda" else "float32"
+
+
+def _processor(place: Place, folder: Path, name: str) -> Any:
+    try:
+        return getattr(transformers, name).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # of many kinds: files that are missing, or say what no class knows
+        raise BadModel(f"{place.spec}: its processor cannot be loaded from {folder} ({said(error)})") from error
+
+
+def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: torch.dtype) -> Any:
+    try:
+        network, report = getattr(transformers, name).from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=weights[0].suffix == ".safetensors",
+            weights_only=True,
+            dtype=dtype,
+            output_loading_info=True,
+        )
+    except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
+        raise BadModel(f"{place.spec}: cannot be loaded from {folder} ({said(error)})") from error
+    if missing := sorted(report["missing_keys"]):
+        raise BadModel(
+            f"{place.spec}: {folder} lacks {len(missing)} of the weights of {type(network).__name__}, such as "
+            f"{missing[0]}: it is no whole checkpoint, or one for another task"
+        )
+    return network
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from drawing a bar over the run's own, and from its reports of what is checked here."""
+    shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if shown:
+            logging.enable_progress_bar()

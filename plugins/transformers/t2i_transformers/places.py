@@ -1,0 +1,179 @@
+"""Where checkpoints lie: folders, or repositories of the hub; and which of their files count.
+
+Imports huggingface_hub only where a repository is asked about, and torch never.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from t2i_core import ObjectClass
+from t2i_core.errors import BadModel
+from t2i_core.models import files
+
+from .coco import NEVER_ANNOTATED, SYNSETS
+
+CONFIG = "config.json"
+SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
+_SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder, or a repository at a revision.
+
+    spec: what the user asked for, for messages
+    """
+
+    spec: str
+    name: str
+    revision: str | None = None
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder, where it is one."""
+        path = Path(self.name).expanduser()
+        return path if path.is_dir() else None
+
+
+def find(spec: str, name: str, revision: str | None = None) -> Place:
+    """Return the place of a name. Raises BadModel where it can be neither a folder nor a repository."""
+    place = Place(spec, name, revision)
+    if place.folder is None and not _REPOSITORY.fullmatch(name):
+        raise BadModel(f"{spec}: there is no folder {name}, and no repository either, which would be ORG/NAME")
+    return place
+
+
+def config(place: Place, offline: bool) -> Mapping[str, Any]:
+    """Return a checkpoint's config, fetched where it is not there and may be. Raises BadModel."""
+    if place.folder is not None:
+        file = files.check(place.folder / CONFIG, None, place.spec)
+    else:
+        file = files.from_hub(place.name, (CONFIG,), place.revision, offline or _told_offline(), place.spec)
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadModel(f"{place.spec}: {file} is no JSON ({error})") from error
+    if not isinstance(found, dict) or not isinstance(found.get("model_type"), str):
+        raise BadModel(f"{place.spec}: {file} names no architecture (`model_type`): no checkpoint of transformers")
+    return found
+
+
+def check_type(place: Place, types: Collection[str], offline: bool) -> None:
+    """Raise BadModel where a checkpoint is of none of these architectures; none named: any will do."""
+    found = config(place, offline)["model_type"]
+    if types and found not in types:
+        raise BadModel(f"{place.spec}: is a {found!r}; this judge runs {', '.join(sorted(types))}")
+
+
+def commit(place: Place, offline: bool) -> str | None:
+    """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
+    if place.folder is not None or (place.revision and _COMMIT.fullmatch(place.revision)):
+        return place.revision if place.folder is None else None
+    return files.commit(
+        files.from_hub(place.name, (CONFIG,), place.revision, offline or _told_offline(), place.spec)
+    )
+
+
+def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
+    """Return the classes that a checkpoint knows by the index of their logit.
+
+    COCO's 80 classes have their synsets where all of them are there; other names are names alone, whose sense
+    nobody said. Left out is what stands for a gap among COCO's 91 numbers: `N/A`, and what COCO never annotated.
+    """
+    names = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
+    is_coco = SYNSETS.keys() <= set(names.values())
+    gaps = {"N/A"} | (NEVER_ANNOTATED if is_coco and len(names) == 91 else set())
+    return {
+        index: ObjectClass(name, SYNSETS.get(name) if is_coco else None)
+        for index, name in sorted(names.items())
+        if name not in gaps
+    }
+
+
+def weights_of(folder: Path) -> list[Path]:
+    """Return the files of safe weights in a folder, or none: one, or the parts that its index names.
+
+    The parts may not all be there.
+    """
+    if (folder / SAFE).is_file():
+        return [folder / SAFE]
+    if (folder / INDEX).is_file():
+        parts = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
+        return [folder / part for part in sorted(set(parts))]
+    return []
+
+
+def weights_file(place: Place, folder: Path, sha256: str | None) -> list[Path]:
+    """Return the files to load weights from, all there and of the digest asked for. Raises BadModel.
+
+    A pickle is among them only where its digest is given.
+    """
+    found = weights_of(folder) or ([folder / PICKLE] if sha256 and (folder / PICKLE).is_file() else [])
+    if not found and place.folder is None:
+        raise _not_whole(place, SAFE)
+    if not found:
+        pickle = f"; {PICKLE}, a pickle, is taken only with its digest (option sha256)"
+        has = pickle if (folder / PICKLE).is_file() else ""
+        raise BadModel(f"{place.spec}: {folder} holds no {SAFE}{has}")
+    if missing := [file.name for file in found if not file.is_file()]:
+        if place.folder is None:
+            raise _not_whole(place, missing[0])
+        raise BadModel(f"{place.spec}: {folder} lacks {', '.join(missing)}")
+    if sha256 and len(found) > 1:
+        raise BadModel(f"{place.spec}: its weights are {len(found)} files: sha256 is for one; pin its revision")
+    return [files.check(file, sha256, place.spec) for file in found]
+
+
+def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool = True) -> Path:
+    """Return a checkpoint's folder; what a repository's lacks here is downloaded, where that may be.
+
+    weights: with its weights, and not only what is small. Raises BadModel.
+    """
+    if place.folder is not None:
+        return place.folder
+    from huggingface_hub import snapshot_download
+
+    offline = offline or _told_offline()
+    at = commit(place, offline)
+    wanted = [*_SIDE_FILES, *([SAFE, "model-*-of-*.safetensors"] if weights else [])]
+    try:
+        folder = Path(
+            snapshot_download(
+                place.name, revision=at, local_files_only=offline, allow_patterns=wanted, ignore_patterns=["*/*"]
+            )
+        )
+    except Exception as error:  # the hub's and the network's
+        raise files.hub_error(place.spec, place.name, error) from error
+    if weights and not weights_of(folder):
+        files.from_hub(place.name, (PICKLE,) if sha256 else (SAFE,), at, offline, place.spec)
+    return folder
+
+
+def depends_on(place: Place) -> Iterator[Path | str]:
+    """Yield what results depend on: a folder's files, or a repository's name and commit."""
+    if place.folder is None:
+        yield f"{place.name}@{commit(place, _told_offline())}"
+        return
+    small = {f for pattern in _SIDE_FILES for f in place.folder.glob(pattern)}
+    yield from sorted(small)
+    yield from weights_of(place.folder) or sorted(place.folder.glob(PICKLE))
+
+
+def _told_offline() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _not_whole(place: Place, missing: str) -> BadModel:
+    return BadModel(
+        f"{place.spec}: {missing} of {place.name} is not on this machine: "
+        f"run `t2i prefetch {place.spec}` with a network"
+    )

@@ -1,0 +1,202 @@
+"""What this plugin offers. Imports nothing heavy: transformers, torch and numpy wait for the factories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+
+from .options import CaptionerOptions, CheckpointOptions, DetectorOptions, PreferenceOptions, RewardOptions
+from .presets import KNOWN
+
+if TYPE_CHECKING:
+    from t2i_core import Judge
+
+    from .places import Place
+
+DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
+CAPTIONER, PREFERENCE, REWARD = "transformers-captioner", "transformers-vlm", "transformers-reward"
+TYPES: dict[str, tuple[str, ...]] = {
+    DETECTOR: ("detr", "yolos"),
+    SEGMENTER: ("mask2former",),
+    CAPTIONER: ("blip", "git"),
+    PREFERENCE: (),
+    REWARD: ("clip", "siglip"),
+}
+"""The architectures (`model_type`) that each runs; none named: any of its Auto class."""
+
+_SHARED = ("judge.py", "loading.py", "options.py", "places.py", "plugin.py")
+_CITATION = "Wolf et al.: Transformers: State-of-the-Art Natural Language Processing. EMNLP 2020"
+
+
+@hookimpl
+def t2i_judges() -> Iterable[JudgeInfo | Preset]:
+    """Offer a judge for each task, and the known checkpoints."""
+    return [
+        _info(
+            DETECTOR,
+            "Any DETR or YOLOS of transformers: boxes with class probabilities.",
+            options=DetectorOptions,
+            capabilities={"detect": frozenset({"class_probs"})},
+            create=_detector,
+            labels=partial(_labels, DETECTOR),
+            code=(*_SHARED, "coco.py", "detector.py"),
+        ),
+        _info(
+            SEGMENTER,
+            "Any Mask2Former of transformers: instances, masks with class probabilities.",
+            options=DetectorOptions,
+            capabilities={"segment": frozenset({"class_probs"})},
+            create=_segmenter,
+            labels=partial(_labels, SEGMENTER),
+            code=(*_SHARED, "coco.py", "segmenter.py"),
+        ),
+        _info(
+            CAPTIONER,
+            "Any BLIP or GIT of transformers that captions.",
+            options=CaptionerOptions,
+            capabilities={"caption": frozenset()},
+            create=_captioner,
+            code=(*_SHARED, "captioner.py", "generating.py"),
+        ),
+        _info(
+            PREFERENCE,
+            "Which of two images is better? Any vision-language model of transformers, with its reasoning.",
+            options=PreferenceOptions,
+            capabilities={"prefer": frozenset()},
+            create=_preference,
+            code=(*_SHARED, "generating.py", "preference.py", "verdicts.py"),
+            notes="Models prefer a place: ask for both orders of a pair.",
+        ),
+        _info(
+            REWARD,
+            "Any CLIP or SigLIP of transformers: the scaled cosine of image and text, and their vectors.",
+            options=RewardOptions,
+            capabilities={"reward": frozenset(), "embed": frozenset()},
+            create=_reward,
+            code=(*_SHARED, "reward.py"),
+        ),
+        *(known.preset() for known in KNOWN),
+    ]
+
+
+def _info(name: str, summary: str, **rest: Any) -> JudgeInfo:
+    return JudgeInfo(
+        name=name,
+        summary=summary,
+        argument="ORG/NAME or FOLDER: a checkpoint on the Hugging Face hub, or saved by save_pretrained",
+        needs_argument=True,
+        weights=partial(_weights, name),
+        check=partial(_check, name),
+        resolve=partial(_resolve, name),
+        prefetch=partial(_prefetch, name),
+        citation=_CITATION,
+        licence="the checkpoint's own: see its card",
+        **rest,
+    )
+
+
+def _detector(setup: Setup[DetectorOptions]) -> Judge:
+    from .detector import Detector
+
+    return Detector(setup, _places(DETECTOR, setup.argument, setup.options)[0])
+
+
+def _segmenter(setup: Setup[DetectorOptions]) -> Judge:
+    from .segmenter import Segmenter
+
+    return Segmenter(setup, _places(SEGMENTER, setup.argument, setup.options)[0])
+
+
+def _captioner(setup: Setup[CaptionerOptions]) -> Judge:
+    from .captioner import Captioner
+
+    return Captioner(setup, _places(CAPTIONER, setup.argument, setup.options)[0])
+
+
+def _preference(setup: Setup[PreferenceOptions]) -> Judge:
+    from .preference import PairJudge
+
+    return PairJudge(setup, _places(PREFERENCE, setup.argument, setup.options)[0])
+
+
+def _reward(setup: Setup[RewardOptions]) -> Judge:
+    from .reward import Rewarder
+
+    return Rewarder(setup, *_places(REWARD, setup.argument, setup.options))
+
+
+def _places(name: str, argument: str | None, options: CheckpointOptions) -> tuple[Place, Place | None]:
+    """Return the place of the checkpoint, and that of another processor than its own, where one is asked for."""
+    from . import places
+
+    given = options.processor if isinstance(options, RewardOptions) else None
+    spec = f"{name}:{argument}"
+    if not given:
+        return places.find(spec, argument or "", options.revision), None
+    spec = f"{spec} -o {name}.processor={given}"  # what has to be prefetched
+    repository, _, revision = (given, "", "") if Path(given).expanduser().is_dir() else given.partition("@")
+    return places.find(spec, argument or "", options.revision), places.find(spec, repository, revision or None)
+
+
+def _labels(name: str, argument: str | None, options: DetectorOptions) -> tuple[ObjectClass, ...]:
+    from . import places
+
+    return tuple(places.classes(places.config(_places(name, argument, options)[0], offline=False)).values())
+
+
+def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Iterator[Path | str]:
+    from . import places
+
+    for place in _places(name, argument, options):
+        if place is not None:
+            yield from places.depends_on(place)
+
+
+def _check(name: str, setup: Setup[Any]) -> None:
+    """Say what is wrong before anything is loaded; of a repository only where it must be here already."""
+    if _places(name, setup.argument, setup.options)[0].folder is not None or setup.offline:
+        _prefetch(name, setup)
+
+
+def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
+    """Settle the precision that is left to the device, and the commits of repositories."""
+    from . import places
+
+    options: CheckpointOptions = setup.options
+    changes: dict[str, Any] = {}
+    place, processor = _places(name, setup.argument, options)
+    places.check_type(place, TYPES[name], setup.offline)
+    if place.folder is None:
+        changes["revision"] = places.commit(place, setup.offline)
+    if processor is not None and processor.folder is None:
+        changes["processor"] = f"{processor.name}@{places.commit(processor, setup.offline)}"
+    if options.dtype == "auto":
+        changes["dtype"] = _precision(setup.device)
+    return options.model_copy(update=changes)
+
+
+def _precision(device: str | None) -> str:
+    """bfloat16 on a GPU; torch is imported only where the device is left open."""
+    if device is not None:
+        return "bfloat16" if device.startswith("cuda") else "float32"
+    from t2i_core.models.devices import best_device
+
+    from .loading import precision
+
+    return precision("auto", best_device(None).type)
+
+
+def _prefetch(name: str, setup: Setup[Any]) -> None:
+    """Have all files here, of the right architecture."""
+    from . import places
+
+    place, processor = _places(name, setup.argument, setup.options)
+    places.check_type(place, TYPES[name], setup.offline)
+    folder = places.fetch(place, setup.offline, setup.options.sha256)
+    places.weights_file(place, folder, setup.options.sha256)
+    if processor is not None:
+        places.fetch(processor, setup.offline, weights=False)

@@ -1,0 +1,100 @@
+"""The judge of `reward` and `embed`: CLIP and SigLIP in transformers' format, PickScore among them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+from t2i_core import Embedding, Failure, Query, Reward, Setup
+from t2i_core.judging import Capability
+
+from . import loading
+from .judge import Features, TransformersJudge, in_groups
+from .options import RewardOptions
+from .places import Place
+
+_ON_GPU, _ELSEWHERE = 64, 16
+_SHOWN = 5
+"""How many texts that were cut are shown."""
+
+_log = logging.getLogger(__name__)
+
+
+class Rewarder(TransformersJudge):
+    """Answers `reward`: cosine of image and text times the model's own scale, plus SigLIP's bias; and `embed`.
+
+    Vectors are not normalised. A text that is longer than the model reads is cut, with a warning, and counted in
+    `settings`. Every text is filled up to the length that the model reads: the same for any batch up to rounding.
+    """
+
+    def __init__(self, setup: Setup[RewardOptions], place: Place, processor: Place | None = None) -> None:
+        super().__init__(
+            loading.load(setup, place, "AutoModel", "AutoProcessor", processor), setup, _ON_GPU, _ELSEWHERE
+        )
+        network = self.loaded.network
+        self._tokenizer = self.loaded.processor.tokenizer
+        self._length: int = network.config.text_config.max_position_embeddings
+        self._scale = float(network.logit_scale.float().exp())
+        self._bias = float(network.logit_bias.float()) if hasattr(network, "logit_bias") else 0.0
+        self._cut = 0
+        self.loaded.settings.update(
+            logit_scale=self._scale,
+            logit_bias=self._bias,
+            context_length=self._length,
+            processor_of=processor.name if processor else place.name,
+        )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a reader of its answers must know."""
+        return {**super().settings, "texts_cut": self._cut}
+
+    def answers(self, capability: Capability, queries: list[Query]) -> list[Reward | Embedding | Failure]:
+        """Answer a batch: each of its images and texts is embedded once."""
+        images = {image.digest: image for query in queries for image in query.images}
+        texts = list(dict.fromkeys(text for query in queries for text in query.texts))
+        prepared = [self.loaded.processor.image_processor(i.pil(), return_tensors="pt") for i in images.values()]
+        of_image = dict(zip(images, in_groups(prepared, self._images), strict=True))
+        of_text = dict(zip(texts, in_groups([self._tokens(text) for text in texts], self._texts), strict=True))
+        for text in texts:  # after the work: a batch that is halved is not counted twice
+            self._count(text)
+        answers: list[Reward | Embedding | Failure] = []
+        for query in queries:
+            vectors = [*(of_image[i.digest] for i in query.images), *(of_text[t] for t in query.texts)]
+            if capability == "embed" and len(vectors) == 1:
+                answers.append(Embedding(vectors[0].numpy()))
+            elif capability == "reward" and len(query.images) == len(query.texts) == 1:
+                cosine = torch.cosine_similarity(*(v.double() for v in vectors), dim=0, eps=0)
+                answers.append(Reward(self._scale * float(cosine) + self._bias))
+            else:
+                asked = f"{len(query.images)} images and {len(query.texts)} texts"
+                answers.append(Failure(f"{capability} cannot be answered for {asked}", final=True))
+        return answers
+
+    def _tokens(self, text: str) -> Features:
+        tokens: Features = self._tokenizer(
+            text, padding="max_length", max_length=self._length, truncation=True, return_tensors="pt"
+        )
+        return tokens
+
+    def _images(self, features: Features) -> list[torch.Tensor]:
+        with torch.inference_mode():
+            found = self.loaded.network.get_image_features(**self.loaded.inputs(features)).pooler_output
+        return list(found.float().cpu())
+
+    def _texts(self, features: Features) -> list[torch.Tensor]:
+        with torch.inference_mode():
+            found = self.loaded.network.get_text_features(**self.loaded.inputs(features)).pooler_output
+        return list(found.float().cpu())
+
+    def _count(self, text: str) -> None:
+        length = len(self._tokenizer(text).input_ids)
+        if length <= self._length:
+            return
+        self._cut += 1
+        if self._cut <= _SHOWN:
+            more = "; further ones are only counted" if self._cut == _SHOWN else ""
+            _log.warning(
+                "a text of %d tokens is cut to the %d that are read: %r%s", length, self._length, text, more
+            )

@@ -1,0 +1,87 @@
+"""The judge of `segment`: Mask2Former, each of whose queries holds a mask and a softmax over classes and none."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from t2i_core import Query, Segments, Setup
+from t2i_core.judging import Capability
+from t2i_core.masks import PackedMask
+
+from . import loading, places
+from .judge import Features, TransformersJudge, in_groups
+from .options import DetectorOptions
+from .places import Place
+
+_ON_GPU, _ELSEWHERE = 8, 2
+
+
+class Segmenter(TransformersJudge):
+    """Answers `segment`, with `class_probs`: the softmax over classes and no object, the latter's column left out.
+
+    Each query of the network gives one segment at most, of its most probable class. Mask and score are the
+    library's own, made from that query alone: the score is the class's probability times the mean probability of
+    the mask's pixels. Boxes enclose masks; masks may overlap. Images are prepared one by one, and so are never
+    padded. The same for any batch up to rounding (1e-4 of a probability in float32 on a CPU).
+    """
+
+    def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
+        super().__init__(
+            loading.load(setup, place, "AutoModelForUniversalSegmentation", "AutoImageProcessor"),
+            setup, _ON_GPU, _ELSEWHERE,
+        )  # fmt: skip
+        self._floor = setup.options.floor
+        classes = places.classes(places.config(place, setup.offline))
+        self._columns, self._labels = list(classes), tuple(classes.values())
+        self._number = {column: number for number, column in enumerate(self._columns)}
+
+    def answers(self, capability: Capability, queries: list[Query]) -> list[Segments]:
+        """Find what is in the image of each query."""
+        images = [query.images[0].pil() for query in queries]
+        prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
+        found = in_groups(prepared, self._run)
+        return [self._segments(image.size, *parts) for image, parts in zip(images, found, strict=True)]
+
+    def _run(self, features: Features) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Return the logits of classes and of masks for each image."""
+        with torch.inference_mode():
+            out = self.loaded.network(**self.loaded.inputs(features))
+        classes, masks = out.class_queries_logits.float().cpu(), out.masks_queries_logits.float().cpu()
+        return list(zip(classes, masks, strict=True))
+
+    def _segments(self, size: tuple[int, int], classes: torch.Tensor, masks: torch.Tensor) -> Segments:
+        probabilities = classes.softmax(-1)[:, self._columns]
+        found: list[tuple[int, float, int, PackedMask]] = []
+        for query in torch.nonzero(probabilities.max(-1).values >= self._floor).flatten().tolist():
+            if segment := self._segment(size, classes[query], masks[query]):
+                found.append((query, *segment))
+        packed = tuple(mask for *_, mask in found)
+        return Segments(
+            size,
+            np.array([mask.box for mask in packed], np.float32).reshape(-1, 4),
+            np.array([score for _, score, _, _ in found], np.float32),
+            np.array([number for _, _, number, _ in found], np.int16),
+            self._labels,
+            class_probs=probabilities[[query for query, *_ in found]].numpy(),
+            masks=packed,
+        )
+
+    def _segment(
+        self, size: tuple[int, int], classes: torch.Tensor, mask: torch.Tensor
+    ) -> tuple[float, int, PackedMask] | None:
+        """Have the library make score and mask of one query alone; None where that is below the floor or empty."""
+        out: Any = SimpleNamespace(class_queries_logits=classes[None, None], masks_queries_logits=mask[None, None])
+        (result,) = self.loaded.processor.post_process_instance_segmentation(
+            out, threshold=self._floor, target_sizes=[size[::-1]], return_binary_maps=True
+        )
+        if not result["segments_info"] or result["segments_info"][0]["label_id"] not in self._number:
+            return None
+        (info,) = result["segments_info"]
+        return (
+            info["score"],
+            self._number[info["label_id"]],
+            PackedMask.pack(result["segmentation"][0].numpy() == 1),
+        )

@@ -1,0 +1,88 @@
+"""Small checkpoints, built once per run, and images of several sizes."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from t2i_core.images import Image
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Small networks gain nothing from more threads, and lose much where other work runs beside them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Any:
+    """The module `tiny.py` beside this file."""
+    name = "t2i_transformers_tiny"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("tiny.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the checkpoints lie."""
+    return tmp_path_factory.mktemp("checkpoints")
+
+
+@pytest.fixture(scope="session")
+def tiny_detr(tiny: Any, checkpoints: Path) -> Path:
+    """A DETR with random weights."""
+    return tiny.save_detr(checkpoints / "detr")
+
+
+@pytest.fixture(scope="session")
+def tiny_mask2former(tiny: Any, checkpoints: Path) -> Path:
+    """A Mask2Former with random weights; as of the published ones, every image becomes a square."""
+    return tiny.save_mask2former(checkpoints / "mask2former", {"height": 64, "width": 64})
+
+
+@pytest.fixture(scope="session")
+def tiny_blip(tiny: Any, checkpoints: Path) -> Path:
+    """A BLIP with random weights."""
+    return tiny.save_blip(checkpoints / "blip")
+
+
+@pytest.fixture(scope="session")
+def tiny_clip(tiny: Any, checkpoints: Path) -> Path:
+    """A CLIP with random weights."""
+    return tiny.save_clip(checkpoints / "clip")
+
+
+@pytest.fixture(scope="session")
+def tiny_siglip(tiny: Any, checkpoints: Path) -> Path:
+    """A SigLIP with random weights."""
+    return tiny.save_siglip(checkpoints / "siglip")
+
+
+@pytest.fixture(scope="session")
+def tiny_qwen(tiny: Any, checkpoints: Path) -> Path:
+    """A Qwen2.5-VL with random weights."""
+    return tiny.save_qwen(checkpoints / "qwen")
+
+
+@pytest.fixture(scope="session")
+def telling_qwen(tiny: Any, checkpoints: Path) -> Path:
+    """A Qwen2.5-VL that says the same of any two images, whatever they show."""
+    return tiny.save_qwen(checkpoints / "telling", tiny.SAYS)
+
+
+@pytest.fixture
+def images(tiny: Any, tmp_path: Path) -> list[Image]:
+    """Five images of three sizes."""
+    return tiny.sizes(tmp_path)

@@ -1,0 +1,228 @@
+"""Folders, repositories in the hub's cache, pickles, and what is wrong with them, before anything is loaded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from t2i_core import Preset, Query, Setup
+from t2i_core.errors import BadModel
+from t2i_core.images import Image
+from t2i_core.sources import file_digest
+from t2i_transformers import places
+from t2i_transformers.plugin import CAPTIONER, DETECTOR, PREFERENCE, REWARD, SEGMENTER
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A cache as the hub's client lays it out; called with a repository's name and content, it holds that."""
+    for module in ("constants", "file_download.constants"):
+        monkeypatch.setattr(f"huggingface_hub.{module}.HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    def put(repository: str, content: Path) -> None:
+        place = tmp_path / "cache" / f"models--{repository.replace('/', '--')}"
+        (place / "refs").mkdir(parents=True)
+        (place / "refs" / "main").write_text(COMMIT)
+        shutil.copytree(content, place / "snapshots" / COMMIT)
+
+    return put
+
+
+def setup(tiny: Any, name: str, argument: Any, **options: Any) -> Setup[Any]:
+    return Setup(str(argument), tiny.OFFERED[name].options(**options), "cpu", None, offline=True)
+
+
+def check(tiny: Any, name: str, argument: Any, **options: Any) -> None:
+    tiny.OFFERED[name].check(setup(tiny, name, argument, **options))
+
+
+def test_a_repository_is_found_in_the_cache_and_its_commit_pinned(
+    tiny: Any, tiny_detr: Path, hub: Any, images: list[Image]
+) -> None:
+    hub("someone/detr", tiny_detr)
+    check(tiny, DETECTOR, "someone/detr")
+    info = tiny.OFFERED[DETECTOR]
+    settled = info.resolve(setup(tiny, DETECTOR, "someone/detr"))
+    assert settled.revision == COMMIT
+    assert list(info.weights("someone/detr", settled)) == [f"someone/detr@{COMMIT}"]
+    assert info.labels("someone/detr", settled) == info.labels(str(tiny_detr), info.options())
+    info.prefetch(setup(tiny, DETECTOR, "someone/detr"))
+    judge = tiny.made(DETECTOR, "someone/detr", revision=COMMIT)
+    assert judge.settings["commit"] == COMMIT
+    queries = [Query((image,)) for image in images]
+    found, expected = (tiny.ask(j, "detect", queries) for j in (judge, tiny.made(DETECTOR, tiny_detr)))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a.class_probs, b.class_probs)
+    with pytest.raises(BadModel, match=r"at v9 .*t2i prefetch transformers-detector:someone/detr"):
+        check(tiny, DETECTOR, "someone/detr", revision="v9")
+
+
+def test_a_repository_that_is_half_here_is_said(tiny: Any, tiny_detr: Path, hub: Any, tmp_path: Path) -> None:
+    half = tmp_path / "half"
+    shutil.copytree(tiny_detr, half, ignore=shutil.ignore_patterns("*.safetensors"))
+    hub("someone/half", half)
+    with pytest.raises(BadModel, match=r"model\.safetensors of someone/half .*t2i prefetch"):
+        check(tiny, DETECTOR, "someone/half")
+
+
+def test_every_preset_says_offline_what_to_fetch(tiny: Any, hub: Any) -> None:
+    presets = [offered for offered in tiny.OFFERED.values() if isinstance(offered, Preset)]
+    assert len(presets) >= 6
+    for preset in presets:
+        name = preset.of.rpartition("/")[2]
+        assert preset.licence
+        assert preset.memory_gb
+        with pytest.raises(
+            BadModel, match=rf"config\.json of {preset.argument} .*t2i prefetch {name}:{preset.argument}"
+        ):
+            check(tiny, name, preset.argument, **preset.options)
+
+
+def test_a_processor_elsewhere_is_pinned_too(tiny: Any, tiny_clip: Path, hub: Any) -> None:
+    hub("someone/score", tiny_clip)
+    command = r"t2i prefetch transformers-reward:someone/score -o \S+=someone/clip`"
+    with pytest.raises(BadModel, match=rf"config\.json of someone/clip .*{command}"):
+        check(tiny, REWARD, "someone/score", processor="someone/clip")
+    hub("someone/clip", tiny_clip)
+    info = tiny.OFFERED[REWARD]
+    settled = info.resolve(setup(tiny, REWARD, "someone/score", processor="someone/clip"))
+    assert settled.processor == f"someone/clip@{COMMIT}"
+    assert list(info.weights("someone/score", settled)) == [f"someone/score@{COMMIT}", f"someone/clip@{COMMIT}"]
+    assert (
+        tiny.made(REWARD, "someone/score", processor=settled.processor).settings["processor_of"] == "someone/clip"
+    )
+
+
+def test_precision_that_is_left_to_the_device(tiny: Any, tiny_qwen: Path) -> None:
+    info = tiny.OFFERED[PREFERENCE]
+    for device, dtype in (("cpu", "float32"), ("cuda:1", "bfloat16"), ("mps", "float32")):
+        asked = Setup(str(tiny_qwen), info.options(), device)
+        assert info.resolve(asked).dtype == dtype
+    assert info.resolve(Setup(str(tiny_qwen), info.options(dtype="float16"), "cuda")).dtype == "float16"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        (SEGMENTER, "tiny_detr", "is a 'detr'; this judge runs mask2former"),
+        (DETECTOR, "tiny_clip", "is a 'clip'; this judge runs detr, yolos"),
+        (CAPTIONER, "tiny_clip", "is a 'clip'; this judge runs blip, git"),
+        (REWARD, "tiny_blip", "is a 'blip'; this judge runs clip, siglip"),
+    ],
+)
+def test_another_architecture_is_refused(
+    tiny: Any, name: str, kind: str, message: str, request: pytest.FixtureRequest
+) -> None:
+    with pytest.raises(BadModel, match=message):
+        check(tiny, name, request.getfixturevalue(kind))
+
+
+def test_names_and_files_that_are_none(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadModel, match="there is no folder nowhere, and no repository"):
+        check(tiny, DETECTOR, "nowhere")
+    with pytest.raises(BadModel, match=r"there is no file .*config\.json"):
+        check(tiny, DETECTOR, tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(BadModel, match="is no JSON"):
+        check(tiny, DETECTOR, tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(BadModel, match="names no architecture"):
+        check(tiny, DETECTOR, tmp_path)
+    shutil.copy(tiny_detr / "config.json", tmp_path)
+    with pytest.raises(BadModel, match=r"holds no model\.safetensors"):
+        check(tiny, DETECTOR, tmp_path)
+    shutil.copy(tiny_detr / "preprocessor_config.json", tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(BadModel, match="cannot be loaded from"):
+        tiny.made(DETECTOR, tmp_path)
+    with pytest.raises(BadModel, match="its SHA-256 is"):
+        check(tiny, DETECTOR, tiny_detr, sha256="0" * 64)
+
+
+def test_weights_that_are_missing_are_not_made_up(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(tiny_detr, tmp_path / "less")
+    weights = load_file(tmp_path / "less" / "model.safetensors")
+    for key in [key for key in weights if key.startswith("class_labels_classifier")]:
+        del weights[key]
+    save_file(weights, tmp_path / "less" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(BadModel, match=r"lacks 2 of the weights .*class_labels_classifier\.bias"):
+        tiny.made(DETECTOR, tmp_path / "less")
+
+
+def test_weights_in_parts(tiny: Any, tiny_detr: Path, tmp_path: Path, images: list[Image]) -> None:
+    from transformers import DetrForObjectDetection
+
+    parts = tmp_path / "parts"
+    shutil.copytree(tiny_detr, parts, ignore=shutil.ignore_patterns("*.safetensors"))
+    DetrForObjectDetection.from_pretrained(tiny_detr).save_pretrained(parts, max_shard_size="20KB")
+    files = places.weights_of(parts)
+    assert len(files) > 1
+    info = tiny.OFFERED[DETECTOR]
+    assert set(files) < set(info.weights(str(parts), info.options()))
+    queries = [Query((image,)) for image in images[:1]]
+    (found,), (expected,) = (
+        tiny.ask(tiny.made(DETECTOR, folder), "detect", queries) for folder in (parts, tiny_detr)
+    )
+    np.testing.assert_array_equal(found.class_probs, expected.class_probs)
+    with pytest.raises(BadModel, match="sha256 is for one"):
+        check(tiny, DETECTOR, parts, sha256="0" * 64)
+    files[1].unlink()
+    with pytest.raises(BadModel, match=rf"lacks {files[1].name}"):
+        check(tiny, DETECTOR, parts)
+
+
+class _Evil:
+    def __reduce__(self) -> Any:
+        return (Path.touch, (Path("evil"),))
+
+
+def test_a_pickle_is_taken_only_with_its_digest_and_only_for_weights(
+    tiny: Any, tiny_detr: Path, tmp_path: Path, images: list[Image], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load_file
+
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "pickle"
+    shutil.copytree(tiny_detr, folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    weights = load_file(tiny_detr / "model.safetensors")
+    torch.save(weights, folder / "pytorch_model.bin")
+    with pytest.raises(BadModel, match=r"pytorch_model\.bin, a pickle, is taken only with its digest"):
+        check(tiny, DETECTOR, folder)
+    digest = file_digest(folder / "pytorch_model.bin")
+    queries = [Query((image,)) for image in images[:1]]
+    judges = (tiny.made(DETECTOR, folder, sha256=digest), tiny.made(DETECTOR, tiny_detr))
+    (found,), (expected,) = (tiny.ask(judge, "detect", queries) for judge in judges)
+    np.testing.assert_array_equal(found.class_probs, expected.class_probs)
+
+    torch.save({**weights, "evil": _Evil()}, folder / "pytorch_model.bin")
+    with pytest.raises(BadModel, match="cannot be loaded"):
+        tiny.made(DETECTOR, folder, sha256=file_digest(folder / "pytorch_model.bin"))
+    assert not Path("evil").exists()
+
+
+def test_code_that_comes_along_is_not_run(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "code"
+    shutil.copytree(tiny_detr, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "modeling_mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass Mine: pass\n")
+    code = dict.fromkeys(("AutoConfig", "AutoModelForImageTextToText", "AutoProcessor"), "modeling_mine.Mine")
+    config |= {"model_type": "mine", "auto_map": code}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(BadModel, match="cannot be loaded"):
+        tiny.made(PREFERENCE, folder)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_loading_draws_no_bar(tiny: Any, tiny_detr: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    capfd.readouterr()
+    tiny.made(DETECTOR, tiny_detr)
+    assert capfd.readouterr() == ("", "")

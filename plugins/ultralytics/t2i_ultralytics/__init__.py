@@ -1,0 +1,1 @@
+"""YOLO detectors and segmenters through ultralytics (AGPL-3.0)."""

@@ -1,0 +1,50 @@
+"""What ultralytics publishes: detectors and segmenters trained on COCO, as assets of its releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from t2i_core.errors import BadModel, UnknownName
+
+RELEASE = "v8.4.0"
+
+_SEGMENTERS = (
+    *(f"{family}{size}-seg" for family in ("yolov8", "yolo11", "yolo26") for size in "nsmlx"),
+    "yolov9c-seg",
+    "yolov9e-seg",
+)
+_DETECTORS = (
+    *(f"{family}{size}" for family in ("yolov8", "yolo11", "yolo12", "yolo26") for size in "nsmlx"),
+    *(f"yolov5{size}u" for size in "nsmlx"),
+    *(f"yolov9{size}" for size in "tsmce"),
+    *(f"yolov10{size}" for size in "nsmblx"),
+)
+NAMES = (*_SEGMENTERS, *_DETECTORS)
+
+
+def local(argument: str) -> Path | None:
+    """Return the path that an argument is, or None where it is the name of an asset. Raises UnknownName."""
+    if argument.endswith(".pt") or Path(argument).name != argument:
+        return Path(argument).expanduser()
+    if argument not in NAMES:
+        hint = "a file's name ends in .pt"
+        raise UnknownName.among("detector or segmenter of ultralytics", argument, NAMES, hint)
+    return None
+
+
+def check(name: str, masks: bool) -> None:
+    """Raise BadModel where an asset must give masks and does not."""
+    if masks and name not in _SEGMENTERS:
+        raise no_masks(name)
+
+
+def no_masks(argument: str) -> BadModel:
+    """Say that a checkpoint is a detector."""
+    return BadModel(
+        f"ultralytics:{argument}: it finds boxes and gives no masks: take ultralytics-detect:{argument}"
+    )
+
+
+def url(name: str) -> str:
+    """Return where an asset is published."""
+    return f"https://github.com/ultralytics/assets/releases/download/{RELEASE}/{name}.pt"

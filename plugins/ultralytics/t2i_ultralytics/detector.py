@@ -1,0 +1,137 @@
+"""The judge: what a YOLO finds in one image, kept down to a low confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from t2i_core import Detections, Failure, Query, Segments, Setup
+from t2i_core.judging import Capability
+from t2i_core.masks import PackedMask
+from t2i_core.models.batches import Batches
+from t2i_core.models.devices import best_device
+from t2i_core.sources import file_digest
+
+from t2i_ultralytics import coco, library
+from t2i_ultralytics.checkpoints import Facts
+from t2i_ultralytics.masks import outlined
+from t2i_ultralytics.options import DetectOptions, SegmentOptions
+
+_ON_GPU, _ELSEWHERE = 16, 4
+"""How many images at a time, at first."""
+_MASKS = 32
+"""How many masks of one image are held in full size at once."""
+
+
+class Yolo:
+    """Answers `segment` or `detect`, whichever it was made for.
+
+    An image is shown as the library's predictors show one alone: resized so that its longer side is `imgsz`, and
+    filled up with grey to whole strides. Images that are then of one shape go through the network together.
+    """
+
+    def __init__(self, network: Any, facts: Facts, file: Path, setup: Setup[DetectOptions]) -> None:
+        self._device = best_device(setup.device)
+        self._options = setup.options
+        self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
+        self._network = network.to(self._device, self._dtype)
+        self._facts = facts
+        self._labels = coco.classes(facts.names)
+        self._end_to_end = bool(getattr(network, "end2end", False))
+        if self._end_to_end:
+            network.set_head_attr(max_det=max(setup.options.max_det, 300))
+        side = setup.options.imgsz
+        self._letterbox = library.LetterBox((side, side), auto=True, stride=facts.stride)
+        self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
+        self._file, self._digest = file, file_digest(file)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a reader of its answers must know; the batch is what was left of it after any halving."""
+        return {
+            "weights": self._file.name,
+            "sha256": self._digest,
+            "nms": "none: end to end" if self._end_to_end else "per class, of each box its best class",
+            "letterbox": f"longer side {self._options.imgsz}, filled up to multiples of {self._facts.stride}",
+            **self._options.model_dump(include={"conf", "iou", "max_det", "masks"}),
+            "dtype": self._options.dtype,
+            "device": str(self._device),
+            "batch_size": self._batches.size,
+            "ultralytics": library.ultralytics.__version__,
+        }
+
+    def observe(
+        self, capability: Capability, queries: Iterable[Query]
+    ) -> Iterator[tuple[Query, Detections | Failure]]:
+        """Say what is in the image of each query, in order."""
+        return self._batches.map(self._found, queries)
+
+    def close(self) -> None:
+        """Let go of the network."""
+        del self._network
+
+    @torch.inference_mode()
+    def _found(self, queries: list[Query]) -> list[Detections | Failure]:
+        shown = [self._letterbox(image=query.images[0].pixels) for query in queries]
+        found: dict[int, Detections | Failure] = {}
+        for shape in sorted({image.shape for image in shown}):
+            places = [place for place, image in enumerate(shown) if image.shape == shape]
+            rows, protos = self._run([shown[place] for place in places])
+            for i, place in enumerate(places):
+                width, height = queries[place].images[0].pixels.shape[1::-1]
+                protos_of_one = None if protos is None else protos[i]
+                found[place] = self._one(rows[i : i + 1], protos_of_one, shape[:2], (width, height))
+        return [found[place] for place in range(len(queries))]
+
+    def _run(self, images: Sequence[NDArray[np.uint8]]) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """What the network says of images of one shape: a row per box, and a segmenter's prototypes of masks."""
+        pixels = torch.from_numpy(np.stack(images)).to(self._device).permute(0, 3, 1, 2)
+        said = self._network(pixels.to(self._dtype) / 255)[0]
+        rows, protos = said if isinstance(said, tuple) else (said, None)
+        return rows.float(), protos
+
+    def _one(
+        self, rows: torch.Tensor, protos: torch.Tensor | None, shown: tuple[int, int], size: tuple[int, int]
+    ) -> Detections | Failure:
+        """What is in one image. shown: its height and width as it was shown; size: its own width and height."""
+        if not torch.isfinite(rows).all():
+            return Failure("the network gave values that are not numbers")
+        options, (width, height) = self._options, size
+        # one image at a time: the library's NMS skips the images of a batch for which it has no time left
+        (kept,) = library.non_max_suppression(
+            rows,
+            options.conf,
+            options.iou,
+            max_det=options.max_det,
+            nc=len(self._facts.names),
+            end2end=self._end_to_end,
+        )
+        kept[:, :4] = library.ops.scale_boxes(shown, kept[:, :4], (height, width))
+        if not isinstance(options, SegmentOptions):
+            return Detections(size, *_columns(kept), self._labels)
+        assert protos is not None  # what gives none is refused before it is made a judge of `segment`
+        there, masks = [], []
+        for start in range(0, len(kept), _MASKS):
+            part = kept[start : start + _MASKS]
+            drawn = library.ops.process_mask_native(protos, part[:, 6:], part[:, :4], (height, width))
+            for i, mask in enumerate(drawn.cpu().numpy(), start):
+                if mask.any():  # as in the library, what has no pixel is not there
+                    there.append(i)
+                    masks.append(PackedMask.pack(self._shaped(mask, options.masks)))
+        return Segments(size, *_columns(kept[there]), self._labels, masks=tuple(masks))
+
+    @staticmethod
+    def _shaped(mask: NDArray[np.uint8], how: str) -> NDArray[np.bool_]:
+        return mask.astype(bool) if how == "pixels" else outlined(mask, how)
+
+
+def _columns(
+    kept: torch.Tensor,
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int16]]:
+    """Boxes, scores and classes."""
+    values = kept[:, :6].cpu().numpy()
+    return values[:, :4], values[:, 4], values[:, 5].astype(np.int16)

@@ -1,0 +1,121 @@
+"""What this plugin offers. Imports nothing heavy: ultralytics, torch, cv2 and numpy wait for the factories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+
+from t2i_ultralytics import assets, coco
+from t2i_ultralytics.options import DetectOptions, SegmentOptions
+
+if TYPE_CHECKING:
+    from t2i_core import Judge
+
+_LICENCE = "AGPL-3.0 (ultralytics, its weights too); trained on COCO, whose images have licences of their own"
+_NOTES = (
+    "ultralytics and its weights are AGPL-3.0 (or under a licence that its makers sell): who passes on what is "
+    "built with them, or lets others use it over a network, owes them the source of the whole."
+)
+_CITATION = "Jocher, Chaurasia, Qiu: Ultralytics YOLO. https://github.com/ultralytics/ultralytics"
+_ARGUMENT = "NAME of an asset of ultralytics ({}), or a FILE.pt that it saved"
+
+
+@hookimpl
+def t2i_judges() -> Iterable[JudgeInfo | Preset]:
+    """Offer any segmenter and any detector of ultralytics, and TIAM's."""
+    return [
+        JudgeInfo(
+            name="ultralytics",
+            summary="Any segmenter of ultralytics: objects with their masks.",
+            argument=_ARGUMENT.format("yolov8x-seg"),
+            needs_argument=True,
+            options=SegmentOptions,
+            capabilities={"segment": frozenset()},
+            create=partial(_create, True),
+            labels=_labels,
+            weights=_weights,
+            check=partial(_check, True),
+            prefetch=_prefetch,
+            citation=_CITATION,
+            licence=_LICENCE,
+            notes=_NOTES,
+        ),
+        JudgeInfo(
+            name="ultralytics-detect",
+            summary="Any detector or segmenter of ultralytics: objects with their boxes.",
+            argument=_ARGUMENT.format("yolo11x"),
+            needs_argument=True,
+            options=DetectOptions,
+            capabilities={"detect": frozenset()},
+            create=partial(_create, False),
+            labels=_labels,
+            weights=_weights,
+            check=partial(_check, False),
+            prefetch=_prefetch,
+            citation=_CITATION,
+            licence=_LICENCE,
+            notes=_NOTES,
+        ),
+        Preset(
+            name="yolov8x-seg",
+            summary="YOLOv8x-seg on COCO's 80 classes: TIAM's segmenter, with its NMS and masks.",
+            of="t2i-ultralytics/ultralytics",
+            argument="yolov8x-seg",
+            options={"iou": 0.8, "masks": "largest"},
+            memory_gb=6.0,
+        ),
+        Preset(
+            name="yolo11x-seg",
+            summary="YOLO11x-seg on COCO's 80 classes.",
+            of="t2i-ultralytics/ultralytics",
+            argument="yolo11x-seg",
+            memory_gb=6.0,
+        ),
+    ]
+
+
+def _create(masks: bool, setup: Setup[Any]) -> Judge:
+    from t2i_ultralytics import checkpoints
+    from t2i_ultralytics.detector import Yolo
+
+    network, facts, file = checkpoints.load(_given(setup), setup.options, masks, setup.offline)
+    return Yolo(network, facts, file, setup)
+
+
+def _labels(argument: str | None, options: DetectOptions) -> tuple[ObjectClass, ...]:
+    file = assets.local(argument or "")
+    if file is None:  # spares the import of ultralytics
+        return coco.LABELS
+    from t2i_ultralytics import checkpoints
+
+    return coco.classes(checkpoints.facts(file, argument or "").names)
+
+
+def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | str]:
+    return [assets.local(argument or "") or assets.url(argument or "")]
+
+
+def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
+    if assets.local(_given(setup)) is None:
+        assets.check(_given(setup), masks)
+        if not setup.offline:
+            return  # spares the import of ultralytics
+    from t2i_ultralytics import checkpoints
+
+    checkpoints.check(_given(setup), setup.options, masks)
+
+
+def _prefetch(setup: Setup[DetectOptions]) -> None:
+    from t2i_ultralytics import checkpoints
+
+    checkpoints.fetch(_given(setup), setup.options, setup.offline)
+
+
+def _given(setup: Setup[DetectOptions]) -> str:
+    """The argument, which the registry has made sure of."""
+    assert setup.argument is not None
+    return setup.argument

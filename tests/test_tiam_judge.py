@@ -1,0 +1,34 @@
+"""TIAM and its paper's judge stand in two plugins: they mean the same classes and the same masks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from t2i_miniworld.vocabulary import SYNSETS
+from t2i_tiam.labels import LABELS
+from t2i_ultralytics import coco
+from t2i_ultralytics.masks import filled
+
+GOLDEN = Path(__file__).parent.parent / "plugins" / "tiam" / "tests" / "golden" / "tiam.json"
+
+
+def test_the_judge_knows_tiams_labels_by_name_and_by_sense() -> None:
+    known = {label.name: label for label in coco.LABELS}
+    assert {name: known[name] for name in LABELS} == LABELS
+
+
+def test_the_mini_worlds_classes_have_the_same_senses() -> None:
+    known = {label.name: label.synset for label in coco.LABELS}
+    shared = SYNSETS.keys() & known.keys()
+    assert len(shared) > 15
+    assert {name: known[name] for name in shared} == {name: SYNSETS[name] for name in shared}
+
+
+def test_golden_04_polygons_are_filled_as_the_reference_fills_them() -> None:
+    (case,) = (case for case in json.loads(GOLDEN.read_text()) if case["id"] == "tiam-04")
+    mask = filled(np.array(case["inputs"]["polygon"]), tuple(case["inputs"]["size"]))
+    rows, columns = np.nonzero(mask)
+    found = {"area": int(mask.sum()), "rows": np.unique(rows).tolist(), "cols": np.unique(columns).tolist()}
+    assert found == case["expected"]
