@@ -5,18 +5,51 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from t2i_registry.discovery import KIND_OF_GROUP
 
-#: library -> a component that needs it, and the distribution that brings it
+ROOT = Path(__file__).parents[1]
+
+HERE = ["eval", "--metric", "tiam", "--prompts", "tiam-5-1", "--limit", "1", "--seeds", "1", "--device", "cpu"]
+DRAWN = ["--model", "simulator", "-o", "simulator.size=64"]
+#: library -> the distribution that brings it, and a command that needs it
 NEEDED = {
-    "timm": ("timm:resnet50.a1_in1k", "t2i-timm"),
-    "torchvision": ("resnet50", "t2i-timm"),
-    "open_clip": ("clip-vit-b32", "t2i-open-clip"),
-    "diffusers": ("diffusers:pipeline", "t2i-diffusers"),
-    "openai": ("openai:model", "t2i-openai"),
+    "timm": ("t2i-timm", ["prefetch", "timm:resnet50.a1_in1k"]),
+    "open_clip": ("t2i-open-clip", ["prefetch", "clip-vit-b32"]),
+    "diffusers": ("t2i-diffusers", [*HERE, "--model", "diffusers:pipeline", "--judge", "oracle"]),
+    "openai": ("t2i-openai", [*HERE, "--model", "openai:model", "--judge", "oracle"]),
+    "transformers": ("t2i-transformers", [*HERE, *DRAWN, "--judge", "transformers-segmenter:judge"]),
+    "ultralytics": ("t2i-ultralytics", [*HERE, *DRAWN, "--judge", "ultralytics:yolo.pt"]),
+    "torch_fidelity": (
+        "t2i-torchmetrics",
+        [
+            "eval",
+            "--metric",
+            "is",
+            *HERE[3:],
+            *DRAWN,
+            "--judge",
+            "inception-v3",
+            "-o",
+            "inception-v3.checkpoint=yolo.pt",
+        ],
+    ),
+    "datasets": ("t2i-datasets", [*HERE[:3], *DRAWN, "--judge", "oracle", "--prompts", "hub:judge", "--offline"]),
+}
+FILES = {
+    "pipeline/model_index.json": {"_class_name": "StableDiffusionPipeline"},
+    "judge/config.json": {
+        "model_type": "mask2former",
+        "architectures": ["Mask2FormerForUniversalSegmentation"],
+        "id2label": dict(enumerate(("car", "refrigerator", "giraffe", "elephant", "zebra"))),
+    },
+    "judge/preprocessor_config.json": {"image_processor_type": "Mask2FormerImageProcessor"},
+    "judge/model.safetensors": {},
+    "yolo.pt": {},
 }
 
 WITHOUT = """
@@ -42,19 +75,28 @@ def called(commands: list[list[str]], folder: Path) -> list[Any]:
     return json.loads(done.stdout)
 
 
+def test_the_umbrella_names_all_that_it_leaves_to_be_chosen() -> None:
+    umbrella = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    chosen = {requirement for extra in umbrella["optional-dependencies"].values() for requirement in extra}
+    offered: dict[str, str] = {}
+    for file in ROOT.glob("plugins/*/pyproject.toml"):
+        project = tomllib.loads(file.read_text())["project"]
+        if project["name"] in chosen:
+            groups = (project["entry-points"].get(group, {}) for group in KIND_OF_GROUP)
+            offered |= {name: project["name"].replace("-", "_") for group in groups for name in group}
+    assert umbrella["entry-points"]["t2i.elsewhere"] == offered != {}
+
+
 def test_all_else_works_and_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    (tmp_path / "pipeline").mkdir()
-    (tmp_path / "pipeline/model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-    here = ["eval", "--metric", "tiam", "--prompts", "tiam-5-1", "--limit", "1", "--device", "cpu"]
-    works = [*here, "--model", "simulator", "-o", "simulator.size=64", "--judge", "oracle", "--seeds", "1"]
-    commands = [["list-plugins"], works]
-    for spec, dist in NEEDED.values():
-        by_model = dist in ("t2i-diffusers", "t2i-openai")
-        commands.append([*here, "--model", spec, "--judge", "oracle"] if by_model else ["prefetch", spec])
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(content))
+    works = [*HERE, *DRAWN, "--judge", "oracle"]
+    commands = [["list-plugins"], works, *(words for _, words in NEEDED.values())]
     (listed, _, _), (evaluated, _, said), *asked = called(commands, tmp_path)
     assert (listed, evaluated) == (0, 0), said
-    for (library, (_, dist)), (code, _, errors) in zip(NEEDED.items(), asked, strict=True):
+    for (library, (dist, _)), (code, _, errors) in zip(NEEDED.items(), asked, strict=True):
         assert code == 7, errors
         assert f"needs the module '{library}', which is not installed: install {dist} with" in errors

@@ -60,7 +60,8 @@ def test_one_line_and_an_exit_code_of_its_own(case: str, tmp_path: Path) -> None
     assert not (tmp_path / "t2i-runs").exists()
 
 
-def test_photographs_without_a_judge_for_them(tmp_path: Path) -> None:
+def test_photographs_without_a_judge_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_DISABLE_PLUGINS", "t2i-ultralytics,t2i-transformers")
     Image.new("RGB", (8, 8), "red").save(tmp_path / "a.png")
     (tmp_path / "prompts.csv").write_text("file,prompt\na.png,a photo of a car\n")
     code, line = refused(tmp_path, "eval", "--metric", "tiam", "--model", f"folder:{tmp_path}")

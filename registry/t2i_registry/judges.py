@@ -67,7 +67,9 @@ class JudgeSearch:
         """The first preferred judge that is installed and can serve; a broken one is an error, not a reason."""
         for name, reason in preferred:
             if not self.registry.catalogue.named("judge", *_name_and_dist(name)):
-                self._reject(f"no installed plugin offers {name!r} ({reason})")
+                wanted = self.registry.to_install(name)
+                way_out = f": install {wanted}" if wanted else ""
+                self._reject(f"no installed plugin offers {name!r} ({reason}){way_out}")
                 continue
             judge = self.registry.component("judge", name, self.options)
             if judge.info.reads_truth:
@@ -85,9 +87,8 @@ class JudgeSearch:
                 choices.append(choice)
         if len(choices) > 1:
             names = ", ".join(choice.judge.spec for choice in choices)
-            raise NoJudge(
-                f"several judges can serve {self._need()}: {names}; say which with --judge {self.capability}=NAME"
-            )
+            said = [f"several judges can serve {self._need()}: {names}", *self._absent()]
+            raise NoJudge(f"{'; '.join(said)}; say which with --judge {self.capability}=NAME")
         return choices[0] if choices else None
 
     def _candidate(self, entry: Entry) -> JudgeChoice | None:
@@ -137,8 +138,11 @@ class JudgeSearch:
             through = " from ".join([*(adapter.wanted for adapter in chain), chain[-1].offered])
             notes = "; ".join(adapter.note for adapter in chain if adapter.note)
             parts.append(f"{through}{f' ({notes})' if notes else ''}")
-        parts += [note for note in self.rejected if note.startswith("no installed plugin offers")]
-        return "; ".join(parts)
+        return "; ".join([*parts, *self._absent()])
+
+    def _absent(self) -> list[str]:
+        """The preferred judges that are not installed."""
+        return [note for note in self.rejected if note.startswith("no installed plugin offers")]
 
     def _need(self) -> str:
         extra = f" with {', '.join(sorted(self.requires))}" if self.requires else ""

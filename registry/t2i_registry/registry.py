@@ -240,12 +240,17 @@ class Registry:
                 f"which no installed plugin offers{way_out}{self._disabled_hint(spec.name, '; ')}"
             ) from error
 
-    def _refuse_absent(self, name: str, dist: str | None) -> None:
-        """Raise MissingDependency for a name that a distribution offers which is not installed."""
+    def to_install(self, name: str) -> str | None:
+        """Return the distribution that offers a name and is not installed, where one is known."""
         offering = self.catalogue.elsewhere.get(name)
         installed = {canonical(e.dist) for e in (*self.catalogue.entries, *self.catalogue.disabled)}
-        if offering and dist in (None, offering) and offering not in installed:
-            raise MissingDependency(f"{name!r} comes with {offering}, which is not installed: install {offering}")
+        return None if offering in installed else offering
+
+    def _refuse_absent(self, name: str, dist: str | None) -> None:
+        """Raise MissingDependency for a name that a distribution offers which is not installed."""
+        wanted = self.to_install(name)
+        if wanted and dist in (None, wanted):
+            raise MissingDependency(f"{name!r} comes with {wanted}, which is not installed: install {wanted}")
 
     def _unknown(self, kind: EntryKind, name: str, dist: str | None) -> UnknownName:
         self._refuse_absent(name, dist)
