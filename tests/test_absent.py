@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from t2i_registry.discovery import KIND_OF_GROUP
@@ -54,25 +53,26 @@ FILES = {
 
 WITHOUT = """
 import json, sys
-for module in json.loads(sys.argv[1]):
-    sys.modules[module] = None
 from t2i_cli.app import app
 from typer.testing import CliRunner
-def called(words):
+for absent, words in json.loads(sys.argv[1]):
+    before = {module: sys.modules.get(module) for module in absent}
+    sys.modules.update(dict.fromkeys(absent))  # None there: it cannot be imported
     done = CliRunner().invoke(app, words)
-    return [done.exit_code, done.stdout, done.stderr]
-print(json.dumps([called(words) for words in json.loads(sys.argv[2])]))
+    for module, found in before.items():
+        sys.modules.pop(module) if found is None else sys.modules.update({module: found})
+    print(json.dumps([done.exit_code, done.stderr]))
 """
 
 
-def called(commands: list[list[str]], folder: Path) -> list[Any]:
-    """Call t2i where none of these libraries can be imported. Returns exit code, output and errors of each."""
-    words = [json.dumps(list(NEEDED)), json.dumps(commands)]
+def called(commands: list[tuple[list[str], list[str]]], folder: Path) -> list[tuple[int, str]]:
+    """Call t2i, each time without some libraries. Returns exit code and errors of each."""
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, *words], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+        [sys.executable, "-c", WITHOUT, json.dumps(commands)],
+        cwd=folder, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def test_the_umbrella_names_all_that_it_leaves_to_be_chosen() -> None:
@@ -93,10 +93,11 @@ def test_all_else_works_and_it_is_said_what_to_install(tmp_path: Path, monkeypat
     for name, content in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(json.dumps(content))
-    works = [*HERE, *DRAWN, "--judge", "oracle"]
-    commands = [["list-plugins"], works, *(words for _, words in NEEDED.values())]
-    (listed, _, _), (evaluated, _, said), *asked = called(commands, tmp_path)
+    everything = list(NEEDED)
+    works = [(everything, ["list-plugins"]), (everything, [*HERE, *DRAWN, "--judge", "oracle"])]
+    commands = [([library], words) for library, (_, words) in NEEDED.items()]
+    (listed, _), (evaluated, said), *asked = called([*works, *commands], tmp_path)
     assert (listed, evaluated) == (0, 0), said
-    for (library, (dist, _)), (code, _, errors) in zip(NEEDED.items(), asked, strict=True):
+    for (library, (dist, _)), (code, errors) in zip(NEEDED.items(), asked, strict=True):
         assert code == 7, errors
         assert f"needs the module '{library}', which is not installed: install {dist} with" in errors

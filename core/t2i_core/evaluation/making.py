@@ -85,11 +85,11 @@ def guarded(component: Component[Any], doing: str) -> Iterator[None]:
     except (KeyboardInterrupt, T2IError, DamagedImage):
         raise
     except ModuleNotFoundError as error:
-        own = component.module.partition(".")[0]
-        if own and (error.name or "").partition(".")[0] == own:
+        missing, own = (name.partition(".")[0] for name in (error.name or "", component.module))
+        if missing in ("", own):
             raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
         raise MissingDependency(
-            f"{described(component)} needs the module {error.name!r}, which is not installed: install "
+            f"{described(component)} needs the module {missing!r}, which is not installed: install "
             f"{component.dist or 'it'} with all that it depends on"
         ) from error
     except BaseException as error:
