@@ -65,14 +65,30 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
 def observe(jobs: Sequence[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> None:
     """Ask what is missing, judge by judge, and derive what metrics take from image and observation."""
     for desk in desks(jobs):
-        total = sum(1 for _ in missing(desk, store, failures))
-        if total:
+        to_ask, to_derive = _left(desk, store, failures)
+        if to_ask:
             with (
                 made(desk.component, how) as judge,
-                progress.task(f"{desk.capability} by {desk.component.spec}", total, "queries") as task,
+                progress.task(f"{desk.capability} by {desk.component.spec}", to_ask, "queries") as task,
             ):
                 _ask(desk, judge, store, failures, task)
-    derive_missing(jobs, store, failures, progress)
+            _, to_derive = _left(desk, store, failures)  # what several needs take from one answer
+        if to_derive:
+            with progress.task(f"numbers from {desk.capability}", to_derive, "images") as task:
+                _derive_missing(desk, store, failures, task)
+
+
+def _left(desk: Desk, store: Store, failures: Failures) -> tuple[int, int]:
+    """Count the queries that have no answer kept, and the kept answers from which something is not derived yet."""
+    to_ask, to_derive = set(), 0
+    for item in asked(desk, store, failures):
+        if item.key in failures.observations:
+            continue
+        if not store.has(item.key):
+            to_ask.add(item.key)
+        elif _lacks_derived(item, store):
+            to_derive += 1
+    return len(to_ask), to_derive
 
 
 def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -> None:
@@ -224,33 +240,24 @@ def gathered(
     return found
 
 
-def derive_missing(jobs: Iterable[Job], store: Store, failures: Failures, progress: Progress) -> None:
+def _derive_missing(desk: Desk, store: Store, failures: Failures, task: Task) -> None:
     """Run metrics' functions of image and observation where the observation is kept and their result is not."""
-    for desk in desks(jobs):
-        if not any(served.need.derive for _, served in desk.asking):
-            continue
-        total = sum(1 for _ in _underived(desk, store, failures))
-        if total == 0:
-            continue
-        labels = desk.labels
-        with progress.task(f"numbers from {desk.capability}", total, "images") as task:
-            for item in _underived(desk, store, failures):
-                value = store.get(item.key)
-                try:
-                    if value is not None:
-                        _derive(item, TYPES[desk.capability].from_bytes(value, labels), store)
-                except DamagedImage as error:
-                    _blame(error, item, store, failures)
-                task.advance()
-
-
-def _underived(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]:
     for item in asked(desk, store, failures):
-        derive = item.served.need.derive
-        if derive is None or item.key in failures.observations:
+        if item.key in failures.observations or not _lacks_derived(item, store):
             continue
-        if not store.has(derived_key(item.key, item.served.need, item.job.metric)) and store.has(item.key):
-            yield item
+        value = store.get(item.key)
+        if value is None:
+            continue
+        try:
+            _derive(item, TYPES[desk.capability].from_bytes(value, desk.labels), store)
+        except DamagedImage as error:
+            _blame(error, item, store, failures)
+        task.advance()
+
+
+def _lacks_derived(item: _ToAsk, store: Store) -> bool:
+    need = item.served.need
+    return need.derive is not None and not store.has(derived_key(item.key, need, item.job.metric))
 
 
 def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
