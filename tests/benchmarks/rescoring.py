@@ -1,6 +1,6 @@
 """Time of scoring stored TIAM observations under other thresholds: nothing is drawn, judged or opened.
 
-python tests/benchmarks/rescoring.py SAMPLES    prints as JSON the seconds of the second scoring, by the clock and of CPU
+python tests/benchmarks/rescoring.py SAMPLES    prints as JSON the seconds and CPU seconds of the second scoring
 """
 
 from __future__ import annotations
