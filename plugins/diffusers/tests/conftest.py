@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
 
 
@@ -39,18 +41,26 @@ def tiny() -> Any:
 def checkpoint(
     tiny: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], tuple[Path, dict[str, Any]]]:
-    """Give the folder of a class's tiny checkpoint, and options to draw with."""
-    made: dict[str, tuple[Path, dict[str, Any]]] = {}
+    """Give the folder of a class's tiny checkpoint, and options to draw with.
+
+    Made once for all processes that run tests.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     def give(pipeline: str) -> tuple[Path, dict[str, Any]]:
-        if pipeline not in made:
-            case = tiny.CASES[pipeline]
-            folder = tmp_path_factory.mktemp(pipeline)
-            options = dict(case.options)
-            for name, build in case.stages.items():
-                options[name] = {**options[name], "model": str(tiny.save(build, folder / name))}
-            made[pipeline] = tiny.save(case.build, folder / "model"), options
-        return made[pipeline]
+        case = tiny.CASES[pipeline]
+        folder = shared / f"diffusers-{pipeline}"
+        parts = {name: folder / name for name in ("model", *case.stages)}
+        with FileLock(f"{folder}.lock"):
+            if not folder.is_dir():
+                making = own / pipeline
+                for name, build in {"model": case.build, **case.stages}.items():
+                    tiny.save(build, making / name)
+                making.rename(folder)
+        options = dict(case.options)
+        options |= {name: {**options[name], "model": str(parts[name])} for name in case.stages}
+        return parts["model"], options
 
     return give
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from t2i_diffusers.presets import KNOWN
 from typer.testing import CliRunner
 
 
@@ -23,9 +24,57 @@ def t2i(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return run
 
 
-@pytest.mark.parametrize("pipeline", ["StableDiffusionPipeline", "FluxPipeline"])
-def test_images_of_a_folder(pipeline: str, t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
-    folder, options = checkpoint(pipeline)
+PROMPT = {
+    "text": "a photo of a cat",
+    "scene": {"objects": [{"cls": {"name": "cat", "synset": "cat.n.01"}}]},
+}
+
+
+def drawn(out: Path) -> dict[str, list[Path]]:
+    """The images of a run, by the folder of their model."""
+    return {folder.name: sorted(folder.glob("*.png")) for folder in (out / "images").iterdir()}
+
+
+def test_every_pipeline_class_draws_from_a_recipe(t2i: Any, checkpoint: Any, tiny: Any, tmp_path: Path) -> None:
+    models = []
+    for pipeline in sorted({known.pipeline for known in KNOWN}):
+        folder, options = checkpoint(pipeline)
+        of = tiny.CASES[pipeline].of
+        models.append({"model": f"{of}:{folder}", "label": pipeline, "settings": {**options, "steps": 2}})
+    (tmp_path / "prompts.jsonl").write_text(json.dumps(PROMPT))
+    recipe = tmp_path / "recipe.json.yaml"  # JSON is YAML
+    recipe.write_text(json.dumps({"models": models, "prompts": str(tmp_path / "prompts.jsonl"), "seeds": 1}))
+    done = t2i("generate", "--recipe", str(recipe), "--device", "cpu", "--out", str(tmp_path / "run"))
+    assert done.exit_code == 0, done.output
+    assert {name: len(images) for name, images in drawn(tmp_path / "run").items()} == {
+        model["label"]: 1 for model in models
+    }
+    manifest = json.loads((tmp_path / "run/run.json").read_text())
+    for model in models:
+        assert manifest["models"][model["label"]]["reported"]["pipeline"] == model["label"]
+
+
+def test_a_sweep_over_settings(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
+    folder, options = checkpoint("StableDiffusionPipeline")
+    settings = [{"guidance": 2.0, "steps": 2}, {"guidance": 9.0, "steps": 2}, {"guidance": 9.0, "steps": 4}]
+    models = [{"model": f"diffusers:{folder}", "settings": {**options, **each}} for each in settings]
+    for number, each in enumerate(models):
+        each["label"] = f"setting {number}"
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(json.dumps({"models": models, "prompts": str(tmp_path / "prompts.txt"), "seeds": 2}))
+    done = t2i("generate", "--recipe", str(recipe), "--device", "cpu", "--out", str(tmp_path / "run"), "--json")
+    assert done.exit_code == 0, done.output
+    images = [file.read_bytes() for files in drawn(tmp_path / "run").values() for file in files]
+    assert len(images) == len(set(images)) == 6
+    reported = json.loads((tmp_path / "run/run.json").read_text())["models"]
+    for number, each in enumerate(settings):
+        assert reported[f"setting {number}"]["settings"] == {**options, **each}
+        assert reported[f"setting {number}"]["reported"].items() >= each.items()
+
+
+def test_options_of_the_command_line_reach_a_pipeline(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
+    folder, options = checkpoint("FluxPipeline")
     prompts = tmp_path / "prompts.txt"
     prompts.write_text("a photo of a cat\na photo of a dog\n")
     given = {**options, "steps": 1, "guidance": 2.5}
@@ -38,7 +87,7 @@ def test_images_of_a_folder(pipeline: str, t2i: Any, checkpoint: Any, tmp_path: 
     assert done.exit_code == 0, done.output
     assert len([p for p in out.rglob("*") if p.suffix == ".png"]) == 4
     manifest = (out / "run.json").read_text()
-    assert pipeline in manifest
+    assert "FluxPipeline" in manifest
     assert json.loads(manifest)
     assert '"guidance": 2.5' in manifest
     assert '"float32"' in manifest
