@@ -41,14 +41,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
 
 
-@pytest.mark.parametrize(("objects", "drop"), [(2, 0.4), (3, 0.2)])
+@pytest.mark.parametrize(("objects", "drop"), [(2, 0.4), pytest.param(3, 0.2, marks=pytest.mark.slow)])
 def test_dropped_objects_lower_the_score_by_their_rate(objects: int, drop: float, tmp_path: Path) -> None:
     # an ideal judge finds all that is drawn: only scenes that lost nothing count
     truth = (1 - drop) ** (objects - 1)
     assert holding(scores(tmp_path, f"tiam-5-{objects}", drop=drop), truth) >= ENOUGH
 
 
-@pytest.mark.parametrize(("prompts", "objects"), [("tiam-color-1", 1), ("tiam-color-2", 2)])
+@pytest.mark.parametrize(
+    ("prompts", "objects"), [pytest.param("tiam-color-1", 1, marks=pytest.mark.slow), ("tiam-color-2", 2)]
+)
 def test_wrong_colours_lower_the_score_by_their_rate(prompts: str, objects: int, tmp_path: Path) -> None:
     wrong = 0.3
     results = scores(tmp_path, prompts, wrong_color=wrong)
