@@ -39,6 +39,7 @@ def test_tiam_runs_on_it(
 ) -> None:
     """By the command line: two prompts, two images each; a detector gives no masks, and is refused."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("T2I_DISABLE_PLUGINS", "t2i-ultralytics")  # TIAM would take its judge
     (tmp_path / "images").mkdir()
     lines = []
     for name in ("cat", "dog"):

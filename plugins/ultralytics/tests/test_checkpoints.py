@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
 import torch
 from t2i_core import ObjectClass, Setup
@@ -75,6 +76,7 @@ def test_reading_leaves_nothing_behind_in_this_process(trained: Path) -> None:
     load(trained)
     assert state() == before
     assert torch.save.__module__ == "torch.serialization"
+    assert PIL.Image.open.__module__ == "PIL.Image"
 
 
 @pytest.mark.parametrize(
