@@ -2,9 +2,10 @@
 
 Importing it looks names up in the network, writes settings into the user's folder of configuration (by which it
 then sends what is done with it, unless they say no), sets variables that processes started later inherit, and
-replaces torch.save, PIL.Image.open (by one that wants to install a package for what is no image) and more. Here it is imported as offline, with a folder of configuration that is gone at once, and what
-it changed outside of itself is put back. Only parts of it that ask no network are imported; its `YOLO` and its
-predictors, which report to its makers and load trackers of experiments, are not.
+replaces torch.save, PIL.Image.open (by one that wants to install a package for what is no image) and more. Here it
+is imported as offline, with a folder of configuration that is gone at once, and what it changed outside of itself
+is put back. Only parts of it that ask no network are imported; its `YOLO` and its predictors, which report to its
+makers and load trackers of experiments, are not.
 """
 
 from __future__ import annotations
