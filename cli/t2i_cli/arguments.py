@@ -91,7 +91,8 @@ DeviceOption = Annotated[
     str | None, typer.Option("--device", metavar="D", help="cpu, cuda, cuda:1, mps. Default: the best there is.")
 ]
 BatchSizeOption = Annotated[
-    str | None, typer.Option("--batch-size", metavar="N|auto", help="How many at a time. Default: as many as fit.")
+    str | None,
+    typer.Option("--batch-size", metavar="N|auto", help="How many at a time; halved where memory runs out."),
 ]
 ShardOption = Annotated[
     str | None,

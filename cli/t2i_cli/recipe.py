@@ -81,7 +81,9 @@ class Recipe(_Strict):
     out: Path | None = Field(None, description="The run's folder.")
     fresh: bool = Field(False, description="Make again what would be taken from the cache.")
     device: str | None = Field(None, description="cpu, cuda, cuda:1, mps.")
-    batch_size: int | Literal["auto"] = Field("auto", description="How many at a time.")
+    batch_size: int | Literal["auto"] = Field(
+        "auto", description="How many at a time; halved where memory runs out."
+    )
     shard: str | None = Field(None, description="I/N: only the I-th of N parts.")
     interval: Literal["new", "prompts", "seeds"] = Field("new", description="What intervals answer.")
     noise: Literal["shared", "per-prompt"] = Field("shared", description="Starting noise.")

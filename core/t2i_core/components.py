@@ -34,7 +34,7 @@ class Setup(Generic[OptionsT]):
     argument:    what stands after the colon in `name:argument`
     options:     the component's own options, checked
     device:      `cpu`, `cuda`, `cuda:1`, `mps`; None: the best there is
-    batch_size:  how many at a time; None: as many as fit
+    batch_size:  how many at a time to begin with, fewer where memory runs out; None: a beginning of one's own
     offline:     nothing may be fetched
     labels:      for prompt sources that read them: the classes that the judge knows
     """

@@ -13,11 +13,11 @@ def best_device(name: str | None) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise BadOption(f"device {name!r}: want cpu, cuda, cuda:1 or mps") from error
-    count = torch.cuda.device_count() if device.type == "cuda" else 1
-    if device.type == "cuda" and (device.index or 0) >= count:
+    kind, _, index = name.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or not (index.isdecimal() or name == kind):
+        raise BadOption(f"device {name!r}: want cpu, cuda, cuda:1 or mps")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise BadOption(f"device {name!r}: this machine has none (Apple's GPUs alone, and a torch built for them)")
+    if kind == "cuda" and int(index or 0) >= (count := torch.cuda.device_count()):
         raise BadOption(f"device {name!r}: this machine has {count or 'no'} CUDA device{'s' * (count > 1)}")
-    return device
+    return torch.device(name)
