@@ -24,7 +24,8 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
         for found in _components(name, options, device, registry):
             wanted.setdefault((found.kind, found.info.name, found.argument, found.options), found)
     for found in wanted.values():
-        said = "is here" if fetch(found, device) else "needs nothing from a network"
+        revisions = fetch(found, device)
+        said = "needs nothing from a network" if revisions is None else ", ".join(["is here", *revisions])
         typer.echo(f"{found.kind} {found.spec}: {said}")
 
 

@@ -18,6 +18,10 @@ PLUGIN = """
             file.write(f"{setup.argument} {setup.options.precision}\\n")
 
 
+    def weights(argument, options):
+        return [Path(f"{argument}.bin"), f"ORG/{argument}@{'89abcdef01' * 4}", "the second edition"]
+
+
     def settle(setup):
         return Precision(precision={"cpu": "float32"}.get(setup.device, "float16"))
 
@@ -26,7 +30,8 @@ PLUGIN = """
     def t2i_generators():
         return [
             GeneratorInfo(name="far", summary="Far.", options=Precision, create=print, argument="which",
-                          prefetch=fetch, resolve=settle, notes="Gated: ask its owner.", memory_gb=2.5)
+                          prefetch=fetch, resolve=settle, weights=weights, notes="Gated: ask its owner.",
+                          memory_gb=2.5)
         ]
 
 
@@ -42,7 +47,10 @@ def test_what_is_loaded_is_fetched_once_with_options_as_they_hold_here(toy, inst
     monkeypatch.chdir(tmp_path)
     done = t2i("prefetch", "far:a", "far:a", "near", "--device", "cpu")
     assert done.exit_code == 0, done.stderr
-    assert done.stdout == "generator far:a: is here\njudge near: needs nothing from a network\n"
+    assert (
+        done.stdout
+        == f"generator far:a: is here, ORG/a@{'89abcdef01' * 4}\njudge near: needs nothing from a network\n"
+    )
     assert (tmp_path / "fetched").read_text() == "a float32\n"
 
 

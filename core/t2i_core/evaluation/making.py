@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -55,17 +56,20 @@ def on_this_machine(component: Component[Any], device: str | None, offline: bool
         return replace(component, options=component.info.resolve(component.setup(device, offline=offline)))
 
 
-def fetch(component: Component[Any], device: str | None = None) -> bool:
+def fetch(component: Component[Any], device: str | None = None) -> list[str] | None:
     """Have a model or judge fetch all that its loading will want from a network.
 
-    Returns False where it needs nothing. Raises BadModel or another T2IError where it cannot be had.
+    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing.
+    Raises BadModel or another T2IError where it cannot be had.
     """
     settled = on_this_machine(component, device)
-    if settled.info.prefetch is None:
-        return False
+    info = settled.info
+    if info.prefetch is None:
+        return None
     with guarded(settled, "to fetch what it loads"):
-        settled.info.prefetch(settled.setup(device))
-    return True
+        info.prefetch(settled.setup(device))
+        depends_on = info.weights(settled.argument, settled.options) if info.weights else ()
+        return [text for text in depends_on if isinstance(text, str) and re.search("@[0-9a-f]{40}$", text)]
 
 
 def _close(component: Component[Any], instance: Any) -> None:
