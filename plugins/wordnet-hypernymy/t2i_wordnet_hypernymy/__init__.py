@@ -1,0 +1,1 @@
+"""Does a model know what a word means? Metrics over the taxonomy of WordNet nouns."""

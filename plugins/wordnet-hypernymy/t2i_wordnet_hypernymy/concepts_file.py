@@ -1,0 +1,64 @@
+"""Concepts of a user's own: a CSV or TSV file with a lemma, a synset and, if wished, a definition a line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from t2i_core.components import Setup
+from t2i_core.errors import BadPrompts
+from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+
+from .options import PhraseOptions
+from .prompts import text_of
+from .wordnet import nouns
+
+
+def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
+    """Yield a prompt for each line: the lemma is what is asked for, the synset where it stands in WordNet.
+
+    They need not be the same word: a lemma may be what a model predicts for the synset. The definition is
+    WordNet's where the file gives none. Raises BadPrompts with file, line and fault.
+    """
+    path = Path(setup.argument or "")
+    seen: set[str] = set()
+    for number, line in _rows(path):
+        where = f"{path}, line {number}"
+        lemma, synset = (str(line.get(key) or "").strip() for key in ("lemma", "synset"))
+        if not lemma or not synset:
+            raise BadPrompts(f"{where}: want a lemma and a synset")
+        try:
+            own = nouns().definition(synset)
+        except BadPrompts as error:
+            raise BadPrompts(f"{where}: {error}") from None
+        name = lemma.replace("_", " ")
+        prompt_id = f"{name} ({synset})"
+        if prompt_id in seen:
+            raise BadPrompts(f"{where}: {prompt_id} stands there twice")
+        seen.add(prompt_id)
+        definition = str(line.get("definition") or "").strip() or own
+        yield Prompt(
+            id=prompt_id,
+            text=text_of(name, definition, setup.options),
+            scene=Scene((SceneObject(ObjectClass(name, synset)),)),
+        )
+
+
+def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+            missing = {"lemma", "synset"} - set(reader.fieldnames or ())
+            if missing:
+                raise BadPrompts(f"{path}: want the columns lemma, synset and, if wished, definition in line 1")
+            rows = [(reader.line_num, row) for row in reader]
+    except FileNotFoundError:
+        raise BadPrompts(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadPrompts(f"{path}: cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadPrompts(f"{path}: not a table in UTF-8 ({error})") from error
+    if not rows:
+        raise BadPrompts(f"{path}: holds no concepts")
+    return rows

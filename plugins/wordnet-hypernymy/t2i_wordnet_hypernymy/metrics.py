@@ -1,0 +1,157 @@
+"""The metrics `isp` and `scs`: a classifier's probabilities of the classes below a prompt's synset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from t2i_core.components import Setup
+from t2i_core.errors import BadPrompts
+from t2i_core.metrics import Excluded, Metric, Need, Row, Unit
+from t2i_core.observations import ClassScores, Labels
+from t2i_core.prompts import ObjectClass, Prompt
+
+from . import scores
+from .leaves import Leaves, node_of
+from .options import HypernymyOptions
+from .taxonomy import Taxonomy
+from .taxonomy_file import read_taxonomy
+from .wordnet import nouns
+
+NEED = "classes"
+
+
+def taxonomy_of(file: Path | None) -> Taxonomy:
+    """A user's own taxonomy, or WordNet's nouns."""
+    return nouns() if file is None else read_taxonomy(file)
+
+
+def asked_class(prompt: Prompt) -> ObjectClass:
+    """The class that a prompt asks for. Raises BadPrompts where it says none."""
+    if prompt.scene is None or not prompt.scene.objects:
+        raise BadPrompts(
+            f"the prompt {prompt.id!r} does not say which synset it asks for (a scene); take --prompts "
+            "wordnet-imagenet, or concepts:FILE"
+        )
+    return prompt.scene.objects[0].cls
+
+
+class _OfClasses(Metric):
+    """What both metrics share: the synset of a prompt, and the judge's classes below it."""
+
+    needs = (Need(NEED, "classify"),)
+
+    def __init__(self, setup: Setup[HypernymyOptions]) -> None:
+        super().__init__(setup)
+        self.taxonomy = taxonomy_of(setup.options.taxonomy)
+        self._labels: Labels = ()
+        self._leaves: Leaves | None = None
+
+    def check(self, prompts: Sequence[Prompt]) -> None:
+        """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
+        for prompt in prompts:
+            cls = asked_class(prompt)
+            if node_of(self.taxonomy, cls) is None:
+                self.taxonomy.number(cls.synset or cls.name)
+
+    def leaves(self, labels: Labels) -> Leaves:
+        """The judge's classes in the taxonomy; a judge says the same ones with each answer."""
+        if self._leaves is None or (labels is not self._labels and labels != self._labels):
+            self._leaves, self._labels = Leaves.of(self.taxonomy, labels), labels
+        return self._leaves
+
+    def below(self, prompt: Prompt, leaves: Leaves) -> NDArray[np.intp]:
+        """A(s) of the prompt's synset; empty where the judge knows nothing of it."""
+        node = node_of(self.taxonomy, asked_class(prompt))
+        return leaves.below.get(node or "", np.array([], np.intp))
+
+
+class Isp(_OfClasses):
+    """In-Subtree Probability: is it what was asked for, whichever kind of it?"""
+
+    def __init__(self, setup: Setup[HypernymyOptions]) -> None:
+        super().__init__(setup)
+        self._shares: dict[int, _Shares] = {}
+
+    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
+        """Turn one image into one row: the probability of all classes below the synset together."""
+        observed = unit.one()
+        answer: ClassScores = observed.one(NEED)
+        below = self.below(observed.prompt, self.leaves(answer.labels))
+        if not len(below):
+            yield _unknown(observed.prompt)
+            return
+        yield Row("isp", float(scores.in_subtree(answer.logits[None], below)[0]), {"leaves": len(below)})
+
+    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+        """Return `isp`: the mean over synsets of each one's mean over images, however many it has."""
+        shares = self._shares.get(id(table))
+        if shares is None or shares.table is not table:  # asked of one table, or two by turns, under many weights
+            if len(self._shares) > 1:
+                self._shares.clear()
+            shares = self._shares[id(table)] = _Shares.of(table)
+        weight = weights * shares.of_synset
+        total = weight.sum()
+        return {"isp": float(weight @ shares.values / total) if total > 0 else float("nan")}
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """A table's values, float64 (rows,), and what each row is of its synset: one by the number of its images."""
+
+    table: pd.DataFrame
+    values: NDArray[np.float64]
+    of_synset: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> _Shares:
+        """Count the images."""
+        prompts = table["prompt"].astype("category").cat.codes.to_numpy(np.intp)
+        return cls(table, table["value"].to_numpy(np.float64), 1 / np.bincount(prompts)[prompts])
+
+
+class Scs(_OfClasses):
+    """Subtree Coverage Score: does it show all kinds of what was asked for?"""
+
+    group_by = "prompt"
+
+    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
+        """Turn one synset's images into rows.
+
+        scs:                         the mean divergence over the normaliser, mean ln|A(s)| of the judge's synsets
+        divergence:                  the same in nats
+        entropy:                     mean entropy of the single images, in nats
+        most, balanced, uniform:     what the divergence is at most, with classes as even as can be, and expected
+                                     of an ideal model that draws classes uniformly, in nats
+        """
+        prompt = unit.prompt
+        assert prompt is not None  # as grouped
+        answers: list[ClassScores] = [observed.one(NEED) for observed in unit.observed]
+        leaves = self.leaves(answers[0].labels)
+        below = self.below(prompt, leaves)
+        if len(below) < 2:
+            yield Excluded(_one_class(prompt)) if len(below) else _unknown(prompt)
+            return
+        if np.isnan(leaves.normaliser):
+            yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
+            return
+        logits = np.stack([answer.logits for answer in answers])
+        facets = {"leaves": len(below)}
+        divergence = scores.coverage(logits, below)
+        yield Row("scs", divergence / leaves.normaliser, facets)
+        yield Row("divergence", divergence, facets)
+        yield Row("entropy", scores.entropy(logits, below), facets)
+        for name in ("most", "balanced", "uniform"):
+            yield Row(name, getattr(scores, name)(len(below), len(answers)), facets)
+
+
+def _unknown(prompt: Prompt) -> Excluded:
+    return Excluded(f"none of the judge's classes is a kind of {asked_class(prompt).name}")
+
+
+def _one_class(prompt: Prompt) -> str:
+    return f"a single one of the judge's classes is a kind of {asked_class(prompt).name}: nothing to cover"

@@ -1,0 +1,86 @@
+"""Options of the metrics and prompt sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from t2i_core.options import Options
+
+TAXONOMY = Field(
+    None,
+    description="A taxonomy of your own instead of WordNet's nouns: a file with two names a line, a tab or comma "
+    "between, the narrower first.",
+)
+
+
+class HypernymyOptions(Options):
+    """Options of `isp` and `scs`."""
+
+    taxonomy: Path | None = TAXONOMY
+
+
+class SimilarityOptions(Options):
+    """Options of the similarities; the defaults are those of the published tables."""
+
+    taxonomy: Path | None = TAXONOMY
+    scale: Literal["clipscore", "cosine"] = Field(
+        "clipscore", description="clipscore: 2.5 max(cosine, 0), as tabulated. cosine: as in the paper's text."
+    )
+    prefix: str = Field("A photo depicts an image of ", description="Stands before each word that is embedded.")
+    cohyponyms: Literal["others", "all"] = Field(
+        "others",
+        description="others: one copy of the synset itself is left out of its cohyponyms. all: it stays, "
+        "as in the published numbers of Easy Concepts.",
+    )
+
+
+class PromptOptions(Options):
+    """How synsets become prompts."""
+
+    template: Literal["sentence", "phrase"] = Field(
+        "sentence",
+        description="sentence: An image of a/an LEMMA. (hypernymy paper). phrase: An image of LEMMA (taxonomy "
+        "paper).",
+    )
+    definition: bool = Field(False, description="Whether the definition follows in brackets.")
+
+
+class LabelOptions(PromptOptions):
+    """Of prompts that follow from the judge's classes."""
+
+    taxonomy: Path | None = TAXONOMY
+
+
+class NearLeafOptions(LabelOptions):
+    """Of the sampler of specific synsets."""
+
+    distance: int = Field(2, ge=1, description="A synset is so many steps above a class at most.")
+    count: int | None = Field(None, ge=1, description="How many are drawn; all by default.")
+    seed: int = Field(0, ge=0, description="Of the draw.")
+
+
+class PhraseOptions(PromptOptions):
+    """How synsets become prompts in the taxonomy paper."""
+
+    template: Literal["sentence", "phrase"] = Field(
+        "phrase",
+        description="phrase: An image of LEMMA (taxonomy paper). sentence: An image of a/an LEMMA. (hypernymy "
+        "paper).",
+    )
+    definition: bool = Field(True, description="Whether the definition follows in brackets.")
+
+
+class RandomOptions(PhraseOptions):
+    """Of the random split of WordNet."""
+
+    hypernymy: int = Field(828, ge=0, description="Edges of which the narrower synset is asked for.")
+    hyponymy: int = Field(204, ge=0, description="Edges of which the broader synset is asked for.")
+    mixing: int = Field(170, ge=0, description="Synsets with two hypernyms or more.")
+    drawn: int | None = Field(
+        None,
+        ge=1,
+        description="So many items instead, the relation of each drawn: hypernymy .8, hyponymy .1, mixing .1.",
+    )
+    seed: int = Field(0, ge=0, description="Of the draw.")

@@ -1,0 +1,144 @@
+"""From synsets to prompts: the papers' templates, and the lists that are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import numpy as np
+from t2i_core.components import Setup
+from t2i_core.errors import BadPrompts
+from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+
+from .leaves import Leaves, node_of
+from .metrics import taxonomy_of
+from .options import LabelOptions, NearLeafOptions, PhraseOptions, PromptOptions, RandomOptions
+from .taxonomy import Taxonomy
+from .taxonomy_file import is_synset
+from .wordnet import imagenet_classes, mini_world, nouns
+
+EASY_ROOTS = (
+    "coin.n.01", "chromatic_color.n.01", "coat.n.01", "jewelry.n.01", "furniture.n.01", "pasta.n.02",
+    "cheese.n.01", "room.n.01", "meat.n.01", "wine.n.01", "dinosaur.n.01", "candy.n.01", "beverage.n.01",
+    "cloak.n.02", "doll.n.01", "pie.n.01", "drum.n.01", "makeup.n.01", "movie.n.01", "child's_game.n.01",
+    "trouser.n.01", "guitar.n.01",
+)  # fmt: skip
+"""The 22 roots of Easy Concepts."""
+
+RELATIONS = ("hypernymy", "hyponymy", "mixing")
+RELATION_ODDS = (0.8, 0.1, 0.1)
+
+
+def text_of(lemma: str, definition: str, options: PromptOptions) -> str:
+    """Write a prompt; blanks in lemmas are blanks here."""
+    bracket = f" ({definition})" if options.definition and definition else ""
+    if options.template == "phrase":
+        return f"An image of {lemma}{bracket}"
+    lower = lemma.lower()
+    return f"An image of {'an' if lower[0] in 'aeiou' else 'a'} {lower}{bracket}."
+
+
+def prompt_of(taxonomy: Taxonomy, synset: str, options: PromptOptions, **facets: str) -> Prompt:
+    """The prompt of a synset, which is its id."""
+    lemma = taxonomy.lemmas(synset)[0]
+    return Prompt(
+        id=synset,
+        text=text_of(lemma, taxonomy.definition(synset), options),
+        scene=Scene((SceneObject(ObjectClass(lemma, synset if is_synset(synset) else None)),)),
+        facets=facets,
+    )
+
+
+def _leaves(taxonomy: Taxonomy, labels: tuple[ObjectClass, ...] | None) -> tuple[ObjectClass, ...]:
+    """The judge's classes; ImageNet-1k's where no judge of classes takes part."""
+    if labels is not None:
+        return labels
+    return tuple(ObjectClass(nouns().lemmas(synset)[0], synset) for synset in imagenet_classes())
+
+
+def above_labels(setup: Setup[LabelOptions]) -> Iterator[Prompt]:
+    """Every synset above a class that the judge knows: of ImageNet-1k, 860."""
+    taxonomy = taxonomy_of(setup.options.taxonomy)
+    for synset in Leaves.of(taxonomy, _leaves(taxonomy, setup.labels)).evaluated:
+        yield prompt_of(taxonomy, synset, setup.options)
+
+
+def of_mini_world(setup: Setup[PromptOptions]) -> Iterator[Prompt]:
+    """Every synset of the mini world's things above a class of the judge; without one, above its leaves."""
+    taxonomy, synsets = nouns(), mini_world()
+    if setup.labels is None:
+        above = {parent for synset in synsets for parent in taxonomy.hypernyms(synset)}
+        chosen: Iterable[str] = sorted(above, key=taxonomy.number)
+    else:
+        chosen = [s for s in Leaves.of(taxonomy, setup.labels).evaluated if s in synsets]
+    for synset in chosen:
+        yield prompt_of(taxonomy, synset, setup.options)
+
+
+def near_leaf(setup: Setup[NearLeafOptions]) -> Iterator[Prompt]:
+    """Synsets at most so many steps above a class: all of them, or a seeded draw (hypernymy paper, Appendix C)."""
+    options = setup.options
+    taxonomy = taxonomy_of(options.taxonomy)
+    labels = _leaves(taxonomy, setup.labels)
+    evaluated = Leaves.of(taxonomy, labels).evaluated
+    reached = {node for label in labels if (node := node_of(taxonomy, label)) is not None}
+    near: set[str] = set()
+    for _ in range(options.distance):
+        reached = {parent for node in reached for parent in taxonomy.hypernyms(node)}
+        near |= reached
+    synsets = [s for s in evaluated if s in near]
+    if options.count is not None and options.count < len(synsets):
+        drawn = np.random.default_rng(options.seed).choice(len(synsets), options.count, replace=False)
+        synsets = [synsets[i] for i in sorted(drawn.tolist())]
+    for synset in synsets:
+        yield prompt_of(taxonomy, synset, options)
+
+
+def easy_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
+    """The roots of Easy Concepts and what is directly below each: 483."""
+    for root in EASY_ROOTS:
+        for synset in (root, *nouns().hyponyms(root)):
+            yield prompt_of(nouns(), synset, setup.options, subset="easy", root=root)
+
+
+def all_nouns(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
+    """Every noun synset of WordNet 3.0."""
+    for synset in nouns().names:
+        yield prompt_of(nouns(), synset, setup.options)
+
+
+def random_split(setup: Setup[RandomOptions]) -> Iterator[Prompt]:
+    """A seeded draw of edges and nodes, no synset twice.
+
+    Of an edge the narrower synset is asked for (hypernymy) or the broader one (hyponymy); mixing asks for synsets
+    with two hypernyms or more.
+    """
+    options = setup.options
+    rng = np.random.default_rng(options.seed)
+    if options.drawn is None:
+        wanted = [relation for relation in RELATIONS for _ in range(getattr(options, relation))]
+    else:
+        wanted = [RELATIONS[i] for i in rng.choice(3, options.drawn, p=RELATION_ODDS)]
+    # each candidate as often as it has edges, in a random order
+    waiting = {relation: list(rng.permutation(_candidates()[relation])) for relation in RELATIONS}
+    taken: set[int] = set()
+    for relation in wanted:
+        while waiting[relation] and waiting[relation][-1] in taken:
+            waiting[relation].pop()
+        if not waiting[relation]:
+            raise BadPrompts(
+                f"wordnet-random: WordNet has fewer than {wanted.count(relation)} items of {relation}"
+            )
+        number = int(waiting[relation].pop())
+        taken.add(number)
+        yield prompt_of(nouns(), nouns().names[number], options, subset=relation)
+
+
+@cache
+def _candidates() -> dict[str, np.ndarray]:
+    counts = np.diff(nouns().starts)
+    return {
+        "hypernymy": np.repeat(np.arange(len(counts)), counts),
+        "hyponymy": np.asarray(nouns().parents),
+        "mixing": np.flatnonzero(counts > 1),
+    }

@@ -1,0 +1,73 @@
+"""ISP and SCS of one synset's images, as the paper defines them (section 3), and what SCS could be at most."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import exp, lgamma, log, log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+
+def in_subtree(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return for each image the probability that it shows a class below the synset.
+
+    logits: (images, classes), before softmax; below: indices of the classes A(s). The result, float64 (images,),
+    lies in [0, 1]; its mean is the synset's ISP.
+    """
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    odds = np.exp(shifted, out=shifted)
+    return odds[:, below].sum(axis=1) / odds.sum(axis=1)
+
+
+def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
+    """Return a synset's SCS in nats: the mean over images of KL(p_s(y|x) || mean over images of p_s(y|x)).
+
+    p_s is the softmax over the classes A(s) alone. Between 0 and min(ln|A(s)|, ln of the number of images).
+    """
+    own = _log_softmax(logits[:, below])
+    p = np.exp(own)
+    mean = p.mean(axis=0)
+    # what has no probability adds nothing
+    ratio = np.where(p > 0, own - np.log(np.where(mean > 0, mean, 1)), 0)
+    return max(float((p * ratio).sum(axis=1).mean()), 0.0)
+
+
+def entropy(logits: Floats, below: NDArray[np.intp]) -> float:
+    """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12)."""
+    own = _log_softmax(logits[:, below])
+    return max(float(-(np.exp(own) * own).sum(axis=1).mean()), 0.0)
+
+
+def _log_softmax(logits: Floats) -> NDArray[np.float64]:
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+@cache
+def most(classes: int, images: int) -> float:
+    """The upper bound of SCS in nats."""
+    return min(log(classes), log(images))
+
+
+@cache
+def balanced(classes: int, images: int) -> float:
+    """SCS in nats of images that show the classes as evenly as their number allows, each with certainty."""
+    each, more = divmod(images, classes)
+    shares = np.array([(each + 1) / images] * more + [each / images] * (classes - more if each else 0))
+    return float(-(shares * np.log(shares)).sum()) + 0.0
+
+
+@cache
+def uniform(classes: int, images: int) -> float:
+    """Expected SCS in nats of images that each show a class drawn uniformly, with certainty."""
+    if classes == 1:
+        return 0.0
+    chance = -log(classes), log1p(-1 / classes)
+    total = 0.0
+    for k in range(1, images + 1):  # how many images show one class: Bin(k; images, 1 / classes)
+        ways = lgamma(images + 1) - lgamma(k + 1) - lgamma(images - k + 1)
+        total -= exp(ways + k * chance[0] + (images - k) * chance[1]) * k / images * log(k / images)
+    return classes * total

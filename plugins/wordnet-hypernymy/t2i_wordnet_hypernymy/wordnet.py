@@ -1,0 +1,37 @@
+"""WordNet 3.0's nouns as the package carries them, made by `make_nouns`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from .taxonomy import Taxonomy
+
+DATA = Path(__file__).parent / "data"
+NOUNS = DATA / "nouns.npz"
+IMAGENET = DATA / "imagenet-1k.txt"
+MINI = DATA / "mini-world.txt"
+
+
+@cache
+def nouns() -> Taxonomy:
+    """WordNet 3.0's 82,115 noun synsets with their hypernyms; instances of classes have none here."""
+    with np.load(NOUNS) as data:
+        names, lemmas, definitions = (
+            tuple(data[key].tobytes().decode().split("\n")) for key in ("names", "lemmas", "definitions")
+        )
+        return Taxonomy(names, data["starts"], data["parents"], lemmas, definitions)
+
+
+@cache
+def imagenet_classes() -> tuple[str, ...]:
+    """The synsets of ImageNet-1k's classes, in the order of a classifier's outputs."""
+    return tuple(IMAGENET.read_text().split())
+
+
+@cache
+def mini_world() -> frozenset[str]:
+    """The synsets that the mini world's things belong to: its leaves and all above them."""
+    return frozenset(MINI.read_text().split())

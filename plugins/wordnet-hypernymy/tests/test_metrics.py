@@ -1,0 +1,119 @@
+"""The metrics on observations made by hand."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pandas as pd
+import pytest
+from t2i_core import (
+    ClassScores,
+    Excluded,
+    ObjectClass,
+    Observed,
+    Prompt,
+    Row,
+    Sample,
+    Scene,
+    SceneObject,
+    Setup,
+    Unit,
+)
+from t2i_core.errors import BadPrompts
+from t2i_core.metrics import Answer
+from t2i_wordnet_hypernymy import scores
+from t2i_wordnet_hypernymy.metrics import NEED, Isp, Scs
+from t2i_wordnet_hypernymy.options import HypernymyOptions
+
+LABELS = tuple(ObjectClass(s, s) for s in ("poodle.n.01", "corgi.n.01", "siamese_cat.n.01", "sedan.n.01"))
+
+
+def prompt(synset: str) -> Prompt:
+    name = synset.partition(".")[0]
+    return Prompt(synset, f"a {name}", Scene((SceneObject(ObjectClass(name, synset)),)))
+
+
+def measured(metric_class, synset, *logits, labels=LABELS):
+    metric = metric_class(Setup(None, HypernymyOptions()))
+    asked = prompt(synset)
+    observed = [
+        Observed((Sample("m", asked, i),), {NEED: [Answer(ClassScores(np.array(one, np.float32), labels), {})]})
+        for i, one in enumerate(logits)
+    ]
+    return list(metric.measure(Unit(("m",), asked, None, observed)))
+
+
+def test_isp_is_the_probability_of_what_is_below():
+    (row,) = measured(Isp, "dog.n.01", [log(4), log(2), log(1), log(1)])
+    assert (row.measure, row.facets) == ("isp", {"leaves": 2})
+    assert row.value == pytest.approx(6 / 8)
+    (root,) = measured(Isp, "entity.n.01", [1, 2, 3, 4])
+    assert root.value == pytest.approx(1)
+    (own,) = measured(Isp, "poodle.n.01", [0, 0, 0, 0])  # a class itself: at or below
+    assert own.value == pytest.approx(0.25)
+
+
+def test_scs_and_what_stands_beside_it():
+    rows = {r.measure: r.value for r in measured(Scs, "dog.n.01", [100, 0, 0, 0], [0, 100, 0, 0], [100, 0, 0, 0])}
+    expected = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
+    assert rows["divergence"] == pytest.approx(expected)
+    assert rows["entropy"] == pytest.approx(0, abs=1e-12)
+    assert rows["most"] == pytest.approx(log(2))
+    assert rows["balanced"] == pytest.approx(expected)
+    assert rows["uniform"] == pytest.approx(scores.uniform(2, 3))
+    metric = Scs(Setup(None, HypernymyOptions()))
+    assert rows["scs"] == pytest.approx(expected / metric.leaves(LABELS).normaliser)
+
+
+def test_a_synset_without_value_is_excluded_with_its_reason():
+    (said,) = measured(Scs, "cat.n.01", [0, 0, 0, 0])
+    assert isinstance(said, Excluded)
+    assert "a single one" in said.reason
+    for metric in (Isp, Scs):
+        (said,) = measured(metric, "wine.n.01", [0, 0, 0, 0])
+        assert isinstance(said, Excluded)
+        assert "none of the judge's classes is a kind of wine" in said.reason
+    mixed = (ObjectClass("e", "entity.n.01"), LABELS[0])
+    (said,) = measured(Scs, "entity.n.01", [0, 0], labels=mixed)
+    assert isinstance(said, Excluded)
+    assert "normalise" in said.reason
+
+
+def test_answers_of_another_judge_are_read_by_its_own_classes():
+    metric = Isp(Setup(None, HypernymyOptions()))
+    assert metric.leaves(LABELS) is metric.leaves(tuple(LABELS))
+    assert metric.leaves(LABELS[2:]) is not metric.leaves(LABELS)
+
+
+def test_each_synset_counts_once_however_many_images_it_has():
+    table = pd.DataFrame({"measure": "isp", "prompt": list("aaab"), "value": [0.2, 0.4, 0.6, 1.0]})
+    metric = Isp(Setup(None, HypernymyOptions()))
+    assert metric.aggregate(table, np.ones(4))["isp"] == pytest.approx(0.7)
+    assert metric.aggregate(table, np.array([1, 1, 1, 3.0]))["isp"] == pytest.approx((0.4 + 3) / 4)
+    other = pd.DataFrame({"measure": "isp", "prompt": list("ab"), "value": [0.0, 1.0]})
+    third = pd.DataFrame({"measure": "isp", "prompt": list("ab"), "value": [1.0, 1.0]})
+    assert [metric.aggregate(t, np.ones(2))["isp"] for t in (other, third, other)] == [0.5, 1.0, 0.5]
+    assert np.isnan(metric.aggregate(other, np.zeros(2))["isp"])
+
+
+@pytest.mark.parametrize("metric", [Isp, Scs])
+def test_prompts_that_cannot_be_measured_are_refused(metric):
+    made = metric(Setup(None, HypernymyOptions()))
+    made.check([prompt("dog.n.01")])
+    with pytest.raises(BadPrompts, match="'x' does not say which synset it asks for"):
+        made.check([Prompt("x", "a dog")])
+    with pytest.raises(BadPrompts, match=r"'dogg.n.01' is not in the taxonomy: did you mean"):
+        made.check([prompt("dogg.n.01")])
+
+
+def test_a_taxonomy_of_ones_own_takes_wordnets_place(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("poodle.n.01,pet\nsedan.n.01,pet\n")
+    metric = Isp(Setup(None, HypernymyOptions(taxonomy=path)))
+    asked = Prompt("pet", "a pet", Scene((SceneObject(ObjectClass("pet")),)))
+    metric.check([asked])
+    answer = Answer(ClassScores(np.zeros(4, np.float32), LABELS), {})
+    (row,) = metric.measure(Unit(("m",), asked, 0, [Observed((Sample("m", asked, 0),), {NEED: [answer]})]))
+    assert isinstance(row, Row)
+    assert row.value == pytest.approx(0.5)

@@ -1,0 +1,72 @@
+"""ISP and SCS against their definitions, written out, and what they must not depend on."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+from t2i_wordnet_hypernymy import scores
+
+RNG = np.random.default_rng(0)
+LOGITS = RNG.normal(0, 5, (32, 50)).astype(np.float32)
+BELOW = np.array([3, 7, 8, 20, 49])
+
+
+def softmax(x):
+    odds = np.exp(x.astype(float))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def test_isp_is_the_mass_below():
+    expected = softmax(LOGITS)[:, BELOW].sum(axis=1)
+    np.testing.assert_allclose(scores.in_subtree(LOGITS, BELOW), expected, rtol=1e-12)
+
+
+def test_scs_is_the_mean_divergence_from_the_mean():
+    p = softmax(LOGITS[:, BELOW])
+    expected = (p * np.log(p / p.mean(axis=0))).sum(axis=1).mean()
+    assert scores.coverage(LOGITS, BELOW) == pytest.approx(expected, rel=1e-12)
+    marginal = p.mean(axis=0)
+    # it is also the entropy of the mean less the mean entropy
+    assert expected == pytest.approx(-(marginal * np.log(marginal)).sum() - scores.entropy(LOGITS, BELOW))
+
+
+def test_huge_logits_give_numbers():
+    logits = np.where(LOGITS > 0, 1e30, -1e30).astype(np.float32)
+    for value in (scores.in_subtree(logits, BELOW), scores.coverage(logits, BELOW), scores.entropy(logits, BELOW)):
+        assert np.isfinite(value).all()
+
+
+def test_a_shift_of_all_logits_changes_nothing():
+    moved = LOGITS.astype(np.float64) + 100
+    np.testing.assert_allclose(scores.in_subtree(moved, BELOW), scores.in_subtree(LOGITS, BELOW))
+    assert scores.coverage(moved, BELOW) == pytest.approx(scores.coverage(LOGITS, BELOW))
+
+
+@pytest.mark.parametrize("split", [1, 5, 31])
+def test_isp_of_an_image_does_not_depend_on_its_company(split):
+    parts = [scores.in_subtree(LOGITS[i : i + split], BELOW) for i in range(0, 32, split)]
+    np.testing.assert_array_equal(np.concatenate(parts), scores.in_subtree(LOGITS, BELOW))
+
+
+@pytest.mark.parametrize(("classes", "images"), [(2, 32), (5, 32), (40, 32), (3, 1)])
+def test_what_scs_is_at_most(classes, images):
+    assert scores.most(classes, images) == min(log(classes), log(images))
+    shown = np.arange(images) % classes
+    logits = np.where(np.arange(classes) == shown[:, None], 1000.0, 0)
+    even = scores.coverage(logits, np.arange(classes))
+    assert scores.balanced(classes, images) == pytest.approx(even, abs=1e-12)
+    rng = np.random.default_rng(1)
+    drawn = []
+    for _ in range(4000):
+        shares = np.bincount(rng.integers(classes, size=images)) / images
+        shares = shares[shares > 0]
+        drawn.append(-(shares * np.log(shares)).sum())
+    error = np.std(drawn) / np.sqrt(len(drawn))
+    assert scores.uniform(classes, images) == pytest.approx(np.mean(drawn), abs=4 * error + 1e-12)
+    assert scores.uniform(classes, images) <= scores.balanced(classes, images) + 1e-12
+
+
+def test_a_single_class_has_nothing_to_cover():
+    assert scores.uniform(1, 32) == scores.balanced(1, 32) == scores.most(1, 32) == 0
