@@ -17,9 +17,9 @@ def in_subtree(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
     logits: (images, classes), before softmax; below: indices of the classes A(s). The result, float64 (images,),
     lies in [0, 1]; its mean is the synset's ISP.
     """
-    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
-    odds = np.exp(shifted, out=shifted)
-    return odds[:, below].sum(axis=1) / odds.sum(axis=1)
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))  # as exact as the logits are
+    within = odds[:, below].sum(axis=1, dtype=np.float64)
+    return np.minimum(within / odds.sum(axis=1, dtype=np.float64), 1)
 
 
 def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
@@ -42,7 +42,7 @@ def entropy(logits: Floats, below: NDArray[np.intp]) -> float:
 
 
 def _log_softmax(logits: Floats) -> NDArray[np.float64]:
-    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    shifted = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64)
     return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
 
 
