@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Excluded, Metric, Need, Row, Unit
+from t2i_core.metrics import Analysis, Excluded, Metric, Need, Row, Study, Unit
 from t2i_core.observations import ClassScores, Labels
 from t2i_core.prompts import ObjectClass, Prompt
 
@@ -44,6 +45,8 @@ class _OfClasses(Metric):
     """What both metrics share: the synset of a prompt, and the judge's classes below it."""
 
     needs = (Need(NEED, "classify"),)
+    headline: ClassVar[str]
+    options: HypernymyOptions
 
     def __init__(self, setup: Setup[HypernymyOptions]) -> None:
         super().__init__(setup)
@@ -57,6 +60,12 @@ class _OfClasses(Metric):
             cls = asked_class(prompt)
             if node_of(self.taxonomy, cls) is None:
                 self.taxonomy.number(cls.synset or cls.name)
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield the lowest synsets, differences of models, subtrees, and how alike synsets are ranked."""
+        from .analyses import analyse
+
+        yield from analyse(study, self.headline, self.taxonomy, self.options.roots)
 
     def leaves(self, labels: Labels) -> Leaves:
         """The judge's classes in the taxonomy; a judge says the same ones with each answer."""
@@ -72,6 +81,8 @@ class _OfClasses(Metric):
 
 class Isp(_OfClasses):
     """In-Subtree Probability: is it what was asked for, whichever kind of it?"""
+
+    headline = "isp"
 
     def __init__(self, setup: Setup[HypernymyOptions]) -> None:
         super().__init__(setup)
@@ -117,6 +128,7 @@ class _Shares:
 class Scs(_OfClasses):
     """Subtree Coverage Score: does it show all kinds of what was asked for?"""
 
+    headline = "scs"
     group_by = "prompt"
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
-from t2i_core.options import Options
+from t2i_core.options import ExecutionOption, Options
 
 TAXONOMY = Field(
     None,
@@ -19,6 +19,10 @@ class HypernymyOptions(Options):
     """Options of `isp` and `scs`."""
 
     taxonomy: Path | None = TAXONOMY
+    roots: Annotated[tuple[str, ...], ExecutionOption()] = Field(
+        ("vessel.n.02", "furniture.n.01", "bird.n.01", "clothing.n.01", "lizard.n.01", "fruit.n.01"),
+        description="Synsets whose subtrees the analyses score; the paper's by default.",
+    )
 
 
 class SimilarityOptions(Options):

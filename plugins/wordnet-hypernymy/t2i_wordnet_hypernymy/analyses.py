@@ -1,0 +1,118 @@
+"""Tables and figures from per-synset scores: the lowest, differences of models, subtrees, stability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from t2i_core.metrics import Analysis, Study
+
+from .mosaic import draw_mosaic, pictures
+from .taxonomy import Taxonomy
+
+SHOWN = 50
+"""So many synsets are listed, as in the paper's Figure 11."""
+
+WITH_IMAGES = 8
+"""So many of them are shown with images."""
+
+
+def analyse(study: Study, measure: str, taxonomy: Taxonomy, roots: Sequence[str]) -> Iterator[Analysis]:
+    """Yield what can be said of a measure of which higher is better."""
+    rows = study.table[study.table["measure"] == measure]
+    if rows.empty:
+        return
+    wide = per_synset(rows, "model")
+    models = list(wide.columns)
+    yield lowest(study, measure, wide, models)
+    if len(models) > 1:
+        for model in models:
+            yield lowest(study, measure, wide[[model]].dropna(), [model])
+        for a, b in combinations(models, 2):
+            yield difference(study, measure, wide, a, b)
+        yield stability(wide, "models", "model", f"Spearman's rho of synsets' {measure} between models.")
+    if "seed" in rows and rows["seed"].nunique() > 1:
+        for model in models:
+            seeds = per_synset(rows[rows["model"] == model], "seed")
+            summary = f"Spearman's rho of synsets' {measure} between seeds of {model}."
+            yield stability(seeds, f"seeds of {model}", "seed", summary)
+    yield subtrees(wide, measure, taxonomy, roots)
+
+
+def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Mean values, a row for each prompt and a column for each level of `by`; NaN where there is none."""
+    wide = rows.groupby(["prompt", by], observed=True)["value"].mean().unstack(by)
+    wide.index, wide.columns = wide.index.astype(object), wide.columns.astype(object)
+    return wide
+
+
+def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]) -> Analysis:
+    """The synsets of lowest score, averaged over models; those that not all of them have are left out."""
+    mean = wide.dropna().mean(axis=1).sort_values(kind="stable")
+    worst = mean.index[:SHOWN]
+    table = pd.DataFrame({"synset": worst, measure: mean.loc[worst].to_numpy()})
+    if len(models) > 1:
+        for model in models:
+            table[model] = wide.loc[worst, model].to_numpy()
+    of = models[0] if len(models) == 1 else f"{len(models)} models' mean"
+    shown = [(synset, pictures(study, models, synset)) for synset in worst[:WITH_IMAGES]]
+    name = "lowest" if len(models) > 1 or study.table["model"].nunique() == 1 else f"lowest of {models[0]}"
+    return Analysis(name, f"The synsets of lowest {measure}, {of}.", table, partial(draw_mosaic, shown))
+
+
+def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -> Analysis:
+    """What one model does better than another, synset by synset, ranked from a's gains to b's."""
+    both = wide[[a, b]].dropna()
+    gain = (both[a] - both[b]).sort_values(ascending=False, kind="stable")
+    ranked = gain.index if len(gain) <= 2 * SHOWN else [*gain.index[:SHOWN], *gain.index[-SHOWN:]]
+    table = pd.DataFrame(
+        {
+            "synset": list(ranked),
+            a: both.loc[ranked, a].to_numpy(),
+            b: both.loc[ranked, b].to_numpy(),
+            "difference": gain.loc[ranked].to_numpy(),
+        }
+    )
+    half = WITH_IMAGES // 2
+    ends = list(dict.fromkeys([*gain.index[:half], *gain.index[-half:]]))
+    shown = [(synset, pictures(study, (a, b), synset)) for synset in ends]
+    summary = f"Difference of synsets' {measure}: {a} - {b}."
+    return Analysis(f"{a} and {b}", summary, table, partial(draw_mosaic, shown))
+
+
+def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analysis:
+    """How alike synsets are ranked: a row for each level, and its mean correlation with the others."""
+    rho = wide.corr(method="spearman")
+    others = (rho.sum() - 1) / (len(rho) - 1)
+    table = rho.reset_index(drop=True)
+    table.insert(0, column, [str(level) for level in rho.index])
+    table["others"] = others.to_numpy()
+    return Analysis(f"stability between {name}", summary, table)
+
+
+def subtrees(wide: pd.DataFrame, measure: str, taxonomy: Taxonomy, roots: Sequence[str]) -> Analysis:
+    """Mean over the synsets at or below each root (the paper's Tables 9 and 10), and over all."""
+    above = {name: taxonomy.closure(name) | {name} for name in wide.index if name in taxonomy}
+    lines: list[dict[str, Any]] = []
+    for root in roots:
+        own = [name for name, over in above.items() if root in over]
+        lines.append({"root": root, "synsets": len(own), **wide.loc[own].mean().to_dict()})
+    lines.append({"root": "all", "synsets": len(wide), **wide.mean().to_dict()})
+    table = pd.DataFrame([line for line in lines if line["synsets"]])
+    return Analysis(
+        "subtrees", f"Mean {measure} over the synsets at or below a root.", table, partial(_bars, table, measure)
+    )
+
+
+def _bars(table: pd.DataFrame, measure: str, axes: Any) -> None:
+    """A group of bars for each root, one for each model."""
+    models = list(table.columns[2:])
+    for i, model in enumerate(models):
+        places = [place + i * 0.8 / len(models) for place in range(len(table))]
+        axes.bar(places, table[model], 0.8 / len(models), align="edge", label=model)
+    axes.set_xticks([place + 0.4 for place in range(len(table))], table["root"], rotation=30, ha="right")
+    axes.set_ylabel(measure)
+    axes.legend()

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+from t2i_core import Setup, Study
+from t2i_wordnet_hypernymy.metrics import Isp, Scs
+from t2i_wordnet_hypernymy.options import HypernymyOptions
+
+SYNSETS = ["bird.n.01", "oscine.n.01", "dog.n.01", "fruit.n.01"]
+#: per model and synset, the value under seeds 0 and 1
+VALUES = {
+    "a": [(0.1, 0.3), (0.5, 0.5), (0.9, 0.7), (0.4, 0.4)],
+    "b": [(0.6, 0.6), (0.2, 0.2), (0.7, 0.7), (0.5, 0.3)],
+}
+
+
+def study(tmp_path, models=("a", "b")):
+    rows = [
+        {"measure": "isp", "model": m, "prompt": s, "seed": seed, "value": value}
+        for m in models
+        for s, pair in zip(SYNSETS, VALUES[m], strict=True)
+        for seed, value in enumerate(pair)
+    ]
+    samples = pd.DataFrame(rows).assign(status="ok", image=lambda t: t["model"] + t["prompt"] + ".png")
+    for name in samples["image"].unique():
+        Image.fromarray(np.full((8, 8, 3), 200, np.uint8)).save(tmp_path / name)
+    table = pd.DataFrame(rows).astype(dict.fromkeys(("measure", "model", "prompt", "seed"), "category"))
+    return Study(table, samples, tmp_path)
+
+
+@pytest.fixture
+def found(tmp_path):
+    metric = Isp(Setup(None, HypernymyOptions(roots=("bird.n.01", "fruit.n.01", "lizard.n.01"))))
+    return {a.name: a for a in metric.analyses(study(tmp_path))}
+
+
+def test_the_lowest_synsets_of_each_model_and_of_all(found):
+    table = found["lowest"].table
+    assert list(table["synset"]) == ["oscine.n.01", "bird.n.01", "fruit.n.01", "dog.n.01"]
+    np.testing.assert_allclose(table["isp"], [0.35, 0.4, 0.4, 0.75])
+    np.testing.assert_allclose(table["a"], [0.5, 0.2, 0.4, 0.8])
+    assert found["lowest of a"].table["synset"].iloc[0] == "bird.n.01"
+
+
+def test_differences_are_ranked(found):
+    table = found["a and b"].table
+    assert list(table["synset"]) == ["oscine.n.01", "dog.n.01", "fruit.n.01", "bird.n.01"]
+    np.testing.assert_allclose(table["difference"], [0.3, 0.1, 0, -0.4], atol=1e-12)
+
+
+def test_subtrees_are_means_over_their_synsets(found):
+    table = found["subtrees"].table.set_index("root")
+    assert list(table.index) == ["bird.n.01", "fruit.n.01", "all"]  # nothing is known of lizards
+    assert list(table["synsets"]) == [2, 1, 4]
+    np.testing.assert_allclose(table["a"], [0.35, 0.4, 0.475])
+
+
+def test_stability_is_a_rank_correlation(found):
+    a, b = [0.2, 0.5, 0.8, 0.4], [0.6, 0.2, 0.7, 0.4]
+    expected = np.corrcoef(np.argsort(np.argsort(a)), np.argsort(np.argsort(b)))[0, 1]
+    table = found["stability between models"].table
+    assert table["others"].iloc[0] == pytest.approx(expected)
+    assert list(table["model"]) == ["a", "b"]
+    assert found["stability between seeds of a"].table["others"].iloc[1] == pytest.approx(1.0)
+
+
+def test_figures_are_drawn(found):
+    from matplotlib.figure import Figure
+
+    for analysis in found.values():
+        if analysis.figure is not None:
+            axes = Figure().add_subplot()
+            analysis.figure(axes)
+            assert axes.images or axes.patches
+
+
+def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):
+    metric = Isp(Setup(None, HypernymyOptions()))
+    names = [a.name for a in metric.analyses(study(tmp_path, ("a",)))]
+    assert names == ["lowest", "stability between seeds of a", "subtrees"]
+    assert list(Scs(Setup(None, HypernymyOptions())).analyses(study(tmp_path))) == []
