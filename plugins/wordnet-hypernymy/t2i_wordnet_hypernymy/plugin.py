@@ -44,7 +44,7 @@ def _nats(name: str, summary: str) -> Measure:
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer ISP, SCS and the similarities."""
+    """Offer ISP, SCS, the similarities, and what says how far to trust a classifier."""
     classes = {"options": HypernymyOptions, "citation": HYPERNYMY, "code": (*_CODE, "scores.py"), "weights": _file}
     defaults = Defaults(prompts="wordnet-imagenet", seeds=32, judges={"classify": "vit-b16"})
     return [
@@ -73,6 +73,19 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=defaults,
             notes="Grows with the number of images of a synset: compare models on the same seeds.",
             **classes,
+        ),
+        MetricInfo(
+            name="calibration",
+            summary="Is a classifier as often right as it says? On images with labels, not on a model's.",
+            citation=HYPERNYMY,
+            create=_metric("calibration", "Calibration"),
+            code=(*_CODE, "calibration.py"),
+            measures=(
+                Measure("ece", "Expected calibration error, 100 bins.", low=0, high=1, higher_is_better=False),
+                Measure("accuracy", "Images whose most probable class is their label.", low=0, high=1),
+                Measure("confidence", "Probability of that class.", low=0, high=1, higher_is_better=None),
+            ),
+            defaults=Defaults(judges={"classify": "vit-b16"}),
         ),
         _similarity("lemma-similarity", "LemmaSimilarity", "the prompt's word"),
         _similarity("hypernym-similarity", "HypernymSimilarity", "the words directly above its synset"),
