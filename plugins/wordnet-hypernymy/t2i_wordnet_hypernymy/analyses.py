@@ -7,6 +7,7 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from t2i_core.metrics import Analysis, Study
 
@@ -84,9 +85,12 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
 
 
 def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analysis:
-    """How alike synsets are ranked: a row for each level, and its mean correlation with the others."""
+    """How alike synsets are ranked: a row for each level, and its mean correlation with the others.
+
+    NaN where all of a level's scores are equal.
+    """
     rho = wide.corr(method="spearman")
-    others = (rho.sum() - 1) / (len(rho) - 1)
+    others = rho.mask(np.eye(len(rho), dtype=bool)).mean()
     table = rho.reset_index(drop=True)
     table.insert(0, column, [str(level) for level in rho.index])
     table["others"] = others.to_numpy()

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 from t2i_core import Setup, Study
+from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
 from t2i_wordnet_hypernymy.options import HypernymyOptions
 
@@ -81,3 +82,10 @@ def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):
     names = [a.name for a in metric.analyses(study(tmp_path, ("a",)))]
     assert names == ["lowest", "stability between seeds of a", "subtrees"]
     assert list(Scs(Setup(None, HypernymyOptions())).analyses(study(tmp_path))) == []
+
+
+def test_scores_that_are_all_equal_have_no_ranks():
+    wide = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 3.0, 2.0], "flat": [0.0, 0.0, 0.0]})
+    table = stability(wide, "models", "model", "x").table.set_index("model")
+    assert table.loc["a", "others"] == pytest.approx(0.5)
+    assert np.isnan(table.loc["flat", "others"])

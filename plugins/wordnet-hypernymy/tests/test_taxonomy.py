@@ -102,7 +102,10 @@ def test_commas_do_too(tmp_path):
         ("a\tb\nb\tc\nc\ta\n", "goes in a circle: a < b < c < a"),
         ("x\ta\na\tb\nb\ta\n", "goes in a circle"),
         ("a\ta\n", "goes in a circle: a < a"),
-        ("dog.n.01\tcanin.n.02\n", "line 1: unknown synset 'canin.n.02': did you mean .*'canine.n.02'"),
+        (
+            "dog.n.01\tcanin.n.02\n",
+            "line 1: unknown synset, no noun of WordNet 3.0: 'canin.n.02': did you mean .*'canine.n.02'",
+        ),
         ("a b c\n", "line 1: want two names"),
         ("a\tb\tc\n", "line 1: want two names"),
         ("a\tb\na\t\n", "line 2: want two names"),
