@@ -14,16 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core import ObjectClass
+from t2i_core.coco import CLASSES
 from t2i_core.errors import BadModel
 from t2i_core.models import files
-
-from .coco import NEVER_ANNOTATED, SYNSETS
 
 CONFIG = "config.json"
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+NEVER_ANNOTATED = frozenset(
+    {"street sign", "hat", "shoe", "eye glasses", "plate", "mirror", "window", "desk", "door", "blender"}
+    | {"hair brush"}
+)
+"""Names among COCO's 91 numbers for which it has no annotation: nobody could learn them from it."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,10 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
     nobody said. Left out is what stands for a gap among COCO's 91 numbers: `N/A`, and what COCO never annotated.
     """
     names = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
-    is_coco = SYNSETS.keys() <= set(names.values())
+    is_coco = CLASSES.keys() <= set(names.values())
     gaps = {"N/A"} | (NEVER_ANNOTATED if is_coco and len(names) == 91 else set())
     return {
-        index: ObjectClass(name, SYNSETS.get(name) if is_coco else None)
+        index: (CLASSES if is_coco else {}).get(name, ObjectClass(name))
         for index, name in sorted(names.items())
         if name not in gaps
     }
