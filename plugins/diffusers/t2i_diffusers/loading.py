@@ -214,10 +214,14 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
 
 def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:
     """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
-    takes = inspect.signature(cls.__init__).parameters
+    takes = _init_arguments(cls)
     names = [] if options.safety else ["safety_checker"]
     names += ["text_encoder"] if source.option.startswith("upscaler") and cls.__name__.startswith(_FAMILY) else []
     return {name: None for name in names if name in takes}
+
+
+def _init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(cls.__init__).parameters
 
 
 def _class_of(source: Source, name: str) -> type[DiffusionPipeline]:
@@ -273,6 +277,8 @@ def _pipeline(
                 trust_remote_code=options.remote_code,
                 **left_out,
                 **({"requires_safety_checker": False} if "safety_checker" in left_out else {}),
+                # or else images would depend on whether another package is there
+                **({"add_watermarker": False} if "add_watermarker" in _init_arguments(cls) else {}),
             )
     except (ImportError, T2IError):
         raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,27 +107,38 @@ def files_of(folder: Path) -> list[Path]:
     )
 
 
-def pickled_weights(folder: Path, parts: Iterable[str]) -> Iterator[Path]:
-    """Yield the weights files that would be unpickled, for want of safetensors beside them."""
+def check_pickles(source: Source, folder: Path, parts: Iterable[str], pinned: Iterable[str]) -> None:
+    """Raise BadModel where weights would be unpickled whose SHA-256 the user did not pin.
+
+    Nothing is unpickled while no digest is pinned: then it is those parts that could not be loaded. With a digest
+    all parts may be, so that every pickle must be pinned but those whose very name is there as safetensors, which
+    are taken before them. Of shards it is the index that tells; they are pinned in any case.
+    """
+    pinned = {digest.lower() for digest in pinned}
+    unknown: dict[str, str] = {}
     for part in parts:
-        files = [f for f in (folder / part).glob("*") if f.is_file()]
-        if not any(f.suffix == SAFE for f in files):
-            yield from sorted(f for f in files if f.suffix in PICKLES)
-
-
-def check_pickles(source: Source, folder: Path, parts: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise BadModel where weights are pickles whose SHA-256 the user did not pin."""
-    allowed = {digest.lower() for digest in allowed}
-    unknown = {f: d for f in pickled_weights(folder, parts) if (d := file_digest(f)) not in allowed}
+        files = sorted(f for f in (folder / part).glob("*") if f.is_file())
+        safe = {f.name for f in files if f.suffix == SAFE}
+        for file in (f for f in files if f.suffix in PICKLES):
+            unread = _as_safetensors(file.name) in safe if pinned else safe
+            if not unread and (digest := file_digest(file)) not in pinned:
+                unknown[file.relative_to(folder).as_posix()] = digest
     if unknown:
-        raise _pickles_refused(source, {f.relative_to(folder).as_posix(): d for f, d in unknown.items()})
+        raise _pickles_refused(source, unknown, pinned)
 
 
-def _pickles_refused(source: Source, found: Mapping[str, str]) -> BadModel:
+def _as_safetensors(name: str) -> str | None:
+    """What a file of pickled weights is called as safetensors; transformers names the two differently."""
+    if "-of-" in name:
+        return None
+    return re.sub("^pytorch_model", "model", name.rpartition(".")[0]) + SAFE
+
+
+def _pickles_refused(source: Source, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
     said_files = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
     return BadModel(
-        f"{source}: has no safetensors but pickles: {said_files}; where you trust them, pin them by the option "
-        f"pickles={json.dumps(sorted(found.values()))}"
+        f"{source}: has pickles in place of safetensors: {said_files}; where you trust them, pin them by the "
+        f"option pickles={json.dumps(sorted({*pinned, *found.values()}))}"
     )
 
 

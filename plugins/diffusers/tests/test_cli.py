@@ -54,6 +54,32 @@ def test_every_pipeline_class_draws_from_a_recipe(t2i: Any, checkpoint: Any, tin
         assert manifest["models"][model["label"]]["reported"]["pipeline"] == model["label"]
 
 
+def test_the_manifest_says_that_a_batch_was_halved(
+    t2i: Any, checkpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from diffusers import UNet2DConditionModel
+
+    forward = UNet2DConditionModel.forward
+
+    def short(self: Any, sample: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(sample) > 2 * 2:  # with and without the prompt
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return forward(self, sample, *args, **kwargs)
+
+    monkeypatch.setattr(UNet2DConditionModel, "forward", short)
+    folder, _ = checkpoint("StableDiffusionPipeline")
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"))
+    how = ("--seeds", "9", "--device", "cpu", "--batch-size", "8", "--out", str(tmp_path / "run"))
+    done = t2i(*asked, *how, "-o", "diffusers.steps=1")
+    assert done.exit_code == 0, done.output
+    (images,) = drawn(tmp_path / "run").values()
+    assert len(images) == 9
+    ((said),) = json.loads((tmp_path / "run/run.json").read_text())["models"].values()
+    assert said["reported"]["batch_size"] == {"asked": 8, "used": 2, "halved_for_memory": 2}
+
+
 def test_a_sweep_over_settings(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
     folder, options = checkpoint("StableDiffusionPipeline")
     settings = [{"guidance": 2.0, "steps": 2}, {"guidance": 9.0, "steps": 2}, {"guidance": 9.0, "steps": 4}]
