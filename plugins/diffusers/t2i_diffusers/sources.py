@@ -24,7 +24,6 @@ INDEX = "model_index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _TIMEOUT = 20
 
@@ -150,19 +149,13 @@ def commit_of(source: Source, offline: bool) -> str:
     """
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
-    from huggingface_hub.file_download import repo_folder_name
 
-    revision = source.revision or "main"
-    if _COMMIT.fullmatch(revision):
-        return revision
-    cache = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=source.model, repo_type="model")
-    reference = cache / "refs" / revision
-    if reference.is_file():
-        return reference.read_text(encoding="utf-8").strip()
+    if known := files.known_commit(source.model, source.revision):
+        return known
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
     try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
-        return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent.name
+        return Path(hf_hub_download(source.model, INDEX, revision=source.revision)).parent.name
     except LocalEntryNotFoundError as error:  # no network
         raise files.hub_error(str(source), source.model, error) from error
     except EntryNotFoundError as error:

@@ -41,7 +41,7 @@ class Tokenizers:
         of_prompts = _sort(prompts, others)
         per_image: list[dict[str, int]] = [{} for _ in prompts]
         for name, cut in self._cuts.items():
-            for lost in _batches(filter(of_prompts, cut), len(prompts)):
+            for lost in _batches(([n for text, n in call if of_prompts(text)] for call in cut), len(prompts)):
                 for own, number in zip(per_image, lost, strict=True):
                     if number > own.get(name, 0):
                         own[name] = number
@@ -55,34 +55,33 @@ def record(lost: Mapping[str, int]) -> dict[str, Any]:
     return {"tokens_lost": max(lost.values()), "tokens_lost_by": dict(lost)}
 
 
-def _sort(prompts: Sequence[str], others: Sequence[str]) -> Callable[[_Call], bool]:
-    """Return what tells whether a call's texts come from prompts: of all known texts, the longest one within.
+def _sort(prompts: Sequence[str], others: Sequence[str]) -> Callable[[str], bool]:
+    """Return what tells whether a text comes from a prompt: of all known texts, the longest one within it.
 
     Pipelines clean texts, and put words of their own around them: letters and digits alone are compared. A text
     that is made of none that is known counts as a prompt's.
     """
     of_prompts = {_bare(text) for text in prompts}
-    known = sorted(of_prompts | {_bare(text) for text in others}, key=len, reverse=True)
+    known = sorted((of_prompts | {_bare(text) for text in others}) - {""}, key=len, reverse=True)
 
-    def from_prompts(call: _Call) -> bool:
-        texts = [_bare(text) for text, _ in call]
-        return any(next((k for k in known if k in text), None) in {None, *of_prompts} for text in texts)
+    def from_prompt(text: str) -> bool:
+        bare = _bare(text)
+        return next((k for k in known if k in bare), None) in {None, *of_prompts}
 
-    return from_prompts
+    return from_prompt
 
 
 def _bare(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
-def _batches(calls: Iterable[_Call], images: int) -> Iterator[list[int]]:
+def _batches(calls: Iterable[list[int]], images: int) -> Iterator[list[int]]:
     """Yield what texts lost, a text per image; those that came one by one are put together first."""
     single: list[int] = []
-    for call in calls:
-        lost = [number for _, number in call]
-        if len(call) == images:
+    for lost in calls:
+        if len(lost) == images:
             yield lost
-        elif len(call) == 1:
+        elif len(lost) == 1:
             single += lost
             if len(single) == images:
                 yield single
