@@ -21,7 +21,6 @@ from t2i_core.models import files
 CONFIG = "config.json"
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 NEVER_ANNOTATED = frozenset(
@@ -81,11 +80,9 @@ def check_type(place: Place, types: Collection[str], offline: bool) -> None:
 
 def commit(place: Place, offline: bool) -> str | None:
     """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
-    if place.folder is not None or (place.revision and _COMMIT.fullmatch(place.revision)):
-        return place.revision if place.folder is None else None
-    return files.commit(
-        files.from_hub(place.name, (CONFIG,), place.revision, offline or _told_offline(), place.spec)
-    )
+    if place.folder is not None:
+        return None
+    return files.commit_of(place.name, CONFIG, place.revision, offline or _told_offline(), place.spec)
 
 
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
