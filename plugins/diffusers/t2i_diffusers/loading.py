@@ -38,6 +38,7 @@ from .sources import (
     read_index,
     sources,
 )
+from .wholeness import left_out, problems
 
 ARGUMENTS = {
     "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
@@ -46,8 +47,6 @@ ARGUMENTS = {
 """What an option is called by classes that do not call it as the others do."""
 
 _USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
-_FAMILY = "IF"
-"""The classes whose stages share one text encoder, by the beginning of their names."""
 
 
 @dataclass(frozen=True)
@@ -215,9 +214,7 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
 def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:
     """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
     takes = _init_arguments(cls)
-    names = [] if options.safety else ["safety_checker"]
-    names += ["text_encoder"] if source.option.startswith("upscaler") and cls.__name__.startswith(_FAMILY) else []
-    return {name: None for name in names if name in takes}
+    return {name: None for name in left_out(source, cls.__name__, options) if name in takes}
 
 
 def _init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
@@ -264,8 +261,10 @@ def _pipeline(
 ) -> Any:
     """Make one pipeline from its files, in main memory."""
     parts = parts_of(read_index(folder))
-    left_out: dict[str, Any] = {**_left_out(source, cls, options)}
-    check_pickles(source, folder, [p for p in parts if p not in left_out], options.pickles)
+    without: dict[str, Any] = {**_left_out(source, cls, options)}
+    check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
+    if problem := next(problems(source, folder, without, options), None):
+        raise BadModel(f"{source}: {problem}") if source.folder else not_here(source, problem)
     try:
         with _no_progress_bars():
             pipe = cls.from_pretrained(
@@ -275,8 +274,8 @@ def _pipeline(
                 use_safetensors=None if options.pickles else True,
                 local_files_only=True,
                 trust_remote_code=options.remote_code,
-                **left_out,
-                **({"requires_safety_checker": False} if "safety_checker" in left_out else {}),
+                **without,
+                **({"requires_safety_checker": False} if "safety_checker" in without else {}),
                 # or else images would depend on whether another package is there
                 **({"add_watermarker": False} if "add_watermarker" in _init_arguments(cls) else {}),
             )

@@ -105,7 +105,7 @@ def test_pipelines_that_draw_no_texts(pipeline: str, message: str, folder: Path)
 
 def test_damaged_weights_are_named(folder: Path) -> None:
     (folder / "unet" / "diffusion_pytorch_model.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(BadModel, match="does not load as StableDiffusionPipeline"):
+    with pytest.raises(BadModel, match="its unet is damaged"):
         load(str(folder))
 
 
