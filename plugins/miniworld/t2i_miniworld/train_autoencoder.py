@@ -11,11 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from t2i_core import Truth
 from torch import Tensor, nn
 
 from t2i_miniworld import autoencoder
 from t2i_miniworld.pictures import Pictures
 from t2i_miniworld.training import CHECKPOINT, Course, train
+
+#: Side of the parts of pictures that every other step is about.
+CROP = 64
 
 
 @dataclass(frozen=True)
@@ -62,23 +66,47 @@ def losses(
 
 
 def run(data: Path, out: Path, course: Course, channels: tuple[int, ...], scenes: int) -> nn.Module:
-    """Train on the first ``scenes`` pictures, mirrored half of the time; return the averaged network."""
+    """Train on the first ``scenes`` pictures, mirrored half of the time; return the averaged network.
+
+    A batch is ``course.batch`` whole pictures, or as many pixels of parts.
+    """
     pictures, weighing = Pictures(data, "train", scenes), Weighing()
     torch.manual_seed(course.seed)
-    network = autoencoder.build(channels).train()
+    network = autoencoder.build(channels).train().to(memory_format=torch.channels_last)
+    side = pictures.images.shape[-1]
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         if step % CHECKPOINT == 0:
             pictures.refresh()
-        chosen = torch.randint(len(pictures), (course.batch,), generator=random)
+        # Whole pictures are mostly ground: every other step is about parts of them that show a thing.
+        parts = step % 2 == 1
+        count = course.batch * (side // CROP) ** 2 if parts else course.batch
+        chosen = torch.randint(len(pictures), (count,), generator=random)
         images, things = pictures.images[chosen].float() / 127.5 - 1, pictures.things(chosen)
-        mirrored = torch.rand(course.batch, 1, 1, 1, generator=random) < 0.5
+        if parts:
+            both = torch.cat([images, things], dim=1)
+            corners = [_corner(pictures.truths[index], random) for index in chosen.tolist()]
+            both = torch.stack(
+                [one[:, y : y + CROP, x : x + CROP] for one, (x, y) in zip(both, corners, strict=True)]
+            )
+            images, things = both[:, :3], both[:, 3:]
+        mirrored = torch.rand(count, 1, 1, 1, generator=random) < 0.5
         images, things = (torch.where(mirrored, x.flip(-1), x) for x in (images, things))
+        images = images.contiguous(memory_format=torch.channels_last)
         found = losses(network, images, things, weighing, random)
         return {**found, "scenes": torch.tensor(float(len(pictures)))}
 
     about = {"channels": list(channels), "scenes": scenes, **asdict(weighing)}
     return train(network, batch, course, out, about)
+
+
+def _corner(truth: Truth, random: torch.Generator) -> tuple[int, int]:
+    """The upper left corner of a part of a picture, around one of its things."""
+    which, x_off, y_off = torch.rand(3, generator=random).tolist()
+    x0, y0, x1, y1 = truth.instances[int(which * len(truth.instances))].box
+    x, y = ((low + high) / 2 - CROP * (0.25 + 0.5 * off) for low, high, off in ((x0, x1, x_off), (y0, y1, y_off)))
+    width, height = truth.size
+    return min(max(0, int(x)), width - CROP), min(max(0, int(y)), height - CROP)
 
 
 def main() -> None:
@@ -87,7 +115,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int, default=12_000)
-    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=24_000)
