@@ -26,7 +26,11 @@ _ONE, _SEVERAL = (0.65, 0.15), (0.85, 0.08)
 
 def caption(shown: Sequence[Instance], rng: np.random.Generator) -> str:
     """A caption of a picture that shows these things."""
-    reading = statement(shown, rng)
+    return words_for(statement(shown, rng), rng)
+
+
+def words_for(reading: Reading, rng: np.random.Generator) -> str:
+    """A text that says this, in a style drawn at random."""
     styles = [style for style in STYLES if _suits(style, reading)]
     weights = np.array([STYLES[style] for style in styles])
     return say(reading, styles[int(rng.choice(len(styles), p=weights / weights.sum()))], rng)

@@ -40,7 +40,6 @@ class Shard:
     number: int
     size: int
     path: Path
-    scenes: int = PER_SHARD
 
 
 @dataclass(frozen=True)
@@ -57,20 +56,23 @@ def draw_shard(shard: Shard) -> Path:
 
     if shard.path.exists():
         return shard.path
-    images, truths = [], []
-    for index in range(shard.number * PER_SHARD, shard.number * PER_SHARD + shard.scenes):
+    images, truths = [], list[Truth]()
+    for index in range(shard.number * PER_SHARD, (shard.number + 1) * PER_SHARD):
         wanted = SAMPLERS[shard.purpose](shard.split, index)
         scene = lay_out(wanted.things, _KEYS[shard.purpose], shard.split, index, ties=wanted.ties)
         picture = draw(scene, shard.size, _SAMPLES)
         images.append(picture.image)
-        truths.append(Truth((shard.size, shard.size), instances(scene, picture)).to_bytes())
-    part = shard.path.with_suffix(".part.npz")
-    ends = np.cumsum([len(truth) for truth in truths])
-    np.savez_compressed(
-        part, image=np.stack(images), truth=np.frombuffer(b"".join(truths), dtype=np.uint8), ends=ends
-    )
-    part.rename(shard.path)
+        truths.append(Truth((shard.size, shard.size), instances(scene, picture)))
+    write_shard(shard.path, Drawn(np.stack(images), tuple(truths)))
     return shard.path
+
+
+def write_shard(path: Path, drawn: Drawn) -> None:
+    """Write scenes whole, or not at all."""
+    part, truths = path.with_suffix(".part.npz"), [truth.to_bytes() for truth in drawn.truths]
+    joined, ends = np.frombuffer(b"".join(truths), dtype=np.uint8), np.cumsum([len(truth) for truth in truths])
+    np.savez_compressed(part, image=drawn.images, truth=joined, ends=ends)
+    part.rename(path)
 
 
 def shards(folder: Path, split: str) -> list[Path]:
@@ -79,7 +81,7 @@ def shards(folder: Path, split: str) -> list[Path]:
 
 
 def read_shard(path: Path) -> Drawn:
-    """Read what `draw_shard` wrote."""
+    """Read what `write_shard` wrote."""
     with np.load(path) as arrays:
         images, ends, data = arrays["image"], arrays["ends"].tolist(), arrays["truth"].tobytes()
     starts = [0, *ends[:-1]]

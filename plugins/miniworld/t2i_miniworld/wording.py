@@ -5,6 +5,7 @@ A text in any style is read as what it was made from: ``read(say(reading, style,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -101,6 +102,18 @@ def say(reading: Reading, style: Style, rng: np.random.Generator | None = None) 
     if subject == 0:
         return style.frame.format(" ".join(between))
     raise ValueError("a relation between two things in one sentence starts from the first")
+
+
+def grammar_words() -> list[str]:
+    """All words of texts that are no names and no paints, in no order that matters."""
+    texts = [style.frame for style in STYLES]
+    texts += [text for listing in _JOININGS.values() for text in listing]
+    texts += [text for ways in _BETWEEN.values() for text in ways]
+    texts += [
+        *_NUMBERS[1:],
+        "a an is to left right above below with without in no hat hatless coat hair haired short long",
+    ]
+    return re.findall("[a-z]+", " ".join(texts).lower())
 
 
 def _ends(reading: Reading) -> tuple[int, str]:
