@@ -10,6 +10,7 @@ from t2i_core import Instance, ObjectClass
 
 from t2i_miniworld.captions import statement
 from t2i_miniworld.laws import ATTRIBUTES, forms_of
+from t2i_miniworld.layout import MOST
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import Reading
 from t2i_miniworld.statements import holds
@@ -65,11 +66,12 @@ def _painted(one: Instance, paint: str | None) -> Instance:
 
 
 def _count(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:
-    """One thing more, like one of those shown, or one less."""
+    """One thing more, like one of those shown, or one less, of which others stay."""
     at = int(rng.integers(len(shown)))
-    if len(shown) > 1 and (len(shown) == 4 or rng.random() < 0.5):
+    twins = sum(one.cls == shown[at].cls for one in shown)
+    if twins > 1 and (len(shown) == MOST or rng.random() < 0.5):
         return shown[:at] + shown[at + 1 :]
-    return [*shown, shown[at]]
+    return [*shown, shown[at]] if len(shown) < MOST else None
 
 
 def _relation(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:

@@ -37,6 +37,7 @@ def scheduler() -> DDIMScheduler:
         beta_schedule="scaled_linear",
         prediction_type="v_prediction",
         clip_sample=False,
+        steps_offset=1,
         set_alpha_to_one=False,
         timestep_spacing="trailing",
     )

@@ -1,8 +1,8 @@
 """What the autoencoder leaves of unseen pictures: ``python -m t2i_miniworld.evaluate_autoencoder DATA WEIGHTS``.
 
 Prints mean absolute errors (of 255) on things and ground, PSNR, and how often the mini-segmenter counts each kind
-rightly in what comes out, beside the same of the pictures themselves. With --sheet PNG the first pictures above what
-became of them.
+rightly in what comes out, beside the same of the pictures themselves. With --sheet PNG the first pictures, each
+above what became of it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def measure(data: Path, weights: Path, scenes: int, sheet: Path | None) -> dict[
 
 def pairs(above: NDArray[np.uint8], below: NDArray[np.uint8], columns: int = 10) -> NDArray[np.uint8]:
     """Images in rows, each row above what became of it."""
-    rows = []
+    rows, columns = [], min(columns, len(above))
     for at in range(0, len(above) - columns + 1, columns):
         rows += [np.concatenate(list(images[at : at + columns]), axis=1) for images in (above, below)]
     return np.concatenate(rows)

@@ -65,14 +65,16 @@ def losses(
     return {"loss": loss, "pixels": pixels, "edges": edges, "coarse": coarse, "kl": kl}
 
 
-def run(data: Path, out: Path, course: Course, channels: tuple[int, ...], scenes: int) -> nn.Module:
+def run(
+    data: Path, out: Path, course: Course, channels: tuple[int, ...], scenes: int, device: str = "cpu"
+) -> nn.Module:
     """Train on the first ``scenes`` pictures, mirrored half of the time; return the averaged network.
 
     A batch is ``course.batch`` whole pictures, or as many pixels of parts.
     """
     pictures, weighing = Pictures(data, "train", scenes), Weighing()
     torch.manual_seed(course.seed)
-    network = autoencoder.build(channels).train().to(memory_format=torch.channels_last)
+    network = autoencoder.build(channels).train().to(device, memory_format=torch.channels_last)
     side = pictures.images.shape[-1]
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
@@ -92,8 +94,8 @@ def run(data: Path, out: Path, course: Course, channels: tuple[int, ...], scenes
             images, things = both[:, :3], both[:, 3:]
         mirrored = torch.rand(count, 1, 1, 1, generator=random) < 0.5
         images, things = (torch.where(mirrored, x.flip(-1), x) for x in (images, things))
-        images = images.contiguous(memory_format=torch.channels_last)
-        found = losses(network, images, things, weighing, random)
+        images = images.to(device, memory_format=torch.channels_last)
+        found = losses(network, images, things.to(device), weighing, random)
         return {**found, "scenes": torch.tensor(float(len(pictures)))}
 
     about = {"channels": list(channels), "scenes": scenes, **asdict(weighing)}
@@ -121,10 +123,11 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=24_000)
     parser.add_argument("--channels", type=int, nargs="+", default=(24, 32, 64, 96))
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     course = Course(given.steps, given.batch, given.rate, given.seed)
-    run(given.data, given.out, course, tuple(given.channels), given.scenes)
+    run(given.data, given.out, course, tuple(given.channels), given.scenes, given.device)
 
 
 if __name__ == "__main__":

@@ -53,13 +53,13 @@ def vocabulary_of(tokenizer: CLIPTokenizer) -> str:
     return hashlib.blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
 
 
-def run(data: Path, out: Path, course: Course, scenes: int) -> nn.Module:
+def run(data: Path, out: Path, course: Course, scenes: int, device: str = "cpu") -> nn.Module:
     """Train on the first ``scenes`` pictures; return the averaged network."""
     pictures = Pictures(data, "train", scenes)
     tokenizer = mini_tokenizer.build()
     tokenizer.save_pretrained(out / "tokenizer")
     torch.manual_seed(course.seed)
-    network = Clip(tokenizer).train()
+    network = Clip(tokenizer).train().to(device)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         if step % CHECKPOINT == 0:
@@ -68,9 +68,9 @@ def run(data: Path, out: Path, course: Course, scenes: int) -> nn.Module:
         chosen = torch.randint(len(pictures), (course.batch,), generator=random)
         shown = [pictures.truths[index].instances for index in chosen.tolist()]
         texts = texts_of(shown, rng)
-        true = truths_of(shown, texts)
-        images = network.images(pictures.images[chosen].float() / 255)
-        logits = network.logits(images, network.texts(tokens(tokenizer, texts)))
+        true = truths_of(shown, texts).to(device)
+        images = network.images(pictures.images[chosen].to(device).float() / 255)
+        logits = network.logits(images, network.texts(tokens(tokenizer, texts).to(device)))
         loss = nn.functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(true)
         best = logits[:, : len(true)].argmax(dim=1)
         found = true.gather(1, best[:, None]).mean()
@@ -91,10 +91,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=24_000)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     course = Course(given.steps, given.batch, given.rate, given.seed, decay=0.05)
-    run(given.data, given.out, course, given.scenes)
+    run(given.data, given.out, course, given.scenes, given.device)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,9 @@ def text_side(folder: Path) -> tuple[CLIPTokenizer, CLIPTextModel]:
 @torch.no_grad()
 def states(tokenizer: CLIPTokenizer, encoder: CLIPTextModel, texts: list[str]) -> Tensor:
     """The encoder's states (N, L, D) of texts, padded as the pipeline pads them."""
-    tokens = tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt").input_ids
+    tokens = tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt").input_ids.to(
+        encoder.device
+    )
     found: Tensor = encoder(tokens).last_hidden_state
     return found
 
@@ -82,7 +84,7 @@ def loss_of(
 ) -> Tensor:
     """How far the predicted velocities are from the true ones, weighted by noise level."""
     schedule = denoiser.scheduler()
-    kept = schedule.alphas_cumprod[times]
+    kept = schedule.alphas_cumprod.to(times.device)[times]
     snr = kept / (1 - kept)
     noisy = schedule.add_noise(latents, noise, times)
     wanted = schedule.get_velocity(latents, noise, times)
@@ -90,12 +92,16 @@ def loss_of(
     return (apart * snr.clamp(max=noising.snr) / (snr + 1)).mean()
 
 
-def run(data: Path, latents: Path, text: Path, out: Path, course: Course, size: str, scenes: int) -> nn.Module:
+def run(
+    data: Path, latents: Path, text: Path, out: Path, course: Course, size: str, scenes: int, device: str = "cpu"
+) -> nn.Module:
     """Train a denoiser of a size on the first ``scenes`` pictures; return the averaged network."""
     encoded, noising = load(data, latents, scenes), Noising()
     tokenizer, encoder = text_side(text)
+    mark = digest(encoder)
     torch.manual_seed(course.seed)
-    network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train()
+    network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train().to(device)
+    encoder.to(device)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         rng = np.random.default_rng((course.seed, step))
@@ -103,9 +109,9 @@ def run(data: Path, latents: Path, text: Path, out: Path, course: Course, size: 
         texts = [
             "" if rng.random() < noising.empty else caption(encoded.shown[index], rng) for index in chosen.tolist()
         ]
-        clean = encoded.latents[chosen]
-        times = torch.randint(1000, (course.batch,), generator=random)
-        noise = torch.randn(clean.shape, generator=random)
+        clean = encoded.latents[chosen].to(device)
+        times = torch.randint(1000, (course.batch,), generator=random).to(device)
+        noise = torch.randn(clean.shape, generator=random).to(device)
         return {"loss": loss_of(network, clean, states(tokenizer, encoder, texts), times, noise, noising)}
 
     about = {
@@ -114,7 +120,7 @@ def run(data: Path, latents: Path, text: Path, out: Path, course: Course, size: 
         "scenes": scenes,
         "scaling": encoded.scaling,
         "autoencoder": (latents / "autoencoder.txt").read_text(),
-        "text": digest(encoder),
+        "text": mark,
         **asdict(noising),
     }
     return train(network, batch, course, out, about)
@@ -135,11 +141,12 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=24_000)
     parser.add_argument("--snapshots", type=int, nargs="*", default=(1_000, 2_000, 4_000), help="for mini-early")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     snapshots = tuple(given.snapshots)
     course = Course(given.steps, given.batch, given.rate, given.seed, keep=0.9995, snapshots=snapshots)
-    run(given.data, given.latents, given.text, given.out, course, given.size, given.scenes)
+    run(given.data, given.latents, given.text, given.out, course, given.size, given.scenes, given.device)
 
 
 if __name__ == "__main__":

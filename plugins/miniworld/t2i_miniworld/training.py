@@ -69,7 +69,7 @@ def train(network: nn.Module, losses: Losses, course: Course, out: Path, about: 
     )
     start, rows, seconds = 0, [], 0.0
     if (out / "checkpoint.pt").exists():
-        state = torch.load(out / "checkpoint.pt", weights_only=True)
+        state = torch.load(out / "checkpoint.pt", map_location="cpu", weights_only=True)
         network.load_state_dict(state["network"])
         average.load_state_dict(state["average"])
         optimiser.load_state_dict(state["optimiser"])
@@ -109,9 +109,9 @@ def train(network: nn.Module, losses: Losses, course: Course, out: Path, about: 
 def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> nn.Module:
     """Give a network the averaged weights of a training: of its last checkpoint, or of a ``snapshot``."""
     if snapshot is None:
-        weights = torch.load(out / "checkpoint.pt", weights_only=True)["average"]
+        weights = torch.load(out / "checkpoint.pt", map_location="cpu", weights_only=True)["average"]
     else:
-        weights = torch.load(out / f"average-{snapshot:06d}.pt", weights_only=True)
+        weights = torch.load(out / f"average-{snapshot:06d}.pt", map_location="cpu", weights_only=True)
     network.load_state_dict(weights)
     return network.eval().requires_grad_(False)
 
