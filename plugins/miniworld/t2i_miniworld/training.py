@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 #: Rows of the log stand for so many steps; a checkpoint is written every few rows.
-ROW, CHECKPOINT = 50, 250
+ROW, CHECKPOINT = 50, 100
 
 #: The losses of one batch by name, the first of them the one to make small.
 Losses = Callable[[int, torch.Generator], dict[str, Tensor]]
