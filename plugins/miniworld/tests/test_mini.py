@@ -14,6 +14,7 @@ from t2i_miniworld import (
     latents,
     mini_tokenizer,
     pictures,
+    text_encoder,
     train_autoencoder,
     train_clip,
     train_denoiser,
@@ -282,3 +283,36 @@ def test_what_the_autoencoder_leaves_is_measured(data, trained, tmp_path):
     assert found["scenes"] == SHARD
     assert found["error on things"] > 1
     assert 0 <= found["counted rightly afterwards"] <= 1
+
+
+def test_a_denoiser_learns_to_draw_what_captions_say():
+    """A dog is one flat picture, buses another: by the trainer's loss and the pipeline's own sampling."""
+    torch.manual_seed(0)
+    tokenizer = mini_tokenizer.build()
+    encoder = text_encoder.build(tokenizer).eval().requires_grad_(False)
+    network = denoiser.build((32, 32), encoder.config.hidden_size)
+    optimiser, random = torch.optim.AdamW(network.parameters(), lr=4e-3), torch.Generator().manual_seed(0)
+    texts = ["a photo of a dog", "three blue buses"]
+    said = train_denoiser.states(tokenizer, encoder, [*texts, ""])
+    for _ in range(80):
+        which = torch.randint(2, (16,), generator=random)
+        latents = (which * 2.0 - 1).view(-1, 1, 1, 1).expand(-1, 4, 4, 4)
+        told = said[torch.where(torch.rand(16, generator=random) < 0.1, 2, which)]
+        times, noise = torch.randint(1000, (16,), generator=random), torch.randn(16, 4, 4, 4, generator=random)
+        loss = train_denoiser.loss_of(network, latents, told, times, noise, train_denoiser.Noising())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    pipeline = StableDiffusionPipeline(
+        vae=autoencoder.build((8, 8, 8, 8)),
+        text_encoder=encoder,
+        tokenizer=tokenizer,
+        unet=network.eval(),
+        scheduler=denoiser.scheduler(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    drawn = pipeline(texts * 2, num_inference_steps=10, guidance_scale=2.0, height=32, width=32,
+                     generator=torch.Generator().manual_seed(0), output_type="latent").images  # fmt: skip
+    assert drawn.mean(dim=(1, 2, 3)).sign().tolist() == [-1, 1, -1, 1]
