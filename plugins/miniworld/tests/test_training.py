@@ -18,10 +18,11 @@ from torch import nn
 COURSE = Course(steps=40, batch=8, rate=1e-2, warm=5, snapshots=(10,))
 
 SCRIPT = """
-import sys, time
+import sys
 from pathlib import Path
-import test_training
-test_training.fit(Path(sys.argv[1]), pause=0.02)
+import torch, test_training
+torch.set_num_threads(1)
+test_training.fit(Path(sys.argv[1]), pause=0.1)
 """
 
 
