@@ -25,6 +25,7 @@ from t2i_miniworld.altered import ASPECTS, wrong_statement
 from t2i_miniworld.captions import caption
 from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
 from t2i_miniworld.evaluate_clip import candidates
+from t2i_miniworld.evaluate_clip import measure as measure_clip
 from t2i_miniworld.pack_mini import pack
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
@@ -316,3 +317,12 @@ def test_a_denoiser_learns_to_draw_what_captions_say():
     drawn = pipeline(texts * 2, num_inference_steps=10, guidance_scale=2.0, height=32, width=32,
                      generator=torch.Generator().manual_seed(0), output_type="latent").images  # fmt: skip
     assert drawn.mean(dim=(1, 2, 3)).sign().tolist() == [-1, 1, -1, 1]
+
+
+def test_captions_among_ten_are_counted(data, trained):
+    found = measure_clip(data, trained / "text", SHARD)
+    assert found.keys() == {"any", *ASPECTS}
+    assert all(0 <= right <= tried <= SHARD for right, tried in found.values())
+    assert found["object"][1] == found["colour"][1] == SHARD
+    # Flat red squares, one to a picture: there is nothing to be said of where they stand.
+    assert found["relation"] == (0, 0)
