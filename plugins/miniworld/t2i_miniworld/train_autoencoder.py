@@ -29,12 +29,14 @@ class Weighing:
     background  of a pixel of no thing, beside 1 for one of a thing: ground is most of a picture, and easy
     edges       of differences between neighbouring pixels
     coarse      of the picture at half and at a quarter of its size
+    colour      of squared differences at a quarter: absolute ones alone find the greys first, and paints late
     kl          of the latents' divergence from a standard normal, per number
     """
 
     background: float = 0.35
     edges: float = 0.5
     coarse: float = 0.5
+    colour: float = 2.0
     kl: float = 2e-4
 
 
@@ -43,7 +45,7 @@ def losses(
 ) -> dict[str, Tensor]:
     """All parts of the loss for pictures (N, 3, S, S) in -1 to 1, with ``things`` (N, 1, S, S) where things are.
 
-    Absolute differences throughout, so that the grain of drawing is smoothed away, not averaged to grey.
+    Absolute differences where pixels count, so that edges stay and the grain of drawing does not.
     """
     latents = network.encode(pictures).latent_dist
     drawn = network.decode(latents.sample(generator=random)).sample
@@ -59,10 +61,13 @@ def losses(
     coarse = pictures.new_zeros(())
     for factor in (2, 4):
         apart = nn.functional.avg_pool2d(drawn - pictures, factor).abs()
-        coarse = coarse + (apart * nn.functional.avg_pool2d(weights, factor)).mean()
+        weighed = apart * nn.functional.avg_pool2d(weights, factor)
+        coarse = coarse + weighed.mean()
+    # of the last, the coarser one
+    colour = (apart * weighed).mean()
     kl = 0.5 * (latents.mean**2 + latents.var - 1 - latents.logvar).mean()
-    loss = pixels + weighing.edges * edges + weighing.coarse * coarse + weighing.kl * kl
-    return {"loss": loss, "pixels": pixels, "edges": edges, "coarse": coarse, "kl": kl}
+    loss = pixels + weighing.edges * edges + weighing.coarse * coarse + weighing.colour * colour + weighing.kl * kl
+    return {"loss": loss, "pixels": pixels, "edges": edges, "coarse": coarse, "colour": colour, "kl": kl}
 
 
 def run(
