@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import pre_tokenizers
 from transformers import CLIPTokenizer
 
 from t2i_miniworld.names import called, plurals
@@ -24,13 +26,7 @@ def build() -> CLIPTokenizer:
     Numbered as CLIP's: bytes, bytes that end a word, merges in their order, the two marks. So open_clip's own
     reader of the merges gives the same numbers.
     """
-    trained = Tokenizer(models.BPE(end_of_word_suffix=_WORD_END))
-    trained.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=1 << 16, min_frequency=1, end_of_word_suffix=_WORD_END, show_progress=False
-    )
-    trained.train_from_iterator(sorted(set(words())), trainer)
-    merges = [(left, right) for left, right in _merges(trained)]
+    merges = _merges()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokens = [
         *letters,
@@ -53,6 +49,21 @@ def words() -> Iterator[str]:
     yield from grammar_words()
 
 
-def _merges(trained: Tokenizer) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = json.loads(trained.to_str())["model"]["merges"]
-    return found
+@cache
+def _merges() -> list[tuple[str, str]]:
+    """Byte-pair merges until every word is one token: of the most frequent pairs the first in the alphabet.
+
+    The trainer of `tokenizers` takes any of them, another one in each process.
+    """
+    spelt = [[*word[:-1], word[-1] + _WORD_END] for word in sorted(set(words()))]
+    merges = []
+    while counts := Counter(pair for tokens in spelt for pair in pairwise(tokens)):
+        left, right = min(counts, key=lambda pair: (-counts[pair], pair))
+        merges.append((left, right))
+        for tokens in spelt:
+            at = 0
+            while at < len(tokens) - 1:
+                if (tokens[at], tokens[at + 1]) == (left, right):
+                    tokens[at : at + 2] = [left + right]
+                at += 1
+    return merges

@@ -1,6 +1,8 @@
 """From scenes to a folder that draws: every training of `mini`, a few steps each, on pictures of flat colours."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -195,6 +197,12 @@ def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path
     assert again(text).input_ids == tokenizer(text).input_ids
     assert again.model_max_length == mini_tokenizer.LENGTH
     assert tokenizer.eos_token_id == len(tokenizer) - 1
+
+
+def test_the_tokenizer_is_the_same_in_every_process():
+    script = "from t2i_miniworld import mini_tokenizer as m, train_clip as t; print(t.vocabulary_of(m.build()))"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == train_clip.vocabulary_of(mini_tokenizer.build())
 
 
 def test_no_caption_is_cut():
