@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import pickle
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
 
 CONTENT = bytes(range(256)) * 5000
@@ -181,8 +183,39 @@ def test_a_commit_that_is_not_known_is_asked_of_the_hub(cache: Path, monkeypatch
         return str(cache.parent / "models--some--other" / "snapshots" / other / file)
 
     monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    monkeypatch.setattr(files, "unreachable", lambda: None)
     with pytest.raises(BadModel, match=f"config.json of some/other at v2 .*run `t2i prefetch {SPEC}`"):
         files.commit_of("some/other", "config.json", "v2", True, SPEC)
     assert asked == []
     assert files.commit_of("some/other", "config.json", "v2", False, SPEC) == other
     assert asked == [("config.json", "v2"), ("README.md", "v2")]
+
+
+def test_without_a_network_it_is_said_at_once(
+    cache: Path, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The hub's client would try again for half a minute, with a line for each time."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    assert files.unreachable() is None, "any answer will do"
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits"))
+    with pytest.raises(NotHere) as error:
+        files.commit_of("some/other", "config.json", None, False, SPEC)
+    assert re.fullmatch(
+        rf"no network, and {SPEC} \(config.json of some/other on the .* hub\) is not on this machine: Connect.*",
+        str(error.value),
+    )
+    assert caplog.records == []
+    assert files.commit_of("some/thing", "config.json", None, False, SPEC) == COMMIT
+
+
+def test_what_is_not_here_is_told_by_the_name_that_the_user_gave() -> None:
+    error = NotHere("org/model", "plugin:org/model", missing="no unet")
+    assert pickle.loads(pickle.dumps(error)).args == error.args
+    assert str(error.told_as("sd2 -o sd2.revision=v2")) == (
+        "sd2: org/model is not whole on this machine (no unet), and nothing may be fetched: "
+        "run `t2i prefetch sd2 -o sd2.revision=v2` with a network"
+    )

@@ -12,7 +12,7 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
 
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.sources import file_digest
 from t2i_core.store import write_whole
 from t2i_core.texts import said
@@ -22,6 +22,9 @@ _ON_EVERY_HUB = ("README.md", ".gitattributes")
 """Small files, of which a repository on the hub has one at least."""
 _SECONDS = 60
 """So long a server may be silent."""
+
+_SECONDS_TO_REACH = 5
+"""So long the hub may take to answer at all."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,9 +45,7 @@ def from_url(url: str, sha256: str | None, offline: bool, spec: str, folder: str
     file = Path(torch.hub.get_dir()) / "checkpoints" / folder / url.rpartition("/")[2]
     if not file.is_file():
         if offline:
-            raise BadModel(
-                f"{spec}: {file} is not there and nothing may be fetched: run `t2i prefetch {spec}` with a network"
-            )
+            raise NotHere(str(file), spec)
         _download(url, file, sha256, spec)
     if sha256:
         return check(file, sha256, spec)
@@ -108,15 +109,14 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
             raise BadModel(f"{spec}: {repository!r} is no name of a repository on the hub ({error})") from error
     what = f"{files[0]} of {repository}{f' at {revision}' if revision else ''} on the Hugging Face hub"
     if offline or constants.HF_HUB_OFFLINE:
-        raise BadModel(
-            f"{spec}: {what} is not on this machine and nothing may be fetched: "
-            f"run `t2i prefetch {spec}` with a network"
-        )
+        raise NotHere(what, spec)
+    if why := unreachable():
+        raise NotHere(what, spec, why)
     for file in files:
         try:
             return Path(hf_hub_download(repository, file, revision=revision))
         except LocalEntryNotFoundError as error:
-            raise BadModel(f"{spec}: {what} cannot be fetched: no connection ({said(error)})") from error
+            raise NotHere(what, spec, said(error)) from error
         except EntryNotFoundError:
             continue
         except (OSError, ValueError) as error:  # no such repository or revision, no right to it, a full disk
@@ -124,6 +124,22 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
     safe = any(file.endswith(".safetensors") for file in files)
     pickles = "; a pickle is taken only with its digest (option sha256)" if safe else ""
     raise BadModel(f"{spec}: {repository} has no {' or '.join(files)}{pickles}")
+
+
+def unreachable() -> str | None:
+    """Say why the hub cannot be reached, None where it can be, so that nobody waits for its client's retries.
+
+    Ask before anything is fetched. The client's own lines (of each retry) are kept from the user's terminal.
+    """
+    from huggingface_hub import constants, get_session
+
+    if not (os.environ.get("HF_HUB_VERBOSITY") or constants.HF_DEBUG):
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_SECONDS_TO_REACH, follow_redirects=False)
+    except Exception as error:  # of its client's many kinds: no name, no route, no answer, no trust
+        return said(error)
+    return None
 
 
 def hub_error(what: str, repository: str, error: BaseException) -> BadModel:

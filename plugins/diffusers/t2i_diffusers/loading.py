@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,7 +15,7 @@ import diffusers
 import torch
 import transformers
 from diffusers import DiffusionPipeline
-from huggingface_hub import hf_hub_download
+from huggingface_hub import constants, hf_hub_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from t2i_core import Setup
 from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
@@ -178,10 +178,14 @@ def _index_folder(source: Source, offline: bool) -> Path:
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
+    with suppress(LocalEntryNotFoundError):
+        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=True)).parent
+    if offline or constants.HF_HUB_OFFLINE:
+        raise not_here(source)
+    if why := files.unreachable():
+        raise not_here(source, network=why)
     try:
-        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=offline)).parent
-    except LocalEntryNotFoundError as error:
-        raise not_here(source) from error
+        return Path(hf_hub_download(source.model, INDEX, revision=commit)).parent
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(str(source), source.model, error) from error
 
@@ -191,6 +195,8 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
+    why = None if offline or constants.HF_HUB_OFFLINE else files.unreachable()
+    local = offline or why is not None  # what is here needs no network
     try:
         return Path(
             DiffusionPipeline.download(
@@ -198,14 +204,14 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
                 revision=commit,
                 variant=source.variant,
                 use_safetensors=None if options.pickles else True,
-                local_files_only=offline,
+                local_files_only=local,
                 trust_remote_code=options.remote_code,
                 **_left_out(source, cls, options),
             )
         )
     except Exception as error:  # the hub's, the network's, the library's
-        if offline:
-            raise not_here(source, said(error)) from error
+        if local:
+            raise not_here(source, said(error), why) from error
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
             raise refused from error
         raise files.hub_error(str(source), source.model, error) from error

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
 from t2i_core.sources import file_digest
+from t2i_core.texts import said
 
 from .options import CallOptions, DiffusersOptions
 
@@ -33,12 +34,14 @@ class Source:
     """One checkpoint as the user names it: a folder, or a repository at a revision.
 
     option:  the option that names it, for messages; empty for the model itself
+    spec:    the model that it belongs to, as one would ask for it
     """
 
     model: str
     revision: str | None
     variant: str | None
     option: str = ""
+    spec: str = "diffusers"
 
     @property
     def folder(self) -> Path | None:
@@ -55,7 +58,8 @@ def sources(argument: str | None, options: DiffusersOptions) -> list[Source]:
     """Return the checkpoints of a model: its own first, then those of its further stages."""
     stages = {name: (stage.model, stage) for name, stage in options.stages.items()}
     every: Mapping[str, tuple[str, CallOptions]] = {"": (argument or "", options), **stages}
-    return [Source(model, own.revision, own.variant, name) for name, (model, own) in every.items()]
+    spec = f"diffusers:{argument}"
+    return [Source(model, own.revision, own.variant, name, spec) for name, (model, own) in every.items()]
 
 
 def check_place(source: Source) -> None:
@@ -154,10 +158,12 @@ def commit_of(source: Source, offline: bool) -> str:
         return known
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
+    if why := files.unreachable():
+        raise not_here(source, network=why)
     try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
         return Path(hf_hub_download(source.model, INDEX, revision=source.revision)).parent.name
-    except LocalEntryNotFoundError as error:  # no network
-        raise files.hub_error(str(source), source.model, error) from error
+    except LocalEntryNotFoundError as error:  # the network is gone
+        raise not_here(source, network=said(error)) from error
     except EntryNotFoundError as error:
         raise BadModel(
             f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
@@ -166,12 +172,13 @@ def commit_of(source: Source, offline: bool) -> str:
         raise files.hub_error(str(source), source.model, error) from error
 
 
-def not_here(source: Source, cause: str = "") -> BadModel:
-    """Say what must be fetched while there is a network."""
-    return BadModel(
-        f"{source}: is not whole on this machine, and nothing may be fetched{f' ({cause})' if cause else ''}; "
-        "fetch it with a network: `t2i prefetch` with the model's name and options"
-    )
+def not_here(source: Source, missing: str | None = None, network: str | None = None) -> NotHere:
+    """Say what must be fetched while there is a network.
+
+    missing: what the rest lacks that is here; None: nothing is here. network: None where nothing may be fetched,
+    else why nothing can be
+    """
+    return NotHere(str(source), source.spec, network, missing)
 
 
 def hub_pickles(source: Source, commit: str) -> BadModel | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,40 @@ def test_options_of_the_command_line_reach_a_pipeline(t2i: Any, checkpoint: Any,
     assert json.loads(manifest)
     assert '"guidance": 2.5' in manifest
     assert '"float32"' in manifest
+
+
+def test_what_is_not_here_is_told_by_the_users_own_name(
+    t2i: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", "sd2", "--prompts", str(tmp_path / "prompts.txt"), "--device", "cpu")
+    asked += ("--out", str(tmp_path / "run"), "--dry-run", "-o", "sd2.steps=3")
+    offline = t2i(*asked, "--offline")
+    assert offline.exit_code == 12
+    assert offline.stderr == (
+        "error: sd2: stabilityai/stable-diffusion-2-base is not on this machine, and nothing may be fetched: "
+        "run `t2i prefetch sd2 -o sd2.steps=3` with a network\n"
+    )
+    alone = t2i(*asked)
+    assert alone.exit_code == 12
+    (line,) = alone.stderr.splitlines()
+    assert line.startswith(
+        "error: no network, and sd2 (stabilityai/stable-diffusion-2-base) is not on this machine: Connect"
+    )
+
+
+def test_a_damaged_folder_is_refused_by_the_plan(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
+    shutil.rmtree(folder / "tokenizer")
+    (folder / "tokenizer").mkdir()
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"))
+    done = t2i(*asked, "--device", "cpu", "--out", str(tmp_path / "run"), "--dry-run")
+    assert done.exit_code == 12
+    assert f"{folder}: its tokenizer has no files" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

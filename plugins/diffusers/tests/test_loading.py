@@ -59,17 +59,17 @@ def test_the_commit_is_pinned_before_anything_is_loaded(cached: Path) -> None:
 
 
 def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
-    with pytest.raises(BadModel, match=r"org/other: is not whole on this machine.*t2i prefetch"):
+    with pytest.raises(BadModel, match=r"org/other is not on this machine.*t2i prefetch diffusers:org/other"):
         load("org/other", offline=True)
-    with pytest.raises(BadModel, match=r"org/tiny at revision v2: is not whole on this machine.*t2i prefetch"):
+    with pytest.raises(BadModel, match=r"org/tiny at revision v2 is not on this machine.*t2i prefetch"):
         load("org/tiny", offline=True, revision="v2")
     (cached / "unet" / "diffusion_pytorch_model.safetensors").unlink()
-    with pytest.raises(BadModel, match=r"org/tiny: is not whole on this machine.*t2i prefetch"):
+    with pytest.raises(BadModel, match=r"org/tiny is not whole on this machine.*t2i prefetch"):
         load("org/tiny", offline=True)
 
 
 def test_a_stage_that_is_not_here_is_named_by_its_option(cached: Path) -> None:
-    with pytest.raises(BadModel, match="upscaler org/up: is not whole"):
+    with pytest.raises(BadModel, match="upscaler org/up is not on this machine"):
         load("org/tiny", offline=True, upscaler={"model": "org/up"})
 
 

@@ -135,7 +135,7 @@ def test_names_are_checked_before_anything_is_loaded() -> None:
 def test_offline_says_what_to_fetch(hub: Path) -> None:
     assert INFO.check
     with pytest.raises(
-        BadModel, match=r"shufflenetv2_x0\.5-.*\.pth is not there .*t2i prefetch torchvision:shuffle"
+        BadModel, match=r"shufflenetv2_x0\.5-.*\.pth is not on this machine.*t2i prefetch torchvision:shuffle"
     ):
         INFO.check(setup())
 

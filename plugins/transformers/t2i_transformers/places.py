@@ -15,7 +15,7 @@ from typing import Any
 
 from t2i_core import ObjectClass
 from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
 
 CONFIG = "config.json"
@@ -143,16 +143,24 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
     if place.folder is not None:
         return place.folder
     from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     offline = offline or _told_offline()
     at = commit(place, offline)
+    why = None if offline else files.unreachable()
     wanted = [*_SIDE_FILES, *([SAFE, "model-*-of-*.safetensors"] if weights else [])]
     try:
         folder = Path(
             snapshot_download(
-                place.name, revision=at, local_files_only=offline, allow_patterns=wanted, ignore_patterns=["*/*"]
+                place.name,
+                revision=at,
+                local_files_only=offline or why is not None,
+                allow_patterns=wanted,
+                ignore_patterns=["*/*"],
             )
         )
+    except LocalEntryNotFoundError as error:
+        raise NotHere(place.name, place.spec, why) from error
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(place.spec, place.name, error) from error
     if weights and not weights_of(folder):
@@ -174,8 +182,5 @@ def _told_offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
-def _not_whole(place: Place, missing: str) -> BadModel:
-    return BadModel(
-        f"{place.spec}: {missing} of {place.name} is not on this machine: "
-        f"run `t2i prefetch {place.spec}` with a network"
-    )
+def _not_whole(place: Place, missing: str) -> NotHere:
+    return NotHere(f"{missing} of {place.name}", place.spec)
