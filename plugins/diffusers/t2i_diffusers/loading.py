@@ -106,7 +106,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     stages = tuple(
         Stage(
             name or MAIN,
-            _pipeline(source, cls, _folder_of(source, cls, options, setup.offline), options, dtype),
+            _pipeline(source, cls, _folder_of(source, cls, options, setup.offline), setup, dtype),
             source.model,
             None if source.folder else commit_of(source, setup.offline),
             call,
@@ -263,14 +263,16 @@ def _check_chain(plan: _Plan) -> None:
 
 
 def _pipeline(
-    source: Source, cls: type[DiffusionPipeline], folder: Path, options: DiffusersOptions, dtype: str
+    source: Source, cls: type[DiffusionPipeline], folder: Path, setup: Setup[DiffusersOptions], dtype: str
 ) -> Any:
     """Make one pipeline from its files, in main memory."""
+    options = setup.options
     parts = parts_of(read_index(folder))
     without: dict[str, Any] = {**_left_out(source, cls, options)}
     check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
     if problem := next(problems(source, folder, without, options), None):
-        raise BadModel(f"{source}: {problem}") if source.folder else not_here(source, problem)
+        told = setup.offline and source.folder is None
+        raise not_here(source, problem) if told else BadModel(f"{source}: {problem}")
     try:
         with _no_progress_bars():
             pipe = cls.from_pretrained(
@@ -288,7 +290,7 @@ def _pipeline(
     except (ImportError, T2IError):
         raise
     except Exception as error:
-        if source.folder is None and isinstance(error, OSError):
+        if setup.offline and source.folder is None and isinstance(error, OSError):
             raise not_here(source, said(error)) from error
         raise BadModel(f"{source}: does not load as {cls.__name__}: {said(error)}") from error
     pipe.set_progress_bar_config(disable=True)

@@ -64,6 +64,8 @@ def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
     with pytest.raises(BadModel, match=r"org/tiny at revision v2 is not on this machine.*t2i prefetch"):
         load("org/tiny", offline=True, revision="v2")
     (cached / "unet" / "diffusion_pytorch_model.safetensors").unlink()
+    with pytest.raises(BadModel, match=r"org/tiny: its unet has no weights"):
+        load("org/tiny")
     with pytest.raises(BadModel, match=r"org/tiny is not whole on this machine.*t2i prefetch"):
         load("org/tiny", offline=True)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import open_clip
-from t2i_core.errors import BadModel, UnknownName
+from huggingface_hub import constants
+from t2i_core.errors import BadModel, NotHere, UnknownName
 from t2i_core.models import files
 from t2i_core.texts import said
 
@@ -147,6 +148,8 @@ def _try(source: Source, what: str, do: Any) -> Any:
     try:
         return do()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
+        if constants.HF_HUB_OFFLINE and isinstance(error, OSError) and source.folder is None:
+            raise NotHere(what, source.spec) from error
         raise BadModel(
             f"{source.spec}: {what} cannot be had ({said(error)}); fetch it with `t2i prefetch {source.spec}`"
         ) from error

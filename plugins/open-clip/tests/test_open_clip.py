@@ -248,7 +248,7 @@ def test_a_tokenizer_that_is_not_there_is_not_fetched(tmp_path: Path, monkeypatc
     for module in ("constants", "file_download.constants"):
         monkeypatch.setattr(f"huggingface_hub.{module}.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
-        BadModel, match=r"its tokenizer cannot be had .*t2i prefetch open-clip:ViT-B-16-SigLIP/webli"
+        BadModel, match=r"its tokenizer is not on this machine.*t2i prefetch open-clip:ViT-B-16-SigLIP/webli"
     ):
         sources.tokenizer(sources.find("ViT-B-16-SigLIP/webli"), ClipOptions(), offline=True)
 

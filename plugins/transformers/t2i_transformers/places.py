@@ -17,6 +17,7 @@ from t2i_core import ObjectClass
 from t2i_core.coco import CLASSES
 from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
+from t2i_core.texts import said
 
 CONFIG = "config.json"
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
@@ -160,7 +161,7 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
             )
         )
     except LocalEntryNotFoundError as error:
-        raise NotHere(place.name, place.spec, why) from error
+        raise NotHere(place.name, place.spec, None if offline else why or said(error)) from error
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(place.spec, place.name, error) from error
     if weights and not weights_of(folder):
