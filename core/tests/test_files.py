@@ -112,7 +112,8 @@ def test_nothing_is_asked_offline(server: Server) -> None:
 
 
 def test_no_server(server: Server) -> None:
-    assert "cannot be fetched (URLError: " in refused("http://127.0.0.1:1/a.pt", None)
+    with pytest.raises(NotHere, match=rf"^no network, and {SPEC} \(http://127.0.0.1:1/a.pt\) is not .*: URLError"):
+        files.from_url("http://127.0.0.1:1/a.pt", None, False, SPEC)
 
 
 def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path) -> None:

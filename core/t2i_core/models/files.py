@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from t2i_core.errors import BadModel, NotHere
@@ -71,6 +72,8 @@ def _download(url: str, file: Path, sha256: str | None, spec: str) -> None:
             raise BadModel(f"{spec}: {url} gives another file: its SHA-256 is {found}, not {sha256}")
         part.replace(file)
     except (OSError, EOFError, HTTPException) as error:  # no network, no such page, a full disk
+        if isinstance(error, URLError) and not isinstance(error, HTTPError):
+            raise NotHere(url, spec, said(error)) from error
         raise BadModel(f"{spec}: {url} cannot be fetched ({said(error)})") from error
     finally:
         with suppress(OSError):  # its folder may be none

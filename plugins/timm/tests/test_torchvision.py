@@ -163,7 +163,7 @@ def test_prefetched_weights_are_loaded_and_checked(
     with pytest.raises(BadModel, match=f"its SHA-256 is .*, not {digest[:8]}"):
         INFO.create(setup())
     fetched.unlink()
-    with pytest.raises(BadModel, match="cannot be fetched"):
+    with pytest.raises(BadModel, match="is not on this machine"):
         INFO.prefetch(setup(offline=False))
 
 
