@@ -82,7 +82,12 @@ def _source(described: Described) -> str:
 
 
 def _settings(described: Described) -> str:
-    return ", ".join(f"{key} {value}" for key, value in _flat(described.options or {}))
+    return ", ".join(f"{key} {_value(value)}" for key, value in _flat(described.options or {}))
+
+
+def _value(value: Any) -> str:
+    """Texts that would not be seen as they are stand in quotes."""
+    return f'"{value}"' if isinstance(value, str) and value.strip() != value else str(value)
 
 
 def _flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:

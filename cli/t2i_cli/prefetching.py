@@ -22,7 +22,8 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
     wanted: dict[tuple[Any, ...], Any] = {}
     for name in names:
         for found in _components(name, options, device, registry):
-            wanted.setdefault((found.kind, found.info.name, found.argument, found.options), found)
+            options_said = found.options.model_dump_json()  # options may hold tables, which cannot be keys
+            wanted.setdefault((found.kind, found.info.name, found.argument, options_said), found)
     for found in wanted.values():
         revisions = fetch(found, device)
         said = "needs nothing from a network" if revisions is None else ", ".join(["is here", *revisions])

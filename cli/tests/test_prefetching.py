@@ -9,6 +9,7 @@ PLUGIN = """
 
     class Precision(Options):
         precision: str = "auto"
+        more: dict[str, int] = {}
 
 
     def fetch(setup):

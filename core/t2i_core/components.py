@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -228,7 +230,8 @@ InfoT = TypeVar("InfoT", bound=Info)
 class Component(Generic[InfoT]):
     """A descriptor with argument and options settled: ready to be made.
 
-    spec: as the user named it (`simulator`, `folder:images`)
+    spec:   as the user named it (`simulator`, `folder:images`)
+    given:  the options that the user gave, of those that hold
     """
 
     kind: Kind
@@ -239,11 +242,19 @@ class Component(Generic[InfoT]):
     dist: str = ""
     version: str = ""
     module: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:
         """The name without argument."""
         return self.spec.partition(":")[0].rpartition("/")[2]
+
+    @property
+    def asked(self) -> str:
+        """Name and options as a command takes them: `sd2 -o sd2.revision=main`."""
+        texts = {k: v if isinstance(v, str) else json.dumps(v, default=str) for k, v in self.given.items()}
+        options = [word for key, text in texts.items() for word in ("-o", f"{self.name}.{key}={text}")]
+        return shlex.join([self.spec, *options])
 
     @cached_property
     def fingerprint(self) -> str:

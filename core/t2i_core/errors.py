@@ -80,6 +80,37 @@ class BadModel(T2IError):
     exit_code = 12
 
 
+class NotHere(BadModel):
+    """Files that are not on this machine and cannot be fetched now.
+
+    what:     which files, of which repository or address
+    spec:     what the user would prefetch, as far as who raises it knows; the evaluation puts the user's own words
+              in its place (`told_as`)
+    network:  None where nothing may be fetched; else why nothing can be
+    missing:  what is missing of them, where the rest is here
+    """
+
+    def __init__(self, what: str, spec: str, network: str | None = None, missing: str | None = None) -> None:
+        super().__init__(what, spec, network, missing)
+        self.what, self.spec, self.network, self.missing = what, spec, network, missing
+
+    def __str__(self) -> str:
+        name = self.spec.partition(" -o ")[0]
+        lacks = "is not on this machine"
+        if self.missing is not None:
+            lacks = f"is not whole on this machine{f' ({self.missing})' if self.missing else ''}"
+        if self.network is not None:
+            return f"no network, and {name} ({self.what}) {lacks}: {self.network}"
+        return (
+            f"{name}: {self.what} {lacks}, and nothing may be fetched: "
+            f"run `t2i prefetch {self.spec}` with a network"
+        )
+
+    def told_as(self, spec: str) -> NotHere:
+        """The same of what the user named: `sd2`, or with the options that were given."""
+        return NotHere(self.what, spec, self.network, self.missing)
+
+
 class BadRecipe(T2IError):
     """A recipe file that is missing or malformed."""
 

@@ -358,6 +358,25 @@ def test_samples_of_prompts_that_were_cut_are_counted(tmp_path: Path) -> None:
     assert any("2 samples were drawn from a part of their prompt" in note for note in result["notes"])
 
 
+def test_facets_of_prompts_and_reasons_of_failures_are_shown(tmp_path: Path) -> None:
+    metric = replace(BRIGHTNESS, measures=(Measure("reward", "Mean.", facets=("*", "seed")),))
+    (tmp_path / "p.csv").write_text("prompt,kind\na dog,animal\na cat,animal\na car,thing\n")
+    run = evaluate(metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), out=tmp_path / "run", resolver=RESOLVER)
+    (result,) = run.results["results"]
+    assert set(result["facets"]["reward"]) == {"kind", "seed"}
+    assert set(result["facets"]["reward"]["kind"]) == {"animal", "thing"}
+
+    class Refuses:
+        def generate(self, requests: Any) -> Iterator[Any]:
+            for request in requests:
+                yield request, Failure("the moon is full" if request.seed else "no time")
+
+    refusing = GeneratorInfo(name="refusing", summary="Refuses.", create=lambda setup: Refuses())
+    run = evaluate(BRIGHTNESS, refusing, seeds=3, out=tmp_path / "other", resolver=RESOLVER)
+    assert run.failed is not None
+    assert "failures.csv says why: 4 x the moon is full; 2 x no time" in run.failed
+
+
 def test_what_is_settled_before_loading_knows_device_and_network(tmp_path: Path) -> None:
     seen: set[tuple[str, str | None, bool]] = set()
 

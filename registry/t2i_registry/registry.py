@@ -138,6 +138,7 @@ class Registry:
             dist=made_by.dist,
             version=made_by.version,
             module=made_by.module,
+            given=given,
         )
 
     def choose_judge(

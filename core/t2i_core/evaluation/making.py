@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..components import Component
-from ..errors import BrokenPlugin, MissingDependency, T2IError
+from ..errors import BrokenPlugin, MissingDependency, NotHere, T2IError
 from ..images import DamagedImage
 from ..store import Store
 from ..texts import said
@@ -86,6 +86,8 @@ def guarded(component: Component[Any], doing: str) -> Iterator[None]:
     """
     try:
         yield
+    except NotHere as error:  # by the name that the user gave, which a plugin does not know
+        raise error.told_as(component.asked) from error
     except (KeyboardInterrupt, T2IError, DamagedImage):
         raise
     except ModuleNotFoundError as error:

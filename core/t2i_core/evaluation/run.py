@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 from typing import Any
 
@@ -69,7 +69,13 @@ def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> R
     return Run(
         folder.path,
         {"run": str(folder.path), "results": [], "comparisons": []},
-        failed=_verdict(worst, plan.request.max_failed),
+        failed=_verdict(
+            worst,
+            plan.request.max_failed,
+            Counter(
+                f.reason for f in (*failures.images.values(), *failures.observations.values()) if not f.missing
+            ),
+        ),
         partial=message,
         made=made,
     )
@@ -128,7 +134,8 @@ def _score(
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
         folder.write_tables("measurements.csv", tables)
-    failed = _verdict(worst, plan.request.max_failed)
+    reasons = Counter(each.reason for _, each in lost if each.kind == "failed")
+    failed = _verdict(worst, plan.request.max_failed, reasons)
     finished = {
         "status": "failed" if failed else "done",
         "failed": failed,
@@ -181,9 +188,10 @@ def _failed_share(job: Job, label: str, counts: Counts) -> tuple[float, str]:
     return share, f"{who}: {counts.failed} of {tried} samples failed ({share:.1%})"
 
 
-def _verdict(worst: tuple[float, str], allowed: float) -> str | None:
+def _verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]) -> str | None:
+    """Say that a run has failed, and what for most often."""
     if worst[0] <= allowed:
         return None
-    if worst[1].endswith("missing)"):
-        return f"{worst[1]}; failures.csv says why"
-    return f"{worst[1]}, more than the {allowed:.1%} allowed; failures.csv says why"
+    more = "" if worst[1].endswith("missing)") else f", more than the {allowed:.1%} allowed"
+    most = "; ".join(f"{count} x {reason[:200]}" for reason, count in reasons.most_common(2))
+    return f"{worst[1]}{more}; failures.csv says why{f': {most}' if most else ''}"

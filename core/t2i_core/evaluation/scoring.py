@@ -75,12 +75,14 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     for measure in job.metric.info.measures:
         rows = table[table["measure"] == measure.name]
         if measure.name in aggregated:
-            facets[measure.name], said = _facets(measure, table, partial(_one_aggregated, job, measure, interval))
+            facets[measure.name], said = _facets(
+                job, measure, table, partial(_one_aggregated, job, measure, interval)
+            )
             notes += said
         elif len(rows):
             mean = partial(_mean, job, measure, interval)
             means[measure.name] = mean(rows)
-            facets[measure.name], said = _facets(measure, rows, mean)
+            facets[measure.name], said = _facets(job, measure, rows, mean)
             notes += said
     order = [m.name for m in job.metric.info.measures]
     named = {**means, **aggregated}
@@ -139,12 +141,14 @@ def _mean(job: Job, measure: Measure, interval: Question, rows: pd.DataFrame) ->
 
 
 def _facets(
-    measure: Measure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
+    job: Job, measure: Measure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
 ) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
     """Estimate a measure for each level of its facets."""
     found: dict[str, dict[str, Estimate]] = {}
     notes = []
-    for facet in measure.facets:
+    of_prompts = sorted({facet for prompt in job.prompts for facet in prompt.facets})
+    wanted = (name for facet in measure.facets for name in (of_prompts if facet == "*" else [facet]))
+    for facet in dict.fromkeys(wanted):
         if facet not in rows or rows[facet].isna().all():
             continue
         levels = rows.groupby(facet, observed=True, sort=False)

@@ -2,14 +2,96 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.sources import file_digest
+from t2i_core.store import write_whole
 from t2i_core.texts import said
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ON_EVERY_HUB = ("README.md", ".gitattributes")
+"""Small files, of which a repository on the hub has one at least."""
+_SECONDS = 60
+"""So long a server may be silent."""
+
+_SECONDS_TO_REACH = 5
+"""So long the hub may take to answer at all."""
+
+_log = logging.getLogger(__name__)
+
+
+def from_url(url: str, sha256: str | None, offline: bool, spec: str, folder: str = "") -> Path:
+    """Return a published file, from torch's folder of checkpoints or else from its address.
+
+    sha256: how its digest begins. None where nobody has published it: the digest that the file has when it is
+            first seen is then written beside it (`FILE.sha256`) and said, and from then on it must have that one
+    spec:   what the user would prefetch
+    folder: within torch's folder of checkpoints
+
+    It is written whole: another process sees all of it or nothing. Raises BadModel where it cannot be had, is cut
+    off, or is another file.
+    """
+    import torch
+
+    file = Path(torch.hub.get_dir()) / "checkpoints" / folder / url.rpartition("/")[2]
+    if not file.is_file():
+        if offline:
+            raise NotHere(str(file), spec)
+        _download(url, file, sha256, spec)
+    if sha256:
+        return check(file, sha256, spec)
+    first = _first_seen(file, spec)
+    if (found := file_digest(file)) != first:
+        raise BadModel(
+            f"{spec}: {file} has changed since it was first seen here: its SHA-256 is {found}, not {first}; "
+            "remove it, or say by the option sha256 that it is the one"
+        )
+    return file
+
+
+def _download(url: str, file: Path, sha256: str | None, spec: str) -> None:
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with urlopen(url, timeout=_SECONDS) as answer, part.open("wb") as out:
+            shutil.copyfileobj(answer, out, 1 << 20)
+            expected = answer.headers.get("Content-Length")
+        if expected is not None and part.stat().st_size != int(expected):
+            raise EOFError(f"cut off after {part.stat().st_size} of {expected} bytes")
+        if sha256 and not (found := file_digest(part)).startswith(sha256):
+            raise BadModel(f"{spec}: {url} gives another file: its SHA-256 is {found}, not {sha256}")
+        part.replace(file)
+    except (OSError, EOFError, HTTPException) as error:  # no network, no such page, a full disk
+        if isinstance(error, URLError) and not isinstance(error, HTTPError):
+            raise NotHere(url, spec, said(error)) from error
+        raise BadModel(f"{spec}: {url} cannot be fetched ({said(error)})") from error
+    finally:
+        with suppress(OSError):  # its folder may be none
+            part.unlink(missing_ok=True)
+
+
+def _first_seen(file: Path, spec: str) -> str:
+    """Return the digest that a file had when it was first seen here. Raises BadModel where that cannot be read."""
+    record = file.with_name(f"{file.name}.sha256")
+    if not record.is_file():
+        found = file_digest(file)
+        write_whole(record, f"{found}\n".encode())
+        _log.warning("%s: its SHA-256 is taken from now on to be %s (%s)", spec, found, record)
+        return found
+    written = record.read_bytes().strip().decode("ascii", "replace")
+    if not re.fullmatch("[0-9a-f]{64}", written):
+        raise BadModel(f"{spec}: {record} holds no SHA-256: remove it, and {file} too unless you trust it")
+    return written
 
 
 def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offline: bool, spec: str) -> Path:
@@ -18,7 +100,7 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
     One that is on this machine is taken without asking the hub. spec: what the user would prefetch. Raises
     BadModel where none can be had.
     """
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, HFValidationError, LocalEntryNotFoundError
 
     for file in files:
@@ -29,23 +111,38 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
         except HFValidationError as error:
             raise BadModel(f"{spec}: {repository!r} is no name of a repository on the hub ({error})") from error
     what = f"{files[0]} of {repository}{f' at {revision}' if revision else ''} on the Hugging Face hub"
-    if offline:
-        raise BadModel(
-            f"{spec}: {what} is not on this machine and nothing may be fetched: "
-            f"run `t2i prefetch {spec}` with a network"
-        )
+    if offline or constants.HF_HUB_OFFLINE:
+        raise NotHere(what, spec)
+    if why := unreachable():
+        raise NotHere(what, spec, why)
     for file in files:
         try:
             return Path(hf_hub_download(repository, file, revision=revision))
         except LocalEntryNotFoundError as error:
-            raise BadModel(f"{spec}: {what} cannot be fetched: no connection ({said(error)})") from error
+            raise NotHere(what, spec, said(error)) from error
         except EntryNotFoundError:
             continue
         except (OSError, ValueError) as error:  # no such repository or revision, no right to it, a full disk
             raise hub_error(f"{spec}: {what}", repository, error) from error
-    raise BadModel(
-        f"{spec}: {repository} has no {' or '.join(files)}; a pickle is taken only with its digest (option sha256)"
-    )
+    safe = any(file.endswith(".safetensors") for file in files)
+    pickles = "; a pickle is taken only with its digest (option sha256)" if safe else ""
+    raise BadModel(f"{spec}: {repository} has no {' or '.join(files)}{pickles}")
+
+
+def unreachable() -> str | None:
+    """Say why the hub cannot be reached, None where it can be, so that nobody waits for its client's retries.
+
+    Ask before anything is fetched. The client's own lines (of each retry) are kept from the user's terminal.
+    """
+    from huggingface_hub import constants, get_session
+
+    if not (os.environ.get("HF_HUB_VERBOSITY") or constants.HF_DEBUG):
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_SECONDS_TO_REACH, follow_redirects=False)
+    except Exception as error:  # of its client's many kinds: no name, no route, no answer, no trust
+        return said(error)
+    return None
 
 
 def hub_error(what: str, repository: str, error: BaseException) -> BadModel:
@@ -60,6 +157,33 @@ def hub_error(what: str, repository: str, error: BaseException) -> BadModel:
     if isinstance(error, RevisionNotFoundError):
         return BadModel(f"{what}: the repository has no such revision")
     return BadModel(f"{what}: cannot be had from the hub ({said(error)}); what is here already needs --offline")
+
+
+def commit_of(repository: str, file: str, revision: str | None, offline: bool, spec: str) -> str:
+    """Return the commit that a revision of a repository stands for: as it is known here, else as the hub has it.
+
+    What is known here stays in use, so that a study does not change under way. The hub is asked by fetching a
+    small file, so that its cache remembers what the revision meant. file: one that such repositories have, as a
+    rule. Raises BadModel where the commit cannot be known.
+    """
+    if known := known_commit(repository, revision):
+        return known
+    fetched = from_hub(repository, (file, *_ON_EVERY_HUB), revision, offline, spec)
+    found = commit(fetched)
+    assert found is not None, f"{fetched} lies in no cache of the hub"
+    return found
+
+
+def known_commit(repository: str, revision: str | None) -> str | None:
+    """Return the commit that a revision stands for, where the hub's cache knows it; none given: `main`."""
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    if revision and _COMMIT.fullmatch(revision):
+        return revision
+    cache = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repository, repo_type="model")
+    reference = cache / "refs" / (revision or "main")
+    return reference.read_text(encoding="utf-8").strip() if reference.is_file() else None
 
 
 def commit(file: Path) -> str | None:

@@ -9,9 +9,8 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import torch
-from accelerate.utils.memory import should_reduce_batch_size
 from t2i_core.errors import BadModel, T2IError
-from t2i_core.models.batches import Batches
+from t2i_core.models.batches import Batches, is_out_of_memory
 
 from .conditions import Heard, hear, together
 from .latents import size_of
@@ -86,7 +85,7 @@ class Denoiser:
                 self.calls += 1
                 yield tag, output
         except RuntimeError as error:
-            if isinstance(error, torch.OutOfMemoryError) or should_reduce_batch_size(error):
+            if is_out_of_memory(error):
                 raise T2IError(
                     f"{self._stage.model} on {self._loaded.device}: not even one sample at a time fits into "
                     "memory: take smaller images, dtype=float16, or offload=model or sequential"

@@ -16,7 +16,7 @@ def precision(dtype: str, device: str | None) -> str:
     """Settle `auto`: float16 on a GPU, float32 elsewhere."""
     if dtype != "auto":
         return dtype
-    return "float16" if best_device(device).type in ("cuda", "mps", "xpu") else "float32"
+    return "float16" if best_device(device).type in ("cuda", "mps") else "float32"
 
 
 def place(pipes: Sequence[Any], device: torch.device, offload: str) -> str:

@@ -8,10 +8,11 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+from accelerate.utils.memory import clear_device_cache
 from numpy.typing import NDArray
 from t2i_core import Failure, Generated, ImageRequest, Setup
 from t2i_core.errors import T2IError
+from t2i_core.models.batches import is_out_of_memory
 
 from .attend_excite import NoObjects, token_indices
 from .loading import Loaded, Stage, load
@@ -33,7 +34,7 @@ ATTEND_EXCITE = "StableDiffusionAttendAndExcitePipeline"
 """The class of pipelines that are told which tokens are objects."""
 
 _PIXELS = 16 * 512 * 512
-"""So many pixels are tried at once where the batch is left to us, on a GPU; a quarter of it elsewhere."""
+"""So many pixels are tried at once where the batch is left to us, on a GPU of its own; a quarter elsewhere."""
 
 _LARGEST = 16
 
@@ -127,7 +128,7 @@ class Diffusers:
         try:
             drawn = self._drawn(drawable, further)
         except RuntimeError as error:
-            if not should_reduce_batch_size(error):
+            if not is_out_of_memory(error):
                 raise
             if len(drawable) == 1:
                 raise T2IError(
@@ -177,7 +178,7 @@ class Diffusers:
     def _answers(self, batch: Sequence[ImageRequest], drawn: Drawn) -> Iterator[Answer]:
         height, width = drawn.pixels.shape[1:3]
         self._size = [width, height]
-        lost = self._tokenizers.lost(len(batch))
+        lost = self._tokenizers.lost([r.prompt.text for r in batch], _other_texts(self.loaded))
         for request, pixels, flagged, own in zip(batch, drawn.pixels, drawn.flagged, lost, strict=True):
             if flagged:
                 yield request, Failure("blanked by the model's safety filter", final=True)
@@ -198,10 +199,16 @@ def _eight_bits(pixels: NDArray[np.float32]) -> NDArray[np.uint8]:
     return scaled.astype(np.uint8)
 
 
+def _other_texts(loaded: Loaded) -> list[str]:
+    """What encoders are told beside the prompt: negative prompts, mostly."""
+    calls = [item for stage in loaded.stages for item in stage.call.items()]
+    return [text for name, text in calls if "prompt" in name and isinstance(text, str)]
+
+
 def _to_try(options: DiffusersOptions, loaded: Loaded) -> int:
     """Return the batch size to begin with."""
     pixels = (options.height or 512) * (options.width or 512)
-    room = _PIXELS if loaded.device.type in ("cuda", "xpu") else _PIXELS // 4
+    room = _PIXELS if loaded.device.type == "cuda" else _PIXELS // 4
     return max(1, min(_LARGEST, room // pixels))
 
 

@@ -69,7 +69,11 @@ class Likelihood:
             "noise": "float64, drawn on the CPU by seed and trial, shared by images and captions",
             "precision": self._loaded.dtype,
             "device": str(self._loaded.device),
-            "batch_size": {"asked": self._asked_batch_size or "auto", "used": self._denoiser.batches.size},
+            "batch_size": {
+                "asked": self._asked_batch_size or "auto",
+                "used": self._denoiser.batches.size,
+                "halved_for_memory": self._denoiser.batches.halvings,
+            },
         }
 
     def _terms(self, query: Query, want: Asked) -> Terms:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,7 +15,7 @@ import diffusers
 import torch
 import transformers
 from diffusers import DiffusionPipeline
-from huggingface_hub import hf_hub_download
+from huggingface_hub import constants, hf_hub_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from t2i_core import Setup
 from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
@@ -38,6 +38,7 @@ from .sources import (
     read_index,
     sources,
 )
+from .wholeness import left_out, problems
 
 ARGUMENTS = {
     "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
@@ -46,8 +47,6 @@ ARGUMENTS = {
 """What an option is called by classes that do not call it as the others do."""
 
 _USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
-_FAMILY = "IF"
-"""The classes whose stages share one text encoder, by the beginning of their names."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     stages = tuple(
         Stage(
             name or MAIN,
-            _pipeline(source, cls, _folder_of(source, cls, options, setup.offline), options, dtype),
+            _pipeline(source, cls, _folder_of(source, cls, options, setup.offline), setup, dtype),
             source.model,
             None if source.folder else commit_of(source, setup.offline),
             call,
@@ -179,10 +178,14 @@ def _index_folder(source: Source, offline: bool) -> Path:
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
+    with suppress(LocalEntryNotFoundError):
+        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=True)).parent
+    if offline or constants.HF_HUB_OFFLINE:
+        raise not_here(source)
+    if why := files.unreachable():
+        raise not_here(source, network=why)
     try:
-        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=offline)).parent
-    except LocalEntryNotFoundError as error:
-        raise not_here(source) from error
+        return Path(hf_hub_download(source.model, INDEX, revision=commit)).parent
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(str(source), source.model, error) from error
 
@@ -192,6 +195,8 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
+    why = None if offline or constants.HF_HUB_OFFLINE else files.unreachable()
+    local = offline or why is not None  # what is here needs no network
     try:
         return Path(
             DiffusionPipeline.download(
@@ -199,14 +204,14 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
                 revision=commit,
                 variant=source.variant,
                 use_safetensors=None if options.pickles else True,
-                local_files_only=offline,
+                local_files_only=local,
                 trust_remote_code=options.remote_code,
                 **_left_out(source, cls, options),
             )
         )
     except Exception as error:  # the hub's, the network's, the library's
-        if offline:
-            raise not_here(source, said(error)) from error
+        if local:
+            raise not_here(source, said(error), why) from error
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
             raise refused from error
         raise files.hub_error(str(source), source.model, error) from error
@@ -214,10 +219,12 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
 
 def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:
     """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
-    takes = inspect.signature(cls.__init__).parameters
-    names = [] if options.safety else ["safety_checker"]
-    names += ["text_encoder"] if source.option.startswith("upscaler") and cls.__name__.startswith(_FAMILY) else []
-    return {name: None for name in names if name in takes}
+    takes = _init_arguments(cls)
+    return {name: None for name in left_out(source, cls.__name__, options) if name in takes}
+
+
+def _init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(cls.__init__).parameters
 
 
 def _class_of(source: Source, name: str) -> type[DiffusionPipeline]:
@@ -256,12 +263,16 @@ def _check_chain(plan: _Plan) -> None:
 
 
 def _pipeline(
-    source: Source, cls: type[DiffusionPipeline], folder: Path, options: DiffusersOptions, dtype: str
+    source: Source, cls: type[DiffusionPipeline], folder: Path, setup: Setup[DiffusersOptions], dtype: str
 ) -> Any:
     """Make one pipeline from its files, in main memory."""
+    options = setup.options
     parts = parts_of(read_index(folder))
-    left_out: dict[str, Any] = {**_left_out(source, cls, options)}
-    check_pickles(source, folder, [p for p in parts if p not in left_out], options.pickles)
+    without: dict[str, Any] = {**_left_out(source, cls, options)}
+    check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
+    if problem := next(problems(source, folder, without, options), None):
+        told = setup.offline and source.folder is None
+        raise not_here(source, problem) if told else BadModel(f"{source}: {problem}")
     try:
         with _no_progress_bars():
             pipe = cls.from_pretrained(
@@ -271,13 +282,15 @@ def _pipeline(
                 use_safetensors=None if options.pickles else True,
                 local_files_only=True,
                 trust_remote_code=options.remote_code,
-                **left_out,
-                **({"requires_safety_checker": False} if "safety_checker" in left_out else {}),
+                **without,
+                **({"requires_safety_checker": False} if "safety_checker" in without else {}),
+                # or else images would depend on whether another package is there
+                **({"add_watermarker": False} if "add_watermarker" in _init_arguments(cls) else {}),
             )
     except (ImportError, T2IError):
         raise
     except Exception as error:
-        if source.folder is None and isinstance(error, OSError):
+        if setup.offline and source.folder is None and isinstance(error, OSError):
             raise not_here(source, said(error)) from error
         raise BadModel(f"{source}: does not load as {cls.__name__}: {said(error)}") from error
     pipe.set_progress_bar_config(disable=True)

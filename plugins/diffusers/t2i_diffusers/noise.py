@@ -5,6 +5,7 @@ nor order nor device change an image. Each stage of a chain has one of its own a
 steps of a first stage leaves the noise of the next one alone. An image of stage `main` starts from what
 `pipeline(..., generator=torch.Generator().manual_seed(seed))` starts from. On the CPU, torch draws the same
 numbers in every precision but for rounding, if there are a multiple of 16, as in the latents of all usual sizes.
+Of unCLIP, one pipeline of three stages, that holds for the first: the others' starting noise is handed to it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def own_chance(seed: int, device: torch.device) -> Iterator[UnseededDraws]:
 
     What is drawn without a generator would depend on the batch: such a pipeline must work on one image at a time.
     """
-    accelerated = device.type in ("cuda", "mps", "xpu")
+    accelerated = device.type in ("cuda", "mps")
     devices = [device] if accelerated else []
     with torch.random.fork_rng(devices, device_type=device.type if accelerated else "cuda"):
         torch.manual_seed(seed)
@@ -84,9 +85,8 @@ class UnseededDraws:
 
     def _state(self) -> list[torch.Tensor]:
         states = [torch.get_rng_state()]
-        if self._device.type in ("cuda", "mps", "xpu"):
-            module = getattr(torch, self._device.type)
-            states.append(
-                module.get_rng_state() if self._device.type == "mps" else module.get_rng_state(self._device)
-            )
+        if self._device.type == "cuda":
+            states.append(torch.cuda.get_rng_state(self._device))
+        elif self._device.type == "mps":
+            states.append(torch.mps.get_rng_state())
         return states

@@ -42,9 +42,11 @@ def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
 
 def _check(setup: Setup[DiffusersOptions]) -> None:
     from .sources import check_place, sources
+    from .wholeness import check_folder
 
     for source in sources(setup.argument, setup.options):
         check_place(source)
+        check_folder(source, setup.options)
 
 
 def _prefetch(setup: Setup[DiffusersOptions]) -> None:

@@ -1,7 +1,7 @@
 """Known models: repository, settings, licence and needs, as data. Imports nothing heavy.
 
-No revision is pinned here: a run pins the commit that it finds, and records it. Memory is an estimate in GB for
-weights in half precision and one image at a time.
+Where no revision is set, a run pins the commit that it finds, and records it: commits are set here only as their
+publishers name them. Memory is an estimate in GB for weights in half precision and one image at a time.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Known:
 
     pipeline:  its class in diffusers, and those of the stages by option name
     options:   as `DiffusersOptions` takes them
+    revision:  the commit of the repository that the preset is for, where one is known for sure
     of:        the component that it is a preset of
     """
 
@@ -45,6 +46,7 @@ class Known:
     notes: str = ""
     citation: str = ""
     stage_pipelines: Mapping[str, str] = field(default_factory=dict)
+    revision: str | None = None
     of: str = "diffusers"
 
     def preset(self) -> Preset:
@@ -54,7 +56,7 @@ class Known:
             summary=self.summary,
             of=f"t2i-diffusers/{self.of}",
             argument=self.repository,
-            options=self.options,
+            options={**({"revision": self.revision} if self.revision else {}), **self.options},
             citation=self.citation,
             licence=self.licence,
             notes=self.notes,

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
 from t2i_core.sources import file_digest
+from t2i_core.texts import said
 
 from .options import CallOptions, DiffusersOptions
 
@@ -24,7 +25,6 @@ INDEX = "model_index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 _TIMEOUT = 20
 
@@ -34,12 +34,14 @@ class Source:
     """One checkpoint as the user names it: a folder, or a repository at a revision.
 
     option:  the option that names it, for messages; empty for the model itself
+    spec:    the model that it belongs to, as one would ask for it
     """
 
     model: str
     revision: str | None
     variant: str | None
     option: str = ""
+    spec: str = "diffusers"
 
     @property
     def folder(self) -> Path | None:
@@ -56,7 +58,8 @@ def sources(argument: str | None, options: DiffusersOptions) -> list[Source]:
     """Return the checkpoints of a model: its own first, then those of its further stages."""
     stages = {name: (stage.model, stage) for name, stage in options.stages.items()}
     every: Mapping[str, tuple[str, CallOptions]] = {"": (argument or "", options), **stages}
-    return [Source(model, own.revision, own.variant, name) for name, (model, own) in every.items()]
+    spec = f"diffusers:{argument}"
+    return [Source(model, own.revision, own.variant, name, spec) for name, (model, own) in every.items()]
 
 
 def check_place(source: Source) -> None:
@@ -107,27 +110,38 @@ def files_of(folder: Path) -> list[Path]:
     )
 
 
-def pickled_weights(folder: Path, parts: Iterable[str]) -> Iterator[Path]:
-    """Yield the weights files that would be unpickled, for want of safetensors beside them."""
+def check_pickles(source: Source, folder: Path, parts: Iterable[str], pinned: Iterable[str]) -> None:
+    """Raise BadModel where weights would be unpickled whose SHA-256 the user did not pin.
+
+    Nothing is unpickled while no digest is pinned: then it is those parts that could not be loaded. With a digest
+    all parts may be, so that every pickle must be pinned but those whose very name is there as safetensors, which
+    are taken before them. Of shards it is the index that tells; they are pinned in any case.
+    """
+    pinned = {digest.lower() for digest in pinned}
+    unknown: dict[str, str] = {}
     for part in parts:
-        files = [f for f in (folder / part).glob("*") if f.is_file()]
-        if not any(f.suffix == SAFE for f in files):
-            yield from sorted(f for f in files if f.suffix in PICKLES)
-
-
-def check_pickles(source: Source, folder: Path, parts: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise BadModel where weights are pickles whose SHA-256 the user did not pin."""
-    allowed = {digest.lower() for digest in allowed}
-    unknown = {f: d for f in pickled_weights(folder, parts) if (d := file_digest(f)) not in allowed}
+        files = sorted(f for f in (folder / part).glob("*") if f.is_file())
+        safe = {f.name for f in files if f.suffix == SAFE}
+        for file in (f for f in files if f.suffix in PICKLES):
+            unread = _as_safetensors(file.name) in safe if pinned else safe
+            if not unread and (digest := file_digest(file)) not in pinned:
+                unknown[file.relative_to(folder).as_posix()] = digest
     if unknown:
-        raise _pickles_refused(source, {f.relative_to(folder).as_posix(): d for f, d in unknown.items()})
+        raise _pickles_refused(source, unknown, pinned)
 
 
-def _pickles_refused(source: Source, found: Mapping[str, str]) -> BadModel:
+def _as_safetensors(name: str) -> str | None:
+    """What a file of pickled weights is called as safetensors; transformers names the two differently."""
+    if "-of-" in name:
+        return None
+    return re.sub("^pytorch_model", "model", name.rpartition(".")[0]) + SAFE
+
+
+def _pickles_refused(source: Source, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
     said_files = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
     return BadModel(
-        f"{source}: has no safetensors but pickles: {said_files}; where you trust them, pin them by the option "
-        f"pickles={json.dumps(sorted(found.values()))}"
+        f"{source}: has pickles in place of safetensors: {said_files}; where you trust them, pin them by the "
+        f"option pickles={json.dumps(sorted({*pinned, *found.values()}))}"
     )
 
 
@@ -139,21 +153,17 @@ def commit_of(source: Source, offline: bool) -> str:
     """
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
-    from huggingface_hub.file_download import repo_folder_name
 
-    revision = source.revision or "main"
-    if _COMMIT.fullmatch(revision):
-        return revision
-    cache = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=source.model, repo_type="model")
-    reference = cache / "refs" / revision
-    if reference.is_file():
-        return reference.read_text(encoding="utf-8").strip()
+    if known := files.known_commit(source.model, source.revision):
+        return known
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
+    if why := files.unreachable():
+        raise not_here(source, network=why)
     try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
-        return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent.name
-    except LocalEntryNotFoundError as error:  # no network
-        raise files.hub_error(str(source), source.model, error) from error
+        return Path(hf_hub_download(source.model, INDEX, revision=source.revision)).parent.name
+    except LocalEntryNotFoundError as error:  # the network is gone
+        raise not_here(source, network=said(error)) from error
     except EntryNotFoundError as error:
         raise BadModel(
             f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
@@ -162,12 +172,13 @@ def commit_of(source: Source, offline: bool) -> str:
         raise files.hub_error(str(source), source.model, error) from error
 
 
-def not_here(source: Source, cause: str = "") -> BadModel:
-    """Say what must be fetched while there is a network."""
-    return BadModel(
-        f"{source}: is not whole on this machine, and nothing may be fetched{f' ({cause})' if cause else ''}; "
-        "fetch it with a network: `t2i prefetch` with the model's name and options"
-    )
+def not_here(source: Source, missing: str | None = None, network: str | None = None) -> NotHere:
+    """Say what must be fetched while there is a network.
+
+    missing: what the rest lacks that is here; None: nothing is here. network: None where nothing may be fetched,
+    else why nothing can be
+    """
+    return NotHere(str(source), source.spec, network, missing)
 
 
 def hub_pickles(source: Source, commit: str) -> BadModel | None:

@@ -17,6 +17,12 @@ from t2i_core.errors import BadModel
 from .loading import Loaded, Stage
 from .noise import for_call, generators, karlo_noise
 
+_ENCODED = "IFPipeline"
+"""The class whose prompts are encoded here, once for it and the stages that share its text encoder."""
+
+_TWOFOLD = frozenset({"KandinskyPriorPipeline", "KandinskyV22PriorPipeline"})
+"""Classes that put negative prompts into the batch beside the prompts, and draw as many embeddings again."""
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -45,7 +51,7 @@ def draw(
             **_text(stage, prompts, given, loaded.device),
             **_noise(stage, seeds),
             **_handed_over(stage, output),
-            **{name: _per_image(name, value, len(prompts)) for name, value in stage.call.items()},
+            **{name: _per_image(name, value, len(prompts)) for name, value in _call(stage).items()},
             **((further or {}) if stage.name == "main" else {}),
             "output_type": "np" if last else "pt",
         }
@@ -61,7 +67,7 @@ def _text(stage: Stage, prompts: Sequence[str], given: Mapping[str, Any], device
         return {name: given[name] for name in ("prompt_embeds", "negative_prompt_embeds") if name in takes}
     if "prompt" not in takes:
         return {}
-    if type(stage.pipe).__name__ != "IFPipeline":
+    if type(stage.pipe).__name__ != _ENCODED:
         return {"prompt": list(prompts)}
     negative = stage.call.get("negative_prompt")
     embeds, negative_embeds = stage.pipe.encode_prompt(
@@ -73,10 +79,19 @@ def _text(stage: Stage, prompts: Sequence[str], given: Mapping[str, Any], device
     return {"prompt_embeds": embeds, "negative_prompt_embeds": negative_embeds}
 
 
+def _call(stage: Stage) -> Mapping[str, Any]:
+    """The settings of the call, without what was encoded with the prompts."""
+    encoded = type(stage.pipe).__name__ == _ENCODED
+    return {name: value for name, value in stage.call.items() if not (encoded and name == "negative_prompt")}
+
+
 def _noise(stage: Stage, seeds: Sequence[int]) -> dict[str, Any]:
     own: dict[str, Any] = {}
     if "generator" in stage.arguments:
-        own["generator"] = for_call(generators(seeds, stage.name))
+        each = generators(seeds, stage.name)
+        if type(stage.pipe).__name__ in _TWOFOLD and stage.call.get("negative_prompt") is not None:
+            each += generators(seeds, f"{stage.name} negative")
+        own["generator"] = for_call(each)
     if "super_res_latents" in stage.arguments:
         own |= karlo_noise(stage.pipe, seeds)
     return own

@@ -6,20 +6,20 @@ tokenizers are made to remember what they cut off while it encodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-_Cut = list[list[int]]
-"""Per call of a tokenizer, how many tokens each of its texts lost."""
+_Call = list[tuple[str, int]]
+"""The texts that a tokenizer was called with, and how many tokens each of them lost."""
 
 
 class Tokenizers:
     """The tokenizers of a pipeline, by name, listening."""
 
     def __init__(self, pipes: Sequence[Any]) -> None:
-        self._cuts: dict[str, _Cut] = {}
+        self._cuts: dict[str, list[_Call]] = {}
         for name, tokenizer in (pair for pipe in pipes for pair in _tokenizers(pipe)):
             if "t2i_cut" not in vars(tokenizer):
                 tokenizer.t2i_cut = []
@@ -33,11 +33,15 @@ class Tokenizers:
             cut.clear()
         yield
 
-    def lost(self, images: int) -> list[dict[str, int]]:
-        """Return for each image of the batch the tokens lost since, by tokenizer, where any are."""
-        per_image: list[dict[str, int]] = [{} for _ in range(images)]
+    def lost(self, prompts: Sequence[str], others: Sequence[str] = ()) -> list[dict[str, int]]:
+        """Return for each prompt of the batch the tokens lost since, by tokenizer, where any are.
+
+        others: texts beside the prompts (negative prompts), which may be cut at no loss
+        """
+        of_prompts = _sort(prompts, others)
+        per_image: list[dict[str, int]] = [{} for _ in prompts]
         for name, cut in self._cuts.items():
-            for lost in _batches(cut, images):
+            for lost in _batches(([n for text, n in call if of_prompts(text)] for call in cut), len(prompts)):
                 for own, number in zip(per_image, lost, strict=True):
                     if number > own.get(name, 0):
                         own[name] = number
@@ -51,14 +55,34 @@ def record(lost: Mapping[str, int]) -> dict[str, Any]:
     return {"tokens_lost": max(lost.values()), "tokens_lost_by": dict(lost)}
 
 
-def _batches(cut: _Cut, images: int) -> Iterator[list[int]]:
-    """Yield the calls that had a text per image; texts that came one by one are put together first."""
+def _sort(prompts: Sequence[str], others: Sequence[str]) -> Callable[[str], bool]:
+    """Return what tells whether a text comes from a prompt: of all known texts, the longest one within it.
+
+    Pipelines clean texts, and put words of their own around them: letters and digits alone are compared. A text
+    that is made of none that is known counts as a prompt's.
+    """
+    of_prompts = {_bare(text) for text in prompts}
+    known = sorted((of_prompts | {_bare(text) for text in others}) - {""}, key=len, reverse=True)
+
+    def from_prompt(text: str) -> bool:
+        bare = _bare(text)
+        return next((k for k in known if k in bare), None) in {None, *of_prompts}
+
+    return from_prompt
+
+
+def _bare(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
+def _batches(calls: Iterable[list[int]], images: int) -> Iterator[list[int]]:
+    """Yield what texts lost, a text per image; those that came one by one are put together first."""
     single: list[int] = []
-    for call in cut:
-        if len(call) == images:
-            yield call
-        elif len(call) == 1:
-            single += call
+    for lost in calls:
+        if len(lost) == images:
+            yield lost
+        elif len(lost) == 1:
+            single += lost
             if len(single) == images:
                 yield single
                 single = []
@@ -88,7 +112,8 @@ def _listening(cls: type) -> type:
             limit = kwargs.get("max_length") or self.model_max_length
             special = kwargs.get("add_special_tokens", True)
             whole = cls.__call__(self, texts, add_special_tokens=special, verbose=False)["input_ids"]
-            self.t2i_cut.append([max(0, len(ids) - limit) for ids in whole])
+            cut = [max(0, len(ids) - limit) for ids in whole]
+            self.t2i_cut.append(list(zip(texts, cut, strict=True)))
         return result
 
     return type(cls.__name__, (cls,), {"__call__": call, "__module__": cls.__module__, "__doc__": cls.__doc__})

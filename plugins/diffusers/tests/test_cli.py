@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,32 @@ def test_every_pipeline_class_draws_from_a_recipe(t2i: Any, checkpoint: Any, tin
         assert manifest["models"][model["label"]]["reported"]["pipeline"] == model["label"]
 
 
+def test_the_manifest_says_that_a_batch_was_halved(
+    t2i: Any, checkpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from diffusers import UNet2DConditionModel
+
+    forward = UNet2DConditionModel.forward
+
+    def short(self: Any, sample: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(sample) > 2 * 2:  # with and without the prompt
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return forward(self, sample, *args, **kwargs)
+
+    monkeypatch.setattr(UNet2DConditionModel, "forward", short)
+    folder, _ = checkpoint("StableDiffusionPipeline")
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"))
+    how = ("--seeds", "9", "--device", "cpu", "--batch-size", "8", "--out", str(tmp_path / "run"))
+    done = t2i(*asked, *how, "-o", "diffusers.steps=1")
+    assert done.exit_code == 0, done.output
+    (images,) = drawn(tmp_path / "run").values()
+    assert len(images) == 9
+    ((said),) = json.loads((tmp_path / "run/run.json").read_text())["models"].values()
+    assert said["reported"]["batch_size"] == {"asked": 8, "used": 2, "halved_for_memory": 2}
+
+
 def test_a_sweep_over_settings(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
     folder, options = checkpoint("StableDiffusionPipeline")
     settings = [{"guidance": 2.0, "steps": 2}, {"guidance": 9.0, "steps": 2}, {"guidance": 9.0, "steps": 4}]
@@ -91,3 +118,40 @@ def test_options_of_the_command_line_reach_a_pipeline(t2i: Any, checkpoint: Any,
     assert json.loads(manifest)
     assert '"guidance": 2.5' in manifest
     assert '"float32"' in manifest
+
+
+def test_what_is_not_here_is_told_by_the_users_own_name(
+    t2i: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", "sd2", "--prompts", str(tmp_path / "prompts.txt"), "--device", "cpu")
+    asked += ("--out", str(tmp_path / "run"), "--dry-run", "-o", "sd2.steps=3")
+    offline = t2i(*asked, "--offline")
+    assert offline.exit_code == 12
+    assert offline.stderr == (
+        "error: sd2: stabilityai/stable-diffusion-2-base is not on this machine, and nothing may be fetched: "
+        "run `t2i prefetch sd2 -o sd2.steps=3` with a network\n"
+    )
+    alone = t2i(*asked)
+    assert alone.exit_code == 12
+    (line,) = alone.stderr.splitlines()
+    assert line.startswith(
+        "error: no network, and sd2 (stabilityai/stable-diffusion-2-base) is not on this machine: Connect"
+    )
+
+
+def test_a_damaged_folder_is_refused_by_the_plan(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
+    shutil.rmtree(folder / "tokenizer")
+    (folder / "tokenizer").mkdir()
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"))
+    done = t2i(*asked, "--device", "cpu", "--out", str(tmp_path / "run"), "--dry-run")
+    assert done.exit_code == 12
+    assert f"{folder}: its tokenizer has no files" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from t2i_core import Setup
-from t2i_core.errors import BadModel, BadOption, T2IError
+from t2i_core.errors import BadModel, BadOption
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 from t2i_diffusers.sources import files_of
@@ -59,17 +59,19 @@ def test_the_commit_is_pinned_before_anything_is_loaded(cached: Path) -> None:
 
 
 def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
-    with pytest.raises(BadModel, match=r"org/other: is not whole on this machine.*t2i prefetch"):
+    with pytest.raises(BadModel, match=r"org/other is not on this machine.*t2i prefetch diffusers:org/other"):
         load("org/other", offline=True)
-    with pytest.raises(BadModel, match=r"org/tiny at revision v2: is not whole on this machine.*t2i prefetch"):
+    with pytest.raises(BadModel, match=r"org/tiny at revision v2 is not on this machine.*t2i prefetch"):
         load("org/tiny", offline=True, revision="v2")
     (cached / "unet" / "diffusion_pytorch_model.safetensors").unlink()
-    with pytest.raises(BadModel, match=r"org/tiny: is not whole on this machine.*t2i prefetch"):
+    with pytest.raises(BadModel, match=r"org/tiny: its unet has no weights"):
+        load("org/tiny")
+    with pytest.raises(BadModel, match=r"org/tiny is not whole on this machine.*t2i prefetch"):
         load("org/tiny", offline=True)
 
 
 def test_a_stage_that_is_not_here_is_named_by_its_option(cached: Path) -> None:
-    with pytest.raises(BadModel, match="upscaler org/up: is not whole"):
+    with pytest.raises(BadModel, match="upscaler org/up is not on this machine"):
         load("org/tiny", offline=True, upscaler={"model": "org/up"})
 
 
@@ -105,7 +107,7 @@ def test_pipelines_that_draw_no_texts(pipeline: str, message: str, folder: Path)
 
 def test_damaged_weights_are_named(folder: Path) -> None:
     (folder / "unet" / "diffusion_pytorch_model.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(BadModel, match="does not load as StableDiffusionPipeline"):
+    with pytest.raises(BadModel, match="its unet is damaged"):
         load(str(folder))
 
 
@@ -128,6 +130,51 @@ def test_pickles_are_loaded_only_with_their_digest_pinned(folder: Path, draw: An
     assert (again == expected).all()
 
 
+def test_one_pinned_pickle_lets_no_other_in(folder: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+    from t2i_core.sources import file_digest
+
+    def pickled(part: str, name: str) -> Path:
+        (safe,) = (folder / part).glob("*.safetensors")
+        torch.save(load_file(safe), folder / part / name)
+        return folder / part / name
+
+    pinned = pickled("vae", "diffusion_pytorch_model.bin")
+    (folder / "vae" / "diffusion_pytorch_model.safetensors").unlink()
+    digest = file_digest(pinned)
+    # read in place of what is not there under this name, though there are safetensors of another variant
+    other = pickled("unet", "diffusion_pytorch_model.bin")
+    safe = folder / "unet" / "diffusion_pytorch_model.safetensors"
+    safe.rename(folder / "unet" / "diffusion_pytorch_model.fp16.safetensors")
+    both = json.dumps(sorted([digest, file_digest(other)]))
+    with pytest.raises(
+        BadModel, match=r"pickles in place of safetensors: unet/diffusion_pytorch_model.bin \("
+    ) as e:
+        load(str(folder), pickles=[digest])
+    assert f"pickles={both}" in str(e.value), "the option as it must be given, with what is pinned already"
+    load(str(folder), pickles=json.loads(both))
+    # never read: the very same file is there as safetensors, by which transformers means another name
+    (folder / "unet" / "diffusion_pytorch_model.fp16.safetensors").rename(safe)
+    text = pickled("text_encoder", "pytorch_model.bin")
+    text.write_bytes(b"nonsense")
+    other.write_bytes(b"nonsense")
+    load(str(folder), pickles=[digest])
+    shard = text.rename(text.with_name("pytorch_model-00001-of-00002.bin"))
+    with pytest.raises(BadModel, match=f"text_encoder/{shard.name}"):
+        load(str(folder), pickles=[digest])
+
+
+def test_no_watermark_whatever_is_installed(checkpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from diffusers.pipelines.stable_diffusion_xl import pipeline_stable_diffusion_xl as module
+
+    monkeypatch.setattr(module, "is_invisible_watermark_available", lambda: True)
+    monkeypatch.setattr(module, "StableDiffusionXLWatermarker", object, raising=False)
+    folder, options = checkpoint("StableDiffusionXLPipeline")
+    assert module.StableDiffusionXLPipeline.from_pretrained(folder).watermark is not None
+    assert load(str(folder), **options).loaded.main.pipe.watermark is None
+
+
 def test_the_options_are_checked_before_weights_are_loaded(folder: Path) -> None:
     (folder / "unet" / "diffusion_pytorch_model.safetensors").unlink()
     with pytest.raises(BadOption, match="StableDiffusionPipeline takes no strength"):
@@ -147,11 +194,3 @@ def test_the_digest_is_of_all_that_a_pipeline_reads(folder: Path) -> None:
     assert "scheduler/scheduler_config.json" in names
     (folder / "README.md").write_text("no part of it")
     assert len(files_of(folder)) == len(names)
-
-
-def test_no_such_device(folder: Path) -> None:
-    from t2i_core.models.devices import best_device
-
-    for name in ("gpu", "cuda:99"):
-        with pytest.raises(T2IError, match=f"device '{name}'"):
-            best_device(name)

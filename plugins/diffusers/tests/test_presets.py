@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,8 @@ def test_it_says_what_a_user_must_know(known: Known) -> None:
     assert 1 < (preset.memory_gb or 0) < 200
     assert preset.summary.endswith(".")
     assert preset.argument == known.repository
+    assert preset.options.get("revision") == known.revision
+    assert known.revision is None or re.fullmatch("[0-9a-f]{40}", known.revision)
     assert preset.argument.count("/") == 1
 
 
@@ -79,6 +83,12 @@ def test_the_readme_has_its_row(known: Known) -> None:
     assert cells[3:] == [known.licence, f"{known.memory_gb:g}"]
     for option in ("steps", "guidance", "width"):
         assert option not in known.options or f"{known.options[option]:g}" in cells[2]
+
+
+def test_a_revision_is_an_option_like_others() -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    known = replace(KNOWN[0], revision=commit)
+    assert DiffusersOptions(**known.preset().options) == DiffusersOptions(**KNOWN[0].options, revision=commit)
 
 
 def test_deprecated_pipelines_say_so() -> None:

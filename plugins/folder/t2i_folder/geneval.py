@@ -4,7 +4,9 @@
 00000/samples/0000.png     the number is taken for the seed
 00000/grid.png             passed over
 
-Ghosh, Hajishirzi, Schmidt: GenEval. NeurIPS 2023.
+Ghosh, Hajishirzi, Schmidt: GenEval. NeurIPS 2023. Its classes are COCO's, three of them under other names
+(evaluation/object_names.txt of djghosh13/geneval). `exclude` stands there with a count that is exact: one more of
+the same class must not be there. That is what a scene's count says; no scene says any other `exclude`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from t2i_core.coco import CLASSES
 from t2i_core.errors import BadModel
 from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
 
@@ -21,6 +24,8 @@ from .entries import Entry
 from .options import SUFFIXES
 
 METADATA = "metadata.jsonl"
+_COCO = {"computer mouse": "mouse", "tv remote": "remote", "computer keyboard": "keyboard"}
+"""COCO's names of the classes that GenEval names otherwise."""
 _PREDICATES = {"left of": "left", "right of": "right", "above": "above", "below": "below"}
 
 
@@ -67,15 +72,22 @@ def _prompt(file: Path) -> Prompt:
 
 
 def _scene(include: Iterable[Mapping[str, Any]]) -> Scene:
-    """What must be there, as a scene. COCO's names of classes have no synsets here."""
+    """What must be there, as a scene."""
     objects, relations = [], []
     for number, each in enumerate(include):
         count = each.get("count", 1)
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"count {count!r}")
-        objects.append(SceneObject(ObjectClass(each["class"]), each.get("color"), count))
+        objects.append(SceneObject(_class(each["class"]), each.get("color"), count))
         if position := each.get("position"):
             relations.append(Relation(number, _PREDICATES[position[0]], int(position[1])))
     if any(not 0 <= relation.object < len(objects) for relation in relations):
         raise IndexError("position of what is not there")
     return Scene(tuple(objects), tuple(relations))
+
+
+def _class(name: Any) -> ObjectClass:
+    """COCO's class of one of GenEval's names; what COCO does not have is a name alone."""
+    if not isinstance(name, str):
+        raise TypeError(f"class {name!r}")
+    return CLASSES.get(_COCO.get(name, name)) or ObjectClass(name)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from t2i_core import Failure, Generated, ObjectClass, Prompt, Relation, Scene, SceneObject, Setup, evaluate
+from t2i_core.coco import CLASSES
 from t2i_core.errors import BadModel
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.generation import ImageRequest
@@ -45,7 +46,7 @@ def geneval(folder: Path, *prompts: dict, samples: int = 2) -> Path:
     for number, data in enumerate(prompts):
         own = folder / f"{number:05}"
         for sample in range(samples):
-            draw(own / "samples" / f"{sample:04}.png", 50 * number + sample)
+            draw(own / "samples" / f"{sample:04}.png", 50 * number % 256 + sample)
         draw(own / "grid.png")
         (own / "metadata.jsonl").write_text(json.dumps(data))
     return folder
@@ -66,7 +67,7 @@ CLOCKS = {
 
 def test_geneval_gives_prompts_seeds_and_what_must_be_there(tmp_path):
     found = table(geneval(tmp_path, DOG, CLOCKS))
-    bear, dog, clock = (ObjectClass(name) for name in ("bear", "dog", "clock"))
+    bear, dog, clock = (ObjectClass(name, f"{name}.n.01") for name in ("bear", "dog", "clock"))
     assert found.layout == "geneval"
     assert found.prompts() == (
         Prompt(
@@ -77,6 +78,34 @@ def test_geneval_gives_prompts_seeds_and_what_must_be_there(tmp_path):
     )  # fmt: skip
     assert found.seeds == [0, 1]
     assert found.find(Prompt("x", CLOCKS["prompt"]), 1) == tmp_path / "00001" / "samples" / "0001.png"
+
+
+# evaluation/object_names.txt of djghosh13/geneval
+NAMES = """
+person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire hydrant, stop
+sign, parking meter, bench, bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe, backpack,
+umbrella, handbag, tie, suitcase, frisbee, skis, snowboard, sports ball, kite, baseball bat, baseball
+glove, skateboard, surfboard, tennis racket, bottle, wine glass, cup, fork, knife, spoon, bowl, banana,
+apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake, chair, couch, potted plant, bed,
+dining table, toilet, tv, laptop, computer mouse, tv remote, computer keyboard, cell phone, microwave,
+oven, toaster, sink, refrigerator, book, clock, vase, scissors, teddy bear, hair drier, toothbrush
+"""
+
+
+def test_every_class_of_geneval_is_one_that_judges_of_coco_know(tmp_path):
+    names = " ".join(NAMES.split()).split(", ")
+    made = [{"prompt": f"a photo of a {name}", "include": [{"class": name, "count": 1}]} for name in names]
+    found = [prompt.scene.objects[0].cls for prompt in table(geneval(tmp_path, *made, samples=1)).prompts()]
+    assert found == list(CLASSES.values())  # the same eighty, in the same order
+    assert [c.name for c, name in zip(found, names, strict=True) if c.name != name] == [
+        "mouse", "remote", "keyboard",
+    ]  # fmt: skip
+    assert len({c.synset for c in found}) == 80
+
+
+def test_a_class_that_coco_does_not_have_is_a_name_alone(tmp_path):
+    (prompt,) = table(geneval(tmp_path, {"prompt": "a fox", "include": [{"class": "fox"}]})).prompts()
+    assert prompt.scene.classes == (ObjectClass("fox"),)
 
 
 def test_a_geneval_prompt_without_samples_is_missing_and_not_forgotten(tmp_path):

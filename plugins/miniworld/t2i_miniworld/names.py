@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -40,6 +41,24 @@ def nouns() -> dict[tuple[str, ...], Noun]:
     return found | {name: Noun(leaves) for name, leaves in singular.items()}
 
 
+@cache
+def called() -> dict[frozenset[str], tuple[str, ...]]:
+    """What things can be called, by the leaves that they may be: as it is written, singular, labels first."""
+    first = {label.name: number for number, label in enumerate((*LEAF_LABELS, *LABELS))}
+    found: dict[frozenset[str], list[str]] = {}
+    for name, leaves in _names().items():
+        found.setdefault(leaves, []).append(name)
+    return {
+        leaves: tuple(sorted(names, key=lambda name: first.get(name, math.inf))) for leaves, names in found.items()
+    }
+
+
+def plurals(name: str) -> list[str]:
+    """The plurals of a name, the usual one first."""
+    return [" ".join(form) for form in _plurals(tuple(words(name)))]
+
+
+@cache
 def _names() -> dict[str, frozenset[str]]:
     """What each name in the singular stands for: a label for its own class alone, else all that it can mean."""
     found: dict[str, frozenset[str]] = {}

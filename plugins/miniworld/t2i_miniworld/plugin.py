@@ -20,7 +20,11 @@ DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
     judges={"segment": "mini-segmenter", "detect": "mini-segmenter"},
-    metrics={"tiam": Defaults(prompts="tiam-5-1", seeds=24)},
+    metrics={
+        "tiam": Defaults(prompts="tiam-5-1", seeds=24),
+        "isp": Defaults(prompts="wordnet-mini", seeds=32),
+        "scs": Defaults(prompts="wordnet-mini", seeds=32),
+    },
 )
 
 #: What a picture depends on; judges and training are left out, so that their changes redraw nothing.

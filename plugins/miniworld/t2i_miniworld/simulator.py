@@ -182,14 +182,15 @@ def _check_relation(relation: Relation, scene: AskedScene) -> None:
 
 
 def truth(scene: Scene, picture: Picture, prompt: Prompt) -> Truth:
-    """What the picture really shows: every thing with at least one pixel, in the prompt's order."""
+    """What the picture of a prompt really shows."""
     height, width = picture.owner.shape
-    instances = []
-    for number, placed in enumerate(scene.placed):
-        mask = PackedMask.pack(np.asarray(picture.owner == number))
-        if mask.data:
-            instances.append(annotation(placed, mask))
-    return Truth((width, height), tuple(instances), prompt.scene, prompt.text)
+    return Truth((width, height), instances(scene, picture), prompt.scene, prompt.text)
+
+
+def instances(scene: Scene, picture: Picture) -> tuple[Instance, ...]:
+    """Every thing with at least one pixel, in the scene's order."""
+    masks = [PackedMask.pack(np.asarray(picture.owner == number)) for number in range(len(scene.placed))]
+    return tuple(annotation(one, mask) for one, mask in zip(scene.placed, masks, strict=True) if mask.data)
 
 
 def annotation(placed: Placed, mask: PackedMask) -> Instance:

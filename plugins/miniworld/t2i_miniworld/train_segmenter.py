@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from t2i_miniworld import segmenter, training_data
 from t2i_miniworld.augment import augment
+from t2i_miniworld.training import follow
 from t2i_miniworld.workers import available_cores
 
 #: Weight in the loss of background pixels further from all things than `_NEAR` pixels: they are many, and easy.
@@ -91,7 +92,7 @@ def _train(rank: int, data: Path, out: Path, settings: Settings, meeting: str) -
         optimiser.step()
         if rank > 0:
             continue
-        _follow(average, network, min(0.998, (step + 1) / (step + 10)))
+        follow(average, network, min(0.998, (step + 1) / (step + 10)))
         losses.append(float(loss.detach()))
         if (step + 1) % 50 == 0 or step + 1 == steps:
             speed = (step + 1 - start) * settings.batch / (time.monotonic() - begun)
@@ -120,27 +121,17 @@ def _schedule(step: int, steps: int) -> float:
     return warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * step / steps)))
 
 
-@torch.no_grad()
-def _follow(average: nn.Module, network: nn.Module, keep: float) -> None:
-    """Move the averaged weights a little towards the network's."""
-    for kept, new in zip(average.state_dict().values(), network.state_dict().values(), strict=True):
-        if kept.dtype.is_floating_point:
-            kept.lerp_(new, 1 - keep)
-        else:
-            kept.copy_(new)
-
-
 def _load(data: Path, images: Tensor | None = None, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """All training images (N, 3, H, W) uint8 and labels (N, H, W) uint8; unchanged where no shard came in."""
-    paths = sorted(data.glob("train-[0-9][0-9][0-9][0-9].npz"))
+    paths = training_data.shards(data, "train")
     if not paths:
         raise SystemExit(f"{data}: no training shards; draw some with python -m t2i_miniworld.training_data")
     if images is not None and labels is not None and len(images) == len(paths) * training_data.PER_SHARD:
         return images, labels
     pictures, named = [], []
-    for shard in training_data.load(data, "train"):
-        pictures.append(torch.from_numpy(shard["image"]).permute(0, 3, 1, 2))
-        named.append(torch.from_numpy(training_data.labels(shard["owner"], shard["kind"])))
+    for shard in map(training_data.read_shard, paths):
+        pictures.append(torch.from_numpy(shard.images).permute(0, 3, 1, 2))
+        named.append(torch.from_numpy(np.stack([training_data.labels(truth) for truth in shard.truths])))
     return torch.cat(pictures), torch.cat(named)
 
 

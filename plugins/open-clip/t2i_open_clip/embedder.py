@@ -16,6 +16,7 @@ from t2i_core.judging import Capability
 from t2i_core.models import files
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
+from t2i_core.texts import said
 
 from t2i_open_clip import sources
 from t2i_open_clip.options import ClipOptions
@@ -151,8 +152,7 @@ def _network(source: Source, file: Any, setup: Setup[ClipOptions]) -> Any:
         with files.network(not setup.offline):
             return open_clip.create_model(name, precision=precision, require_pretrained=True, **kwargs)
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({first})") from error
+        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({said(error)})") from error
 
 
 def _is_quick(network: torch.nn.Module) -> bool:

@@ -6,11 +6,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from t2i_core.errors import BadModel
+from t2i_core.models import files
 
 from t2i_open_clip.options import ClipOptions
 
 CONFIG = "open_clip_config.json"
 HUB = "hf-hub:"
+REPOSITORIES = {
+    "ViT-B-32-quickgelu/openai": "timm/vit_base_patch32_clip_224.openai",
+    "ViT-B-16-quickgelu/openai": "timm/vit_base_patch16_clip_224.openai",
+    "ViT-L-14-quickgelu/openai": "timm/vit_large_patch14_clip_224.openai",
+    "ViT-H-14/laion2b_s32b_b79k": "laion/CLIP-ViT-H-14-laion2B-s32B-b79K",
+}
+"""Where open_clip has the presets' weights from; that it need not be imported for a plan."""
 _OF_FOLDER = (
     "open_clip_model.safetensors",
     "open_clip_pytorch_model.safetensors",
@@ -50,9 +58,30 @@ def own_file(argument: str) -> Path | None:
 
 
 def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
-    """Return what the results depend on: files on this machine, or the name of what is elsewhere."""
+    """Return what the results depend on: files on this machine, or the name and commit of what is elsewhere."""
     if argument.startswith(HUB):
         return [f"{argument}@{options.revision}"]
     if found := folder(argument):
         return [found / CONFIG, file_of(found, argument)]
     return [own_file(argument) or f"{argument}@{options.revision}"]
+
+
+def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
+    """Return the options with the commit in place of a revision that may move. Raises UnknownName or BadModel."""
+    if not (repository := _repository(argument)):
+        return options
+    commit = files.commit_of(repository, CONFIG, options.revision, offline, f"open-clip:{argument}")
+    return options.model_copy(update={"revision": commit})
+
+
+def _repository(argument: str) -> str:
+    """The repository of an argument, or nothing for files on this machine and weights that are elsewhere."""
+    if argument.startswith(HUB):
+        return argument.removeprefix(HUB)
+    if argument in REPOSITORIES:
+        return REPOSITORIES[argument]
+    if folder(argument) or own_file(argument):
+        return ""
+    from t2i_open_clip import sources  # imports open_clip
+
+    return sources.find(argument).repository_and_name[0]

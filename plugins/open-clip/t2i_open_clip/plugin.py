@@ -49,6 +49,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=_create,
             weights=_weights,
             check=_check,
+            resolve=_settled,
             prefetch=_prefetch,
             citation="Ilharco et al.: OpenCLIP. 2021",
             licence="the weights' own: see their card",
@@ -90,6 +91,12 @@ def _check(setup: Setup[ClipOptions]) -> None:
     source = sources.find(setup.argument or "")
     if setup.offline:
         sources.fetch(source, setup.options, offline=True)
+
+
+def _settled(setup: Setup[ClipOptions]) -> ClipOptions:
+    from t2i_open_clip import places
+
+    return places.settled(setup.argument or "", setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[ClipOptions]) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import open_clip
-from t2i_core.errors import BadModel, UnknownName
+from huggingface_hub import constants
+from t2i_core.errors import BadModel, NotHere, UnknownName
 from t2i_core.models import files
+from t2i_core.texts import said
 
 from t2i_open_clip import places
 from t2i_open_clip.options import ClipOptions
@@ -43,6 +45,14 @@ class Source:
         """The name under which a user asks for it."""
         return f"open-clip:{self.argument}"
 
+    @property
+    def repository_and_name(self) -> tuple[str, str]:
+        """The repository on the hub, empty where there is none, and the weights' own name, where they have one."""
+        if self.repository:
+            return self.repository, ""
+        repository, _, name = self.tag.get("hf_hub", "").rpartition("/")
+        return repository, name
+
 
 def find(argument: str) -> Source:
     """Return what an argument names. Raises UnknownName or BadModel."""
@@ -74,19 +84,17 @@ def fetch(source: Source, options: ClipOptions, offline: bool) -> Path:
 
 def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
-    repository = source.repository
-    if repository:
+    repository, name = source.repository_and_name
+    if source.repository:
         files.from_hub(repository, (places.CONFIG,), options.revision, offline, source.spec)
-    else:
-        repository, _, name = source.tag.get("hf_hub", "").rpartition("/")
-        if not repository:
-            raise BadModel(
-                f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}"
-                f": fetch them yourself and take open-clip:{source.model}/FILE"
-            )
-        if name:  # weights under another name than open_clip's, safe ones beside them
-            safe = f"{Path(name).stem}.safetensors"
-            wanted = (safe, name) if options.sha256 else (safe,)
+    elif not repository:
+        raise BadModel(
+            f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}"
+            f": fetch them yourself and take open-clip:{source.model}/FILE"
+        )
+    if name:  # weights under another name than open_clip's, safe ones beside them
+        safe = f"{Path(name).stem}.safetensors"
+        wanted = (safe, name) if options.sha256 else (safe,)
     return files.from_hub(repository, wanted, options.revision, offline, source.spec)
 
 
@@ -140,7 +148,8 @@ def _try(source: Source, what: str, do: Any) -> Any:
     try:
         return do()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if constants.HF_HUB_OFFLINE and isinstance(error, OSError) and source.folder is None:
+            raise NotHere(what, source.spec) from error
         raise BadModel(
-            f"{source.spec}: {what} cannot be had ({first}); fetch it with `t2i prefetch {source.spec}`"
+            f"{source.spec}: {what} cannot be had ({said(error)}); fetch it with `t2i prefetch {source.spec}`"
         ) from error

@@ -17,7 +17,7 @@ from t2i_core import Embedding, Failure, JudgeInfo, Preset, Query, Setup
 from t2i_core.errors import BadModel, UnknownName
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract, sample_images
-from t2i_open_clip import plugin, sources
+from t2i_open_clip import places, plugin, sources
 from t2i_open_clip.options import ClipOptions
 
 OFFERED = {offered.name: offered for offered in plugin.t2i_judges()}
@@ -170,6 +170,7 @@ def test_every_preset_runs_with_the_activations_it_was_trained_with() -> None:
         config = open_clip.get_model_config(source.model)
         assert bool(config.get("quick_gelu")) == bool(source.tag.get("quick_gelu"))
         assert source.tag["hf_hub"].endswith("/")  # in its own repository, under open_clip's own names
+        assert places.REPOSITORIES[preset.argument] == source.repository_and_name[0]
         assert config["text_cfg"]["context_length"] == 77
 
 
@@ -192,12 +193,31 @@ def test_a_repository_of_the_hub_is_found_in_its_cache(
     commit = hub(tmp_path, monkeypatch, "someone--tiny", tiny_clip)
     assert INFO.prefetch
     INFO.prefetch(Setup("hf-hub:someone/tiny", ClipOptions(), offline=True))
-    judge = made("hf-hub:someone/tiny")
+    assert INFO.resolve
+    assert INFO.weights
+    settled = INFO.resolve(Setup("hf-hub:someone/tiny", ClipOptions(), offline=True))
+    assert list(INFO.weights("hf-hub:someone/tiny", settled)) == [f"hf-hub:someone/tiny@{commit}"]
+    judge = made("hf-hub:someone/tiny", revision=commit)
     assert judge.settings["commit"] == commit
     asked = queries(sample_images(tmp_path, 2), TEXTS)
     np.testing.assert_array_equal(vectors(judge, asked), vectors(plain, asked))
     with pytest.raises(BadModel, match=r"at v9 .*t2i prefetch open-clip:hf-hub:someone/tiny"):
         made("hf-hub:someone/tiny", revision="v9")
+
+
+def test_names_of_open_clip_are_settled_to_a_commit_of_their_repository(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert INFO.resolve
+    for argument, repository in (
+        (OFFERED["clip-vit-b32"].argument, "timm--vit_base_patch32_clip_224.openai"),
+        ("ViT-B-32/laion2b_s34b_b79k", "laion--CLIP-ViT-B-32-laion2B-s34B-b79K"),
+    ):
+        commit = hub(tmp_path / repository, monkeypatch, repository, tiny_clip)
+        assert INFO.resolve(Setup(str(argument), ClipOptions(), offline=True)).revision == commit
+        with pytest.raises(BadModel, match=r"at v9 .*t2i prefetch"):
+            INFO.resolve(Setup(str(argument), ClipOptions(revision="v9"), offline=True))
+    assert INFO.resolve(Setup(str(tiny_clip), ClipOptions(), offline=True)) == ClipOptions()
 
 
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -228,7 +248,7 @@ def test_a_tokenizer_that_is_not_there_is_not_fetched(tmp_path: Path, monkeypatc
     for module in ("constants", "file_download.constants"):
         monkeypatch.setattr(f"huggingface_hub.{module}.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
-        BadModel, match=r"its tokenizer cannot be had .*t2i prefetch open-clip:ViT-B-16-SigLIP/webli"
+        BadModel, match=r"its tokenizer is not on this machine.*t2i prefetch open-clip:ViT-B-16-SigLIP/webli"
     ):
         sources.tokenizer(sources.find("ViT-B-16-SigLIP/webli"), ClipOptions(), offline=True)
 

@@ -7,6 +7,7 @@ import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from openai import AsyncOpenAI, HttpxBinaryResponseContent, Omit
 from t2i_core import Setup
@@ -16,7 +17,7 @@ from t2i_core.images import DamagedImage, decode
 from .flight import in_flight
 from .options import ImageOptions
 from .replies import ImageData, ImagesReply, Refused, Unusable, read
-from .server import Failed, Server
+from .server import Failed, Server, is_here
 
 
 class ImageServer:
@@ -74,9 +75,23 @@ class ImageServer:
         if not image.url:
             raise Unusable("the answer holds neither an image nor an address of one")
         url = image.url
-        if not url.startswith(("http://", "https://")):
+        if not _is_of_the_web(url):
             raise Unusable("the address of the image is none of the web")
+        if self.server.offline and not is_here(url):
+            raise Unusable(
+                f"the image lies on {urlsplit(url).hostname}, which cannot be asked offline; "
+                "with response_format=b64_json servers mostly send it along"
+            )
         return await self.server.ask(lambda client: _download(client, url), elsewhere=True)
+
+
+def _is_of_the_web(url: str) -> bool:
+    """Whether an address can be asked: a client raises what it likes where it cannot."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:  # a port that is none, brackets that do not close
+        return False
 
 
 async def _download(client: AsyncOpenAI, url: str) -> bytes:

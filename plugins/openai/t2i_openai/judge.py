@@ -15,12 +15,15 @@ from t2i_core.generation import Failure
 from t2i_core.images import Image
 from t2i_core.judging import Capability, Query
 from t2i_core.observations import Preference
+from t2i_core.pair_questions import question, verdict
 
 from .flight import in_flight
 from .options import JudgeOptions
-from .replies import ChatReply, Refused, Unusable, read
+from .replies import ChatReply, Choice, Refused, Unusable, read
 from .server import Failed, Server
-from .verdicts import definitions_text, preference, question
+
+_CUT = ("length", "model_length", "max_tokens")
+"""How servers say that an answer was cut off: OpenAI's word, Mistral's for a full context, Anthropic's."""
 
 
 class PairJudge:
@@ -51,7 +54,9 @@ class PairJudge:
         except (Failed, Unusable) as error:
             return Failure(self.server.clean(str(error)))
         self.server.used(reply)
-        found = preference(reply.choices[0])
+        if reply.choices[0].finish_reason == "error":  # as gateways say of a model behind them
+            return Failure("the answer broke off: the server says that its model ended in an error")
+        found = _preference(reply.choices[0])
         if found.verdict == "refused":
             self.server.refused()
         return replace(found, reasoning=self.server.clean(found.reasoning))
@@ -62,12 +67,7 @@ class PairJudge:
             {"type": "image_url", "image_url": {"url": _data_url(image), "detail": self.options.detail}}
             for image in query.images
         )
-        return question(
-            self.options.template,
-            query.texts[0],
-            definitions_text(definitions),
-            {"first": first, "second": second},
-        )
+        return question(self.options.template, query.texts[0], definitions, first, second)
 
     async def _send(self, client: AsyncOpenAI, messages: Any, query: Query) -> ChatReply:
         options = self.options
@@ -80,6 +80,15 @@ class PairJudge:
             model=self.server.model, messages=messages, extra_body=options.extra_body, **asked
         )
         return read(ChatReply, answer.content)
+
+
+def _preference(choice: Choice) -> Preference:
+    """What an answer says, with its words."""
+    message = choice.message
+    words = "\n\n".join(text for text in (message.thoughts, message.text) if text)
+    if message.refusal or choice.finish_reason == "content_filter":
+        return Preference("refused", reasoning="\n\n".join(t for t in (words, message.refusal) if t))
+    return Preference(verdict(message.text, finished=choice.finish_reason not in _CUT), reasoning=words)
 
 
 def _data_url(image: Image) -> str:

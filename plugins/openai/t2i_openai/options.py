@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 from t2i_core.options import ExecutionOption, Options
+from t2i_core.pair_questions import TEMPLATE, checked_template
 
 OPENAI = "https://api.openai.com/v1"
-
-TEMPLATE = """\
-Two text-to-image models were given the same prompt. Which of their images is better?
-
-Judge first whether the image shows the main concept of the prompt and follows the prompt, then how faithful its \
-details are and how good an image it is. Be impartial: neither the order in which the images are shown nor their \
-size says anything about them.
-
-Prompt: {prompt}
-{definitions}
-Image A:
-{first}
-Image B:
-{second}
-Compare the images in a few sentences. Then end with a line that holds your verdict alone: [[A]] if image A is \
-better, [[B]] if image B is better, [[C]] if they are equally good, [[D]] if both are bad."""
-"""What a judge is asked by default: first reasons, then one of four verdicts, as the taxonomy benchmark asks."""
-
-PLACES = ("prompt", "definitions", "first", "second")
-"""What may stand in braces in a template: the prompt, the definitions if there are any, the two images."""
-
-
-def _template(text: str) -> str:
-    found = re.findall(rf"\{{({'|'.join(PLACES)})\}}", text)
-    if any(found.count(place) != 1 for place in ("prompt", "first", "second")) or found.count("definitions") > 1:
-        raise ValueError("want {prompt}, {first} and {second} once each, and {definitions} once at most")
-    if found.index("first") > found.index("second"):
-        raise ValueError("{first} must come before {second}: images are shown in the order asked for")
-    if not all(f"[[{letter}]]" in text for letter in "ABCD"):
-        raise ValueError("it must ask for a verdict: [[A]], [[B]], [[C]] for a tie, [[D]] where both are bad")
-    return text
 
 
 class ServerOptions(Options):
@@ -106,7 +75,7 @@ class ImageOptions(ServerOptions):
 class JudgeOptions(ServerOptions):
     """How a model is asked which of two images is better."""
 
-    template: Annotated[str, AfterValidator(_template)] = Field(
+    template: Annotated[str, AfterValidator(checked_template)] = Field(
         TEMPLATE,
         description="The question, with {prompt}, {first}, {second} (the images) and {definitions}; it must ask "
         "for [[A]], [[B]], [[C]] (tie) or [[D]] (both bad).",

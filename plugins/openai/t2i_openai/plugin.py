@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from t2i_core import GeneratorInfo, JudgeInfo, Setup, hookimpl
+from t2i_core import GeneratorInfo, JudgeInfo, Setup, hookimpl, pair_questions
 from t2i_core.errors import BadModel, BadOption
 
 from .options import OPENAI, ImageOptions, JudgeOptions, ServerOptions
@@ -53,7 +53,8 @@ def t2i_judges() -> list[JudgeInfo]:
             capabilities={"prefer": frozenset()},
             create=_judge,
             check=_check,
-            code=("judge.py", "replies.py", "verdicts.py"),
+            code=("judge.py", "replies.py"),
+            weights=lambda argument, options: [pair_questions.SOURCE],
             notes="Prompts and images are sent to the server and may cost money. Answers differ from one asking "
             "to the next; the one that is kept is the first.",
             licence="the server's terms",

@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -48,8 +49,9 @@ class Server:
     """
 
     def __init__(self, model: str, options: ServerOptions, at_once: int | None, offline: bool) -> None:
-        if offline and not _is_here(options.base_url):
+        if offline and not is_here(options.base_url):
             raise BadModel(f"'openai:{model}' is a server ({options.base_url}): it cannot be asked offline")
+        self.offline = offline
         self.model = model
         self.options = options
         self.at_once = at_once or options.concurrency
@@ -77,7 +79,12 @@ class Server:
         """The client: made when first used, closed by `disconnect`."""
         if self._client is None:
             self._client = openai.AsyncOpenAI(
-                api_key=self._key, base_url=self.options.base_url, max_retries=0, timeout=None
+                api_key=self._key,
+                base_url=self.options.base_url,
+                max_retries=0,
+                timeout=None,
+                # offline nobody is sent on to where he may not ask
+                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=not self.offline),
             )
         return self._client
 
@@ -194,10 +201,13 @@ class Server:
             )
 
 
-def _is_here(url: str) -> bool:
+def is_here(url: str) -> bool:
     """Whether a server is on this machine."""
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

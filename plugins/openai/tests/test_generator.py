@@ -218,6 +218,12 @@ NONSENSE = {
         {"data": [{"url": "file:///etc/passwd"}]},
         "the address of the image is none of the web",
     ),
+    "an address that is none": ({"data": [{"url": "http://[::1/a.png"}]}, "the address of the image is none"),
+    "an address without a server": ({"data": [{"url": "http:///a.png"}]}, "the address of the image is none"),
+    "an address with a strange port": (
+        {"data": [{"url": "http://h:x/a.png"}]},
+        "the address of the image is none",
+    ),
     "an error with status 200": ({"error": {"message": "no GPU left"}}, "no GPU left"),
 }
 
@@ -312,6 +318,29 @@ class TestWhatNoRequestGetsPast:
         assert isinstance(draw_one(model(offline=True)), Generated)  # this machine may be asked
         with pytest.raises(BadModel, match=r"cannot be asked offline"):
             model(offline=True, base_url="https://example.com/v1")
+
+    @pytest.mark.parametrize("host", ["cdn.example.com", "127.0.0.1.example.com", "127.example.com", "10.0.0.1"])
+    def test_offline_an_image_is_fetched_from_this_machine_alone(self, server, model, host):
+        assert isinstance(draw_one(model(offline=True, response_format="url")), Generated)
+        server.log.clear()
+        server.script.append(server.data({"data": [{"url": f"https://{host}/a.png?token=secret"}]}))
+        answer = draw_one(model(offline=True, retries=0))
+        assert isinstance(answer, Failure)
+        assert answer.reason.startswith(f"the image lies on {host}, which cannot be asked offline")
+        assert "secret" not in answer.reason
+        assert not answer.final
+
+    def test_offline_nobody_is_sent_on_to_elsewhere(self, server, model):
+        def elsewhere(handler, body):
+            handler.answer(302, b"", "text/plain", {"Location": f"{server.root}/files/{TEXTS[0].encode().hex()}"})
+
+        server.script += [server.good, elsewhere]
+        assert isinstance(draw_one(model(response_format="url")), Generated)  # with a network he is
+        server.log.clear()
+        server.script += [server.good, elsewhere]
+        answer = draw_one(model(offline=True, response_format="url"))
+        assert answer == Failure("the image cannot be fetched: the server answered 302")
+        assert len(server.log) == 2
 
 
 class TestManyAtATime:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from t2i_core import pair_questions
 from t2i_core.errors import BadModel
 from t2i_core.generation import Failure
 from t2i_core.judging import Query
@@ -107,18 +108,16 @@ class TestGoodServer:
         said = "<image> or <image>? For a {second} {definitions}. Say [[A]], [[B]], [[C]] or [[D]], no {more}"
         assert text_of(server.log[0]) == said
 
-    @pytest.mark.parametrize(
-        "template",
-        [
-            "{first} {second} [[A]] [[B]] [[C]] [[D]]",
-            "{prompt} {second} {first} [[A]] [[B]] [[C]] [[D]]",
-            "{prompt} {first} {first} {second} [[A]] [[B]] [[C]] [[D]]",
-            "{prompt} {first} {second} [[A]] [[B]] [[C]]",
-        ],
-    )
-    def test_templates_that_cannot_work(self, judge, template):
-        with pytest.raises(ValueError, match="template"):
-            judge(template=template)
+    def test_a_template_that_cannot_work_is_refused(self, judge):
+        with pytest.raises(ValueError, match=r"template[\s\S]*once each"):
+            judge(template="{prompt} [[A]] [[B]] [[C]] [[D]]")
+
+    def test_answers_depend_on_how_is_asked(self, server, tmp_path, monkeypatch):
+        before = component(server).fingerprint
+        assert component(server).fingerprint == before
+        (tmp_path / "other.py").write_text("VERDICTS = 'other ones'\n")
+        monkeypatch.setattr(pair_questions, "SOURCE", tmp_path / "other.py")
+        assert component(server).fingerprint != before
 
     def test_settings_say_what_was_used(self, server, judge, images):
         made = judge(price_in=0.15, price_out=0.6)
@@ -147,19 +146,11 @@ class TestAnswers:
         ("said", "verdict"),
         [
             ("A is better.\n[[A]]", "first"),
-            ("B is.\n\n**[[B]]**\n", "second"),
             ("Both fine: [[C]]", "tie"),
-            ("[[ D ]]", "both_bad"),
-            ("[[A]], that is: [[A]]", "first"),
-            ("Not [[A]], but, in the end:\n[[B]]", "second"),
-            ("I may say [[A]], [[B]], [[C]] or [[D]]", "unparsable"),
-            ("[[A]] or [[B]]:\nI cannot say.", "unparsable"),
-            ("[[E]]", "unparsable"),
-            ("A", "unparsable"),
             ("I am sorry, I cannot help with that.", "unparsable"),
             ("", "unparsable"),
             ("<think>[[A]]? No.</think>[[B]]", "second"),
-            ("<think>[[A]]? Wait, I am not", "unparsable"),
+            ("Maybe [[B]].</think>\nI cannot decide.", "unparsable"),
         ],
     )
     def test_verdicts(self, answer, said, verdict):
@@ -173,8 +164,26 @@ class TestAnswers:
     def test_content_in_parts(self, answer):
         assert answer([{"type": "text", "text": "So:\n"}, {"type": "text", "text": "[[B]]"}]).verdict == "second"
 
-    def test_an_answer_cut_at_its_longest(self, answer):
-        assert answer("The first image shows", finish="length").verdict == "unparsable"
+    @pytest.mark.parametrize("finish", ["length", "model_length", "max_tokens"])
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "The first image shows",
+            "at first sight [[B]] seems right, but looking at the lawn",
+            "Is it [[A]]? The lawn of the second",  # in thoughts that the template opened
+            "All told:\n[[B]]",
+        ],
+    )
+    def test_an_answer_cut_at_its_longest_is_no_verdict(self, answer, finish, said):
+        assert answer(said, finish) == Preference("unparsable", reasoning=said)
+
+    @pytest.mark.parametrize("finish", ["stop", "eos_token", None])
+    def test_an_answer_that_the_model_ended(self, answer, finish):
+        assert answer("[[B]]", finish).verdict == "second"
+
+    def test_an_answer_that_broke_off_is_asked_for_again(self, server, answer):
+        found = answer("[[B]] seems", "error")
+        assert found == Failure("the answer broke off: the server says that its model ended in an error")
 
     @pytest.mark.parametrize(
         ("content", "finish", "message", "words"),

@@ -50,6 +50,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_timm_labels,
             weights=_timm_weights,
             check=_check_timm,
+            resolve=_settled_timm,
             prefetch=_prefetch_timm,
             citation="Wightman: PyTorch Image Models",
             licence="the model's own: see its card",
@@ -111,6 +112,12 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     if setup.offline:
         timm_models.fetch(_given(setup), setup.options, offline=True)
     timm_models.labels(_given(setup), setup.options)
+
+
+def _settled_timm(setup: Setup[TimmOptions]) -> TimmOptions:
+    from t2i_timm import timm_models
+
+    return timm_models.settled(_given(setup), setup.options, setup.offline)
 
 
 def _prefetch_timm(setup: Setup[TimmOptions]) -> None:

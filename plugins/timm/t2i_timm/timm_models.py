@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from t2i_core import ObjectClass
 from t2i_core.errors import BadModel, UnknownName
 from t2i_core.models import files
+from t2i_core.texts import said
 
 from t2i_timm import synsets
 from t2i_timm.options import TimmOptions
@@ -18,6 +19,7 @@ from t2i_timm.options import TimmOptions
 if TYPE_CHECKING:
     from t2i_timm.classifier import Loaded
 
+_CONFIG = "config.json"
 _WEIGHTS = ("model.safetensors",)
 _PICKLES = ("pytorch_model.bin",)
 _OF_FOLDER = (*_WEIGHTS, *_PICKLES, "pytorch_model.pth", "model.pth")
@@ -42,29 +44,38 @@ def labels(argument: str, options: TimmOptions) -> tuple[ObjectClass, ...]:
 
 
 def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
-    """Return what the results depend on: files on this machine, or the name of what is on the hub."""
+    """Return what the results depend on: files on this machine, or the name and commit of what is on the hub."""
     at = f"@{options.revision}" if options.revision else ""
-    if options.checkpoint:
-        return [options.checkpoint]
     if folder := _folder(argument):
-        return [folder / "config.json", _file_of(folder, argument)]
-    if "/" in argument:
-        return [f"{argument}{at}"]
-    return [f"{_registered(argument).hf_hub_id}{at}"]
+        return [folder / "config.json", options.checkpoint or _file_of(folder, argument)]
+    if options.checkpoint:
+        return [*([f"{argument}{at}"] if "/" in argument else []), options.checkpoint]
+    return [f"{_repository(argument)}{at}"]
+
+
+def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
+    """Return the options with the commit in place of a revision that may move. Raises UnknownName or BadModel."""
+    if _folder(argument) or (options.checkpoint and "/" not in argument):
+        return options
+    if not (repository := _repository(argument)):
+        return options  # `fetch` says where its weights are
+    commit = files.commit_of(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
+    return options.model_copy(update={"revision": commit})
 
 
 def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
     """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
     spec = f"timm:{argument}"
+    folder = _folder(argument)
+    if not folder and "/" in argument:
+        files.from_hub(argument, (_CONFIG,), options.revision, offline, spec)
     if options.checkpoint:
         return files.check(options.checkpoint, options.sha256, spec)
-    if folder := _folder(argument):
+    if folder:
         return files.check(_file_of(folder, argument), options.sha256, spec)
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
-    if "/" in argument:
-        files.from_hub(argument, ("config.json",), options.revision, offline, spec)
-        repository = argument
-    else:
+    repository = argument
+    if "/" not in argument:
         registered = _registered(argument)
         repository = registered.hf_hub_id
         if not repository:
@@ -92,8 +103,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
     try:
         network = _network(argument, options, file, len(classes))
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({first})") from error
+        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({said(error)})") from error
     config = resolve_model_data_config(network)
     size = (config["input_size"][1], config["input_size"][2])
     check_head(network, classes, size, f"timm:{argument}")
@@ -103,7 +113,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
         preprocessing.transform(options.preprocessing, own, size, config["mean"], config["std"]),
         classes,
         {
-            "weights": str(file) if options.checkpoint or _folder(argument) else weights(argument, options)[0],
+            "weights": str(file) if options.checkpoint or _folder(argument) else _repository(argument),
             "commit": files.commit(file),
             "labels": source,
             "preprocessing": options.preprocessing,
@@ -118,8 +128,9 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
 
     if options.checkpoint:
         folder = _folder(argument)
-        at = f"@{options.revision}" if options.revision else ""
-        name = f"local-dir:{folder}" if folder else f"hf-hub:{argument}{at}" if "/" in argument else argument
+        if not folder and "/" in argument:  # by its name timm would ask the hub, whatever may be fetched
+            folder = files.from_hub(argument, (_CONFIG,), options.revision, True, f"timm:{argument}").parent
+        name = f"local-dir:{folder}" if folder else argument
         return timm.create_model(name, pretrained=False, checkpoint_path=str(file), num_classes=count)
     if _folder(argument) or "/" in argument:
         return timm.create_model(f"local-dir:{file.parent}", pretrained=True)
@@ -148,7 +159,7 @@ def _head(argument: str, options: TimmOptions, offline: bool) -> Head:
     if folder := _folder(argument):
         return _head_of(folder / "config.json", argument)
     if "/" in argument:
-        file = files.from_hub(argument, ("config.json",), options.revision, offline, f"timm:{argument}")
+        file = files.from_hub(argument, (_CONFIG,), options.revision, offline, f"timm:{argument}")
         return _head_of(file, argument)
     registered = _registered(argument)
     return Head(registered.num_classes, tuple(registered.label_names or ()))
@@ -185,6 +196,11 @@ def _file_of(folder: Path, argument: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise BadModel(f"timm:{argument}: {folder} holds no weights: none of {', '.join(_OF_FOLDER)}")
+
+
+def _repository(argument: str) -> str:
+    """The repository of an argument that is no folder; empty where timm knows of none."""
+    return argument if "/" in argument else _registered(argument).hf_hub_id or ""
 
 
 def _registered(argument: str) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import torch
 import torchvision
 from t2i_core.errors import BadModel, UnknownName
 from t2i_core.models import files
+from t2i_core.texts import said
 
 from t2i_timm import preprocessing, synsets
 from t2i_timm.classifier import Loaded, check_head
@@ -41,20 +41,8 @@ def fetch(weights: Any, options: ClassifierOptions, offline: bool) -> Path:
     spec = f"torchvision:{_model(weights)}.{weights.name}"
     if options.checkpoint:
         return files.check(options.checkpoint, options.sha256, spec)
-    name = Path(weights.url).name
-    digest = Path(name).stem.rpartition("-")[2]
-    file = Path(torch.hub.get_dir()) / "checkpoints" / name
-    if not file.exists():
-        if offline:
-            raise BadModel(
-                f"{spec}: {file} is not there and nothing may be fetched: run `t2i prefetch {spec}` with a network"
-            )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            torch.hub.download_url_to_file(weights.url, str(file), digest, progress=False)
-        except (URLError, OSError, RuntimeError) as error:  # RuntimeError: another digest
-            raise BadModel(f"{spec}: {weights.url} cannot be fetched: {error}") from error
-    files.check(file, digest, spec)
+    digest = Path(weights.url).stem.rpartition("-")[2]
+    file = files.from_url(weights.url, digest, offline, spec)
     return files.check(file, options.sha256, spec)
 
 
@@ -66,9 +54,7 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
     try:
         network.load_state_dict(_read(file))
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(
-            f"torchvision:{argument}: {file} does not hold its weights ({_first_line(error)})"
-        ) from error
+        raise BadModel(f"torchvision:{argument}: {file} does not hold its weights ({said(error)})") from error
     own = weights.transforms()
     size = (own.crop_size[0], own.crop_size[0])
     labels = synsets.labels("imagenet-1k")
@@ -99,7 +85,3 @@ def _read(file: Path) -> dict[str, torch.Tensor]:
         return load_file(file)
     state: dict[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
     return state
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -175,21 +175,73 @@ def test_offline_says_what_to_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             INFO.check(Setup(argument, TimmOptions(), offline=True))  # type: ignore[misc]
 
 
+def put(cache: Path, repository: str, content: Path) -> str:
+    """Lay a repository into the hub's cache as its client does."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    place = cache / f"models--{repository}"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs" / "main").write_text(commit)
+    (place / "snapshots").mkdir()
+    (place / "snapshots" / commit).symlink_to(content)
+    return commit
+
+
+def test_other_weights_for_a_repository_of_the_hub_ask_nothing_of_it(
+    tiny_timm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """timm itself would ask the hub for the config of a repository that it is named."""
+    for module in ("huggingface_hub.constants", "huggingface_hub.file_download.constants"):
+        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path / "cache"))
+    asked = []
+    monkeypatch.setattr("timm.models._hub.hf_hub_download", lambda *args, **kwargs: asked.append(args))
+    options = TimmOptions(checkpoint=tiny_timm / "model.safetensors")
+    setup = Setup("someone/tiny", options, "cpu", offline=True)
+    assert INFO.prefetch
+    assert INFO.resolve
+    assert INFO.weights
+    for refused in (INFO.prefetch, INFO.resolve, INFO.create):
+        with pytest.raises(BadModel, match=r"config\.json of someone/tiny .*t2i prefetch"):
+            refused(setup)
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "config.json").write_text((tiny_timm / "config.json").read_text())
+    commit = put(tmp_path / "cache", "someone--tiny", config)
+    INFO.prefetch(setup)
+    settled = INFO.resolve(setup)
+    assert list(INFO.weights("someone/tiny", settled)) == [f"someone/tiny@{commit}", options.checkpoint]
+    images = sample_images(tmp_path, 2)
+    judge = INFO.create(Setup("someone/tiny", settled, "cpu", offline=True))
+    np.testing.assert_array_equal(logits(judge, images), logits(made(tiny_timm), images))
+    assert asked == []
+
+
+def test_names_of_timm_are_settled_to_a_commit_of_their_repository(
+    tiny_timm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    commit = put(tmp_path, "timm--resnet50.a1_in1k", tiny_timm)
+    assert INFO.resolve
+    assert INFO.weights
+    settled = INFO.resolve(Setup("resnet50", TimmOptions(), offline=True))
+    assert list(INFO.weights("resnet50", settled)) == [f"timm/resnet50.a1_in1k@{commit}"]
+    same = TimmOptions(revision="f" * 40)
+    assert INFO.resolve(Setup("resnet50", same, offline=True)) == same
+
+
 def test_weights_of_the_hub_are_found_in_its_cache(
     tiny_timm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cache as the hub's client lays it out: what is there is neither fetched nor asked for."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.file_download.constants.HF_HUB_CACHE", str(tmp_path))
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    repository = tmp_path / "models--someone--tiny"
-    (repository / "refs").mkdir(parents=True)
-    (repository / "refs" / "main").write_text(commit)
-    (repository / "snapshots").mkdir()
-    (repository / "snapshots" / commit).symlink_to(tiny_timm)
+    commit = put(tmp_path, "someone--tiny", tiny_timm)
     setup = Setup("someone/tiny", TimmOptions(), "cpu", offline=True)
     assert INFO.prefetch
     INFO.prefetch(setup)
+    assert INFO.resolve
+    assert INFO.weights
+    settled = INFO.resolve(setup)
+    assert list(INFO.weights("someone/tiny", settled)) == [f"someone/tiny@{commit}"]
     judge = INFO.create(setup)
     assert judge.settings["commit"] == commit  # type: ignore[attr-defined]
     images = sample_images(tmp_path, 2)

@@ -1,1 +1,1 @@
-"""The classic metrics CLIPScore, FID, IS and KID, with the arithmetic of torchmetrics."""
+"""The classic metrics CLIPScore, FID, IS and KID, held to torchmetrics."""

@@ -15,6 +15,7 @@ from t2i_core.errors import BadModel
 from t2i_core.judging import Capability
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
+from t2i_core.texts import said
 from torchmetrics.image.fid import NoTrainInceptionV3
 
 from t2i_torchmetrics import weights
@@ -96,4 +97,4 @@ def _network(options: InceptionOptions, file: Any) -> Any:
             antialias=options.resize == "antialias",
         )
     except RuntimeError as error:  # tensors of another model
-        raise BadModel(f"inception-v3: {file} is not this network's ({weights.first_line(error)})") from error
+        raise BadModel(f"inception-v3: {file} is not this network's ({said(error)})") from error

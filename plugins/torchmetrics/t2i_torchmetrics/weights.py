@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from urllib.error import URLError
 
 import torch
 from t2i_core.errors import BadModel
 from t2i_core.models import files
+from t2i_core.texts import said
 
 from t2i_torchmetrics.judge_plugin import SHA256
 from t2i_torchmetrics.options import InceptionOptions
@@ -22,19 +22,7 @@ def fetch(options: InceptionOptions, offline: bool) -> Path:
     """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
     if options.checkpoint:
         return files.check(options.checkpoint, options.sha256, SPEC)
-    file = Path(torch.hub.get_dir()) / "checkpoints" / Path(URL).name
-    if not file.exists():
-        if offline:
-            raise BadModel(
-                f"{SPEC}: {file} is not there and nothing may be fetched: run `t2i prefetch {SPEC}` with a "
-                f"network, or name a file with -o {SPEC}.checkpoint=FILE"
-            )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            torch.hub.download_url_to_file(URL, str(file), SHA256, progress=False)
-        except (URLError, OSError, RuntimeError) as error:  # RuntimeError: another digest
-            raise BadModel(f"{SPEC}: {URL} cannot be fetched: {error}") from error
-    return files.check(file, SHA256, SPEC)
+    return files.from_url(URL, SHA256, offline, SPEC)
 
 
 def trusted(file: Path) -> io.BytesIO:
@@ -51,13 +39,8 @@ def trusted(file: Path) -> io.BytesIO:
         else:
             state = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds: no archive, more than weights
-        raise BadModel(f"{SPEC}: {file} does not hold weights ({first_line(error)})") from error
+        raise BadModel(f"{SPEC}: {file} does not hold weights ({said(error)})") from error
     data = io.BytesIO()
     torch.save(state, data)
     data.seek(0)
     return data
-
-
-def first_line(error: Exception) -> str:
-    """The first line of what an error says."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 import torch_fidelity.feature_extractor_inceptionv3 as original
+from filelock import FileLock
 
 
 @pytest.fixture(scope="session")
 def random_inception(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with weights of torch-fidelity's own class, drawn so that images come out apart."""
-    file = tmp_path_factory.mktemp("inception") / "inception.pth"
+    """A file with weights of torch-fidelity's own class, drawn so that images come out apart.
+
+    Made once for all processes that run tests.
+    """
+    own = tmp_path_factory.getbasetemp()
+    file = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "inception.pth"
+    with FileLock(f"{file}.lock"):
+        if not file.is_file():
+            _draw(file)
+    return file
+
+
+def _draw(file: Path) -> None:
     torch.manual_seed(0)
     with pytest.MonkeyPatch.context() as patch:
         # the class has no way to be made without weights
@@ -26,7 +39,6 @@ def random_inception(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 torch.nn.init.kaiming_normal_(module.weight)
         network.fc.weight.mul_(10)
     torch.save(network.state_dict(), file)
-    return file
 
 
 @pytest.fixture(autouse=True)

@@ -14,16 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core import ObjectClass
-from t2i_core.errors import BadModel
+from t2i_core.coco import CLASSES
+from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
-
-from .coco import NEVER_ANNOTATED, SYNSETS
+from t2i_core.texts import said
 
 CONFIG = "config.json"
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+NEVER_ANNOTATED = frozenset(
+    {"street sign", "hat", "shoe", "eye glasses", "plate", "mirror", "window", "desk", "door", "blender"}
+    | {"hair brush"}
+)
+"""Names among COCO's 91 numbers for which it has no annotation: nobody could learn them from it."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,9 @@ def check_type(place: Place, types: Collection[str], offline: bool) -> None:
 
 def commit(place: Place, offline: bool) -> str | None:
     """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
-    if place.folder is not None or (place.revision and _COMMIT.fullmatch(place.revision)):
-        return place.revision if place.folder is None else None
-    return files.commit(
-        files.from_hub(place.name, (CONFIG,), place.revision, offline or _told_offline(), place.spec)
-    )
+    if place.folder is not None:
+        return None
+    return files.commit_of(place.name, CONFIG, place.revision, offline or _told_offline(), place.spec)
 
 
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
@@ -90,10 +93,10 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
     nobody said. Left out is what stands for a gap among COCO's 91 numbers: `N/A`, and what COCO never annotated.
     """
     names = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
-    is_coco = SYNSETS.keys() <= set(names.values())
+    is_coco = CLASSES.keys() <= set(names.values())
     gaps = {"N/A"} | (NEVER_ANNOTATED if is_coco and len(names) == 91 else set())
     return {
-        index: ObjectClass(name, SYNSETS.get(name) if is_coco else None)
+        index: (CLASSES if is_coco else {}).get(name, ObjectClass(name))
         for index, name in sorted(names.items())
         if name not in gaps
     }
@@ -141,16 +144,24 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
     if place.folder is not None:
         return place.folder
     from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
     offline = offline or _told_offline()
     at = commit(place, offline)
+    why = None if offline else files.unreachable()
     wanted = [*_SIDE_FILES, *([SAFE, "model-*-of-*.safetensors"] if weights else [])]
     try:
         folder = Path(
             snapshot_download(
-                place.name, revision=at, local_files_only=offline, allow_patterns=wanted, ignore_patterns=["*/*"]
+                place.name,
+                revision=at,
+                local_files_only=offline or why is not None,
+                allow_patterns=wanted,
+                ignore_patterns=["*/*"],
             )
         )
+    except LocalEntryNotFoundError as error:
+        raise NotHere(place.name, place.spec, None if offline else why or said(error)) from error
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(place.spec, place.name, error) from error
     if weights and not weights_of(folder):
@@ -172,8 +183,5 @@ def _told_offline() -> bool:
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
-def _not_whole(place: Place, missing: str) -> BadModel:
-    return BadModel(
-        f"{place.spec}: {missing} of {place.name} is not on this machine: "
-        f"run `t2i prefetch {place.spec}` with a network"
-    )
+def _not_whole(place: Place, missing: str) -> NotHere:
+    return NotHere(f"{missing} of {place.name}", place.spec)

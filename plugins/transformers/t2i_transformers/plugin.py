@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl, pair_questions
 
 from .options import CaptionerOptions, CheckpointOptions, DetectorOptions, PreferenceOptions, RewardOptions
 from .presets import KNOWN
@@ -43,7 +43,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             capabilities={"detect": frozenset({"class_probs"})},
             create=_detector,
             labels=partial(_labels, DETECTOR),
-            code=(*_SHARED, "coco.py", "detector.py"),
+            code=(*_SHARED, "detector.py"),
         ),
         _info(
             SEGMENTER,
@@ -52,7 +52,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             capabilities={"segment": frozenset({"class_probs"})},
             create=_segmenter,
             labels=partial(_labels, SEGMENTER),
-            code=(*_SHARED, "coco.py", "segmenter.py"),
+            code=(*_SHARED, "segmenter.py"),
         ),
         _info(
             CAPTIONER,
@@ -68,7 +68,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=PreferenceOptions,
             capabilities={"prefer": frozenset()},
             create=_preference,
-            code=(*_SHARED, "generating.py", "preference.py", "verdicts.py"),
+            code=(*_SHARED, "generating.py", "preference.py"),
             notes="Models prefer a place: ask for both orders of a pair.",
         ),
         _info(
@@ -154,6 +154,8 @@ def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Ite
     for place in _places(name, argument, options):
         if place is not None:
             yield from places.depends_on(place)
+    if name == PREFERENCE:
+        yield pair_questions.SOURCE
 
 
 def _check(name: str, setup: Setup[Any]) -> None:

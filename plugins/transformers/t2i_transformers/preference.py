@@ -9,13 +9,13 @@ from t2i_core import Query, Setup
 from t2i_core.errors import BadModel
 from t2i_core.judging import Capability
 from t2i_core.observations import Preference
+from t2i_core.pair_questions import question, verdict
 
 from . import loading
 from .generating import searching
 from .judge import Features, TransformersJudge, in_groups
 from .options import PreferenceOptions
 from .places import Place
-from .verdicts import definitions_text, question, verdict
 
 _AT_ONCE = 1
 """Answers are long, and in half precision a word may turn with what is answered beside it."""
@@ -23,6 +23,8 @@ _AT_ONCE = 1
 
 class PairJudge(TransformersJudge):
     """Answers `prefer`: all that the model says is kept as reasoning, its last word is the verdict.
+
+    An answer that the model did not end itself gives none.
 
     Words are searched greedily, so that the same question has the same answer. Only questions of equal length are
     answered together, none is padded: the same for any batch, but where two words are as probable as each other up
@@ -41,20 +43,27 @@ class PairJudge(TransformersJudge):
     def answers(self, capability: Capability, queries: list[Query]) -> list[Preference]:
         """Ask about the pair of each query."""
         prepared = [self._question(query) for query in queries]
-        return [Preference(verdict(words), reasoning=words) for words in in_groups(prepared, self._run)]
+        return in_groups(prepared, self._run)
 
     def _question(self, query: Query) -> dict[str, torch.Tensor]:
         definitions = query.params.get("definitions", "") if self._options.with_definitions else ""
-        first, second = (image.pil() for image in query.images)
-        content = question(self._options.template, query.texts[0], definitions_text(definitions), first, second)
+        first, second = ({"type": "image", "image": image.pil()} for image in query.images)
+        content = question(self._options.template, query.texts[0], definitions, first, second)
         features: Any = self.loaded.processor.apply_chat_template(
             [{"role": "user", "content": content}],
             add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
         )  # fmt: skip
         return dict(features)
 
-    def _run(self, features: Features) -> list[str]:
+    def _run(self, features: Features) -> list[Preference]:
+        network = self.loaded.network
         with torch.inference_mode():
-            tokens = self.loaded.network.generate(**self.loaded.inputs(features))
-        said = tokens[:, features["input_ids"].shape[1] :]
-        return [text.strip() for text in self.loaded.processor.batch_decode(said, skip_special_tokens=True)]
+            tokens = network.generate(**self.loaded.inputs(features))
+        said = tokens[:, features["input_ids"].shape[1] :].cpu()
+        ends = network.generation_config.eos_token_id  # one, several or none
+        finished = torch.isin(said, torch.tensor([] if ends is None else ends, dtype=said.dtype)).any(dim=1)
+        texts = self.loaded.processor.batch_decode(said, skip_special_tokens=True)
+        return [
+            Preference(verdict(text, ended), reasoning=text.strip())
+            for text, ended in zip(texts, finished.tolist(), strict=True)
+        ]

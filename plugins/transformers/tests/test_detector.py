@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from t2i_core import ObjectClass, Query
+from t2i_core.coco import CLASSES
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract
 from t2i_transformers import places
-from t2i_transformers.coco import NEVER_ANNOTATED, SYNSETS
 
 NAME = "transformers-detector"
 
@@ -107,7 +107,7 @@ def test_settings_and_classes(tiny: Any, tiny_detr: Path, images: list[Image]) -
     assert json.loads(json.dumps(judge.settings)) == judge.settings
     info = tiny.OFFERED[NAME]
     labels = info.labels(str(tiny_detr), info.options())
-    assert {c.name: c.synset for c in labels} == SYNSETS  # N/A is no class
+    assert labels == tuple(CLASSES.values())  # N/A is no class
     (found,) = detected(tiny, judge, images[:1])
     assert found.labels == labels
     assert found.class_probs.shape == (12, 80)
@@ -115,10 +115,10 @@ def test_settings_and_classes(tiny: Any, tiny_detr: Path, images: list[Image]) -
 
 
 def test_classes_are_cocos_only_where_all_of_them_are() -> None:
-    names = [*SYNSETS, *NEVER_ANNOTATED]
+    names = [*CLASSES, *places.NEVER_ANNOTATED]
     assert len(names) == 91
     known = places.classes({"id2label": {str(n): name for n, name in enumerate(names)}})
-    assert [c.name for c in known.values()] == list(SYNSETS)
+    assert list(known.values()) == list(CLASSES.values())
     own = places.classes({"id2label": {"0": "hat", "1": "mouse"}})
     assert own == {0: ObjectClass("hat"), 1: ObjectClass("mouse")}  # whose mouse may be the animal
 

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
-from t2i_core import Query
+from t2i_core import Query, pair_questions
 from t2i_core.errors import BadModel
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract
-from t2i_transformers.options import TEMPLATE, PreferenceOptions
-from t2i_transformers.verdicts import definitions_text, question, verdict
+from t2i_core.testing.parts import settle
 
 CAPTIONER, VLM = "transformers-captioner", "transformers-vlm"
 
@@ -91,8 +90,50 @@ def test_a_checkpoint_that_draws_lots_is_searched(
 def test_a_verdict_is_read_and_its_reasoning_kept(tiny: Any, telling_qwen: Path, images: list[Image]) -> None:
     found = preferences(tiny, tiny.made(VLM, telling_qwen, 4), images)
     assert {(p.verdict, p.reasoning) for p in found} == {("first", "Image A follows it.\n\n[[A]]")}
-    cut = preferences(tiny, tiny.made(VLM, telling_qwen, max_tokens=4), images)
-    assert {(p.verdict, p.reasoning) for p in cut} == {("unparsable", "Image A follows it")}
+
+
+@pytest.mark.parametrize(
+    ("says", "most", "verdict", "reasoning"),
+    [
+        (("[[A]]", " follows", " it", ".", "<|im_end|>"), 5, "first", "[[A]] follows it."),
+        (("[[A]]", " follows", " it", ".", "<|im_end|>"), 4, "unparsable", "[[A]] follows it."),
+        (("[[A]]", " follows", " it", ".", "<|im_end|>"), 2, "unparsable", "[[A]] follows"),
+    ],
+)
+def test_an_answer_that_is_cut_gives_no_verdict_whatever_it_has_named(
+    says: tuple[str, ...], most: int, verdict: str, reasoning: str, tiny: Any, tmp_path: Path, images: list[Image]
+) -> None:
+    folder = tiny.save_qwen(tmp_path / "model", says)
+    found = preferences(tiny, tiny.made(VLM, folder, max_tokens=most), images[:2])
+    assert [(p.verdict, p.reasoning) for p in found] == [(verdict, reasoning)]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_each_answer_of_a_batch_ends_for_itself(
+    several: bool, tiny: Any, telling_qwen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = tiny.made(VLM, telling_qwen)
+    mark = judge.loaded.processor.tokenizer.convert_tokens_to_ids
+    if several:
+        judge.loaded.network.generation_config.eos_token_id = [mark("<|im_start|>"), mark("<|im_end|>")]
+    rows = (("[[A]]", "<|im_end|>", "<|endoftext|>"), ("[[A]]", " follows", " it"))
+    tokens = torch.tensor([[5, 5, *(mark(word) for word in row)] for row in rows])
+    monkeypatch.setattr(judge.loaded.network, "generate", lambda **_: tokens)
+    found = judge._run({"input_ids": tokens[:, :2]})
+    assert [(p.verdict, p.reasoning) for p in found] == [("first", "[[A]]"), ("unparsable", "[[A]] follows it")]
+
+
+def test_answers_depend_on_how_is_asked(
+    telling_qwen: Path, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fingerprint(name: str) -> str:
+        return settle(tiny.OFFERED[name], {}, str(telling_qwen)).fingerprint
+
+    before = {name: fingerprint(name) for name in (VLM, CAPTIONER)}
+    (tmp_path / "other.py").write_text("VERDICTS = 'other ones'\n")
+    monkeypatch.setattr(pair_questions, "SOURCE", tmp_path / "other.py")
+    assert fingerprint(VLM) != before[VLM]
+    assert fingerprint(CAPTIONER) == before[CAPTIONER]
 
 
 def test_the_model_is_shown_prompt_definitions_and_both_images_in_order(
@@ -131,36 +172,6 @@ def test_a_model_that_cannot_be_asked_is_refused(tiny: Any, tiny_blip: Path) -> 
         tiny.made(VLM, tiny_blip)
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ("A is sharper.\n[[A]]", "first"),
-        ("[[ B ]]", "second"),
-        ("Both fit. [[C]]", "tie"),
-        ("[[D]]", "both_bad"),
-        ("Not [[A]], for its colours are wrong.\n\n[[B]]\n", "second"),
-        ("[[A]] or [[B]]", "unparsable"),
-        ("Image A", "unparsable"),
-        ("<think>first [[A]]?</think>No. [[B]]", "second"),
-        ("the template opened it: [[A]]?</think>[[B]]", "second"),
-        ("<think>[[A]]", "unparsable"),
-    ],
-)
-def test_verdicts(answer: str, expected: str) -> None:
-    assert verdict(answer) == expected
-
-
-def test_templates() -> None:
+def test_a_template_that_cannot_work_is_refused(tiny: Any) -> None:
     with pytest.raises(ValueError, match="once each"):
-        PreferenceOptions(template=TEMPLATE.replace("{first}", ""))
-    with pytest.raises(ValueError, match="in the order asked for"):
-        PreferenceOptions(
-            template=TEMPLATE.replace("{first}", "{x}").replace("{second}", "{first}").replace("{x}", "{second}")
-        )
-    with pytest.raises(ValueError, match="ask for a verdict"):
-        PreferenceOptions(template=TEMPLATE.replace("[[D]]", "D"))
-    parts = question("{prompt} {first}|{second} {x}", "{first}", "", 1, 2)
-    assert [part.get("text", part.get("image")) for part in parts] == ["{first} ", 1, "|", 2, " {x}"]
-    assert definitions_text("a feline") == "Definition: a feline\n"
-    with pytest.raises(TypeError, match="definitions"):
-        definitions_text(3)
+        tiny.OFFERED[VLM].options(template="{prompt} [[A]] [[B]] [[C]] [[D]]")

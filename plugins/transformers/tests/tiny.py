@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from PIL import Image as PILImage
 from t2i_core import Query, Setup
+from t2i_core.coco import CLASSES
 from t2i_core.images import Image, image_file
 from t2i_transformers import plugin
-from t2i_transformers.coco import SYNSETS
 
-COCO_91 = dict(enumerate(["N/A", *SYNSETS, *["N/A"] * 10]))
+COCO_91 = dict(enumerate(["N/A", *CLASSES, *["N/A"] * 10]))
 """COCO's 80 classes among 91 numbers, as DETR's."""
 WORDS = ["a", "cat", "dog", "car", "sits", "on", "the", "red", "grass", "with", "two", "blue", "and", "is"]
 PixelSize = dict[str, int]

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from zipfile import is_zipfile
 
 import torch
 from t2i_core.errors import BadModel, BadOption
 from t2i_core.models import files
+from t2i_core.sources import file_digest
 from t2i_core.texts import one_line, said
 
 from t2i_ultralytics import assets, coco, library
@@ -49,24 +49,23 @@ def check(argument: str, options: DetectOptions, masks: bool) -> None:
 
 
 def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
-    """Return the checkpoint's file; an asset is downloaded where it is not there and may be. Raises BadModel."""
+    """Return the checkpoint's file; an asset is downloaded where it is not there and may be. Raises BadModel.
+
+    No digests of assets are published: one that the user does not pin keeps the digest that it has when it is
+    first seen on this machine.
+    """
     if path := assets.local(argument):
         return files.check(path, options.sha256, f"ultralytics:{argument}")
-    file = Path(torch.hub.get_dir()) / "checkpoints" / "ultralytics" / assets.RELEASE / f"{argument}.pt"
-    if not file.exists():
-        if offline:
-            raise BadModel(
-                f"ultralytics:{argument}: {file} is not there and nothing may be fetched: run `t2i prefetch "
-                f"ultralytics:{argument}` with a network"
-            )
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            torch.hub.download_url_to_file(assets.url(argument), str(file), progress=False)
-        except (URLError, OSError) as error:
-            raise BadModel(
-                f"ultralytics:{argument}: {assets.url(argument)} cannot be fetched ({said(error)})"
-            ) from error
-    return files.check(file, options.sha256, f"ultralytics:{argument}")
+    spec, folder = f"ultralytics:{argument}", f"ultralytics/{assets.RELEASE}"
+    return files.from_url(assets.url(argument), options.sha256, offline, spec, folder)
+
+
+def settled(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
+    """Return an asset's options with its digest, which results depend on. Raises BadModel.
+
+    It is downloaded where it is not there and may be: nobody publishes its digest.
+    """
+    return options.model_copy(update={"sha256": file_digest(fetch(argument, options, offline))})
 
 
 def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> tuple[Any, Facts, Path]:
@@ -97,11 +96,13 @@ def _facts_of(file: Path, argument: str, changed: int, size: int) -> Facts:
 
 
 def _facts(network: Any, file: Path, argument: str) -> Facts:
-    names = network.names
-    if not isinstance(names, dict) or sorted(names) != list(range(len(names))):
+    names, stride = getattr(network, "names", None), getattr(network, "stride", None)
+    if not isinstance(names, dict) or set(names) != set(range(len(names))):
         raise BadModel(f"ultralytics:{argument}: {file} does not name its classes")
+    if not isinstance(stride, torch.Tensor) or not stride.numel() or not torch.isfinite(stride).all():
+        raise BadModel(f"ultralytics:{argument}: {file} does not say the strides of its grids")
     task = getattr(network, "task", None) or library.tasks.guess_model_task(network)
-    return Facts(tuple(str(names[i]) for i in range(len(names))), task, max(int(network.stride.max()), 32))
+    return Facts(tuple(str(names[i]) for i in range(len(names))), task, max(int(stride.max()), 32))
 
 
 def _check_facts(found: Facts, argument: str, options: DetectOptions, masks: bool) -> None:

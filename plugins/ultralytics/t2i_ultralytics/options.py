@@ -30,7 +30,10 @@ class DetectOptions(Options):
     )
     dtype: Literal["float32", "float16"] = Field("float32", description="Precision of the network.")
     sha256: str | None = Field(
-        None, pattern="^[0-9a-f]{64}$", description="What the checkpoint's file must have as SHA-256."
+        None,
+        pattern="^[0-9a-f]{64}$",
+        description="What the checkpoint's file must have as SHA-256; of an asset, none: what it "
+        "had when it was first fetched.",
     )
 
 
@@ -39,6 +42,7 @@ class SegmentOptions(DetectOptions):
 
     masks: Literal["largest", "all", "pixels"] = Field(
         "largest",
-        description="largest: the outline of a mask's largest part, filled, as TIAM took it. all: the outlines of "
-        "all parts, joined by lines, filled, as the library gives polygons today. pixels: the mask itself.",
+        description="largest: of a mask's outlines the one of most points, filled, as TIAM took it. all: the "
+        "outlines of all parts, joined by lines, filled, as the library gives polygons today. pixels: the mask "
+        "itself.",
     )

@@ -39,6 +39,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_labels,
             weights=_weights,
             check=partial(_check, True),
+            resolve=partial(_settled, True),
             prefetch=_prefetch,
             citation=_CITATION,
             licence=_LICENCE,
@@ -55,6 +56,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             labels=_labels,
             weights=_weights,
             check=partial(_check, False),
+            resolve=partial(_settled, False),
             prefetch=_prefetch,
             citation=_CITATION,
             licence=_LICENCE,
@@ -96,7 +98,7 @@ def _labels(argument: str | None, options: DetectOptions) -> tuple[ObjectClass, 
 
 
 def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | str]:
-    return [assets.local(argument or "") or assets.url(argument or "")]
+    return [assets.local(argument or "") or options.sha256 or assets.url(argument or "")]
 
 
 def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
@@ -107,6 +109,15 @@ def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
     from t2i_ultralytics import checkpoints
 
     checkpoints.check(_given(setup), setup.options, masks)
+
+
+def _settled(masks: bool, setup: Setup[DetectOptions]) -> DetectOptions:
+    if setup.options.sha256 or assets.local(_given(setup)):
+        return setup.options  # spares the import of ultralytics
+    assets.check(_given(setup), masks)
+    from t2i_ultralytics import checkpoints
+
+    return checkpoints.settled(_given(setup), setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[DetectOptions]) -> None:

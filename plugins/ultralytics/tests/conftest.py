@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from filelock import FileLock
 from numpy.typing import NDArray
 from t2i_core.images import Image, image_file
 from t2i_ultralytics import coco
@@ -102,13 +104,22 @@ def save() -> Save:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, save: Save) -> Path:
-    """A segmenter that knows the red boxes and blue discs of `scene`, trained by the library's own loss."""
-    made = network()
-    learn(made)
-    return save(made, tmp_path_factory.mktemp("yolo") / "trained.pt")
+    """A segmenter that knows the red boxes and blue discs of `scene`, trained by the library's own loss.
+
+    Trained once for all processes that run tests.
+    """
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "yolo"
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / "trained.lock"):
+        if not (folder / "trained.pt").is_file():
+            made = network()
+            learn(made)
+            save(made, folder / "making.pt").rename(folder / "trained.pt")
+    return folder / "trained.pt"
 
 
-def learn(made: Any, steps: int = 70, batch: int = 4) -> None:
+def learn(made: Any, steps: int = 40, batch: int = 4) -> None:
     """Train a segmenter on scenes."""
     from ultralytics.cfg import get_cfg
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import PIL.Image
@@ -16,6 +17,7 @@ from t2i_core.errors import BadModel, BadOption, T2IError, UnknownName
 from t2i_ultralytics import assets, checkpoints, coco, library, plugin
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 
+COCO = tuple(label.name for label in coco.LABELS)
 OFFERED: Any = {offered.name: offered for offered in plugin.t2i_judges()}
 
 
@@ -157,6 +159,18 @@ def test_other_tasks_are_refused(save: Any, tmp_path: Path) -> None:
         OFFERED["ultralytics-detect"].check(Setup(str(file), DetectOptions()))
 
 
+@pytest.mark.parametrize(("lacks", "said"), [("names", "name its classes"), ("stride", "say the strides")])
+def test_a_file_that_does_not_say_what_it_is(lacks: str, said: str, small: Any, tmp_path: Path) -> None:
+    made = small.network()
+    delattr(made, lacks)
+    file = tmp_path / "mute.pt"
+    torch.save({"model": made}, file)
+    for refused in (OFFERED["ultralytics"].check, OFFERED["ultralytics"].create):
+        with pytest.raises(BadModel, match=rf"mute\.pt does not {said}") as error:
+            refused(Setup(str(file), SegmentOptions(), "cpu"))
+        assert "\n" not in str(error.value)
+
+
 def test_sides_that_its_stride_does_not_divide(small: Any, save: Any, tmp_path: Path) -> None:
     file = save(small.network("yolov8n-p6.yaml"), tmp_path / "p6.pt")
     check = OFFERED["ultralytics-detect"].check
@@ -184,17 +198,18 @@ def test_an_asset_is_fetched_once_and_only_when_it_may_be(
     small: Any, save: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published = save(small.network(), tmp_path / "published.pt")
+    digest = hashlib.sha256(published.read_bytes()).hexdigest()
     asked = []
 
-    def download(url: str, file: str, **_: Any) -> None:
+    def open_url(url: str, timeout: float) -> Any:
         asked.append(url)
-        Path(file).write_bytes(published.read_bytes())
+        return urlopen(published.as_uri())
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "hub"))
-    monkeypatch.setattr(torch.hub, "download_url_to_file", download)
+    monkeypatch.setattr("t2i_core.models.files.urlopen", open_url)
     info = OFFERED["ultralytics"]
     offline = Setup("yolov8x-seg", info.options(), "cpu", offline=True)
-    for refused in (info.check, info.create, info.prefetch):
+    for refused in (info.check, info.create, info.prefetch, info.resolve):
         with pytest.raises(BadModel, match="run `t2i prefetch ultralytics:yolov8x-seg` with a network"):
             refused(offline)
     info.check(Setup("yolov8x-seg", info.options()))
@@ -206,8 +221,25 @@ def test_an_asset_is_fetched_once_and_only_when_it_may_be(
     assert info.labels("yolov8x-seg", info.options()) == coco.LABELS
     info.check(offline)
     judge = info.create(offline)
-    assert asked == [url] == list(info.weights("yolov8x-seg", info.options()))
-    assert judge.settings["sha256"] == hashlib.sha256(published.read_bytes()).hexdigest()
+    assert asked == [url]
+    assert judge.settings["sha256"] == digest
+    settled = info.resolve(offline)
+    assert settled.sha256 == digest
+    assert list(info.weights("yolov8x-seg", settled)) == [
+        digest
+    ]  # not its address, which may come to mean another
+    (file,) = (tmp_path / "hub").rglob("yolov8x-seg.pt")
+    assert file.with_name("yolov8x-seg.pt.sha256").read_text().strip() == digest
+    save(small.network(names=("mouse", *COCO[1:])), file)
+    with pytest.raises(BadModel, match=f"has changed since it was first seen here: .*not {digest}"):
+        info.create(offline)
+    with pytest.raises(BadModel, match=f"not {digest}"):
+        info.create(Setup("yolov8x-seg", settled, "cpu", offline=True))
+
+
+def test_a_detector_is_refused_as_a_segmenter_before_it_is_fetched() -> None:
+    with pytest.raises(BadModel, match="gives no masks"):
+        OFFERED["ultralytics"].resolve(Setup("yolo11x", SegmentOptions()))
 
 
 def test_an_asset_knows_cocos_classes(
@@ -226,7 +258,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("no route to host")
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    monkeypatch.setattr("torch.hub.urlopen", refuse)
+    monkeypatch.setattr("t2i_core.models.files.urlopen", refuse)
     with pytest.raises(T2IError, match=r"cannot be fetched .*no route to host"):
         OFFERED["ultralytics"].prefetch(Setup("yolov8x-seg", SegmentOptions()))
     assert not list(tmp_path.rglob("*.pt"))

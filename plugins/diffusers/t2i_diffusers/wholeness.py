@@ -1,0 +1,123 @@
+"""Whether the folder of a saved pipeline is whole, told from its files alone: nothing is loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from t2i_core.errors import BadModel
+
+from .options import DiffusersOptions
+from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, parts_of, read_index
+
+_FAMILY = "IF"
+"""The classes whose stages share one text encoder, by the beginning of their names."""
+
+_NAMES = ("diffusion_pytorch_model", "model")
+"""What weights are called, by diffusers and by transformers."""
+
+_NO_VOCABULARY = frozenset(
+    {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json", "chat_template.jinja"}
+)
+"""Files of a tokenizer beside its vocabulary, without which libraries make one that knows no word."""
+
+_WITHOUT_WEIGHTS = ("Scheduler", "Tokenizer", "Processor", "FeatureExtractor")
+"""Parts that are no models, by their classes' names."""
+
+
+def check_folder(source: Source, options: DiffusersOptions) -> None:
+    """Raise BadModel where a source is a folder from which its pipeline could not be loaded: one line says why."""
+    if (folder := source.folder) is None:
+        return
+    index = read_index(folder)
+    names = left_out(source, index["_class_name"], options)
+    check_pickles(source, folder, [part for part in parts_of(index) if part not in names], options.pickles)
+    if problem := next(problems(source, folder, names, options), None):
+        raise BadModel(f"{source}: {problem}")
+
+
+def left_out(source: Source, pipeline: str, options: DiffusersOptions) -> list[str]:
+    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
+    shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
+    return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
+
+
+def problems(source: Source, folder: Path, left_out: Collection[str], options: DiffusersOptions) -> Iterator[str]:
+    """Yield what is not whole in a pipeline's files, each part's first: the part, the file and what is wrong."""
+    index = read_index(folder)
+    for part in parts_of(index):
+        cls = str(index[part][1])
+        if part in left_out:
+            continue
+        if not (folder / part).is_dir():
+            yield f"its {part} ({cls}) is not there: {INDEX} names it, and there is no folder {folder / part}"
+        elif "Tokenizer" in cls:
+            if not _vocabulary(folder / part):
+                yield f"its {part} has no files: there is no vocabulary in {folder / part}"
+        elif not any((folder / part).iterdir()):
+            yield f"its {part} ({cls}) has no files: {folder / part} is empty"
+        elif not any(name in cls for name in _WITHOUT_WEIGHTS) and not options.remote_code:
+            yield from _of_model(folder / part, source.variant, options)
+
+
+def _vocabulary(folder: Path) -> bool:
+    return any(
+        f.is_file() and not f.name.startswith(".") and f.name not in _NO_VOCABULARY for f in folder.iterdir()
+    )
+
+
+def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> Iterator[str]:
+    """Yield what is wrong with a model's config and weights."""
+    part = folder.name
+    if not (folder / "config.json").is_file():
+        yield f"its {part} has no config.json in {folder}"
+        return
+    try:
+        found = _weights(folder, variant)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        yield f"its {part} has a broken index of weights in {folder} ({type(error).__name__}: {error})"
+        return
+    if not found and not (options.pickles and any(f.suffix in PICKLES for f in folder.iterdir())):
+        others = sorted(file.name for file in folder.glob(f"*{SAFE}"))
+        hint = f"; there is {', '.join(others)} (option variant)" if others else ""
+        yield f"its {part} has no weights ({_NAMES[0]}{SAFE} or {_NAMES[1]}{SAFE}) in {folder}{hint}"
+    for file in found:
+        if not file.is_file():
+            yield f"its {part} lacks {file}, one of the files that its weights are split into"
+        elif damage := _damage(file):
+            yield f"its {part} is damaged: {file} {damage}"
+        else:
+            continue
+        return
+
+
+def _weights(folder: Path, variant: str | None) -> list[Path]:
+    """Return the files of safetensors that are loaded: one, or those that an index names (there or not)."""
+    for dotted in [f".{variant}", ""] if variant else [""]:
+        for name in _NAMES:
+            if (single := folder / f"{name}{dotted}{SAFE}").is_file():
+                return [single]
+            for index in (f"{name}{SAFE}.index{dotted}.json", f"{name}{dotted}{SAFE}.index.json"):
+                if (folder / index).is_file():
+                    shards: dict[str, Any] = json.loads((folder / index).read_text("utf-8"))["weight_map"]
+                    return [folder / shard for shard in sorted(set(shards.values()))]
+    return []
+
+
+def _damage(file: Path) -> str | None:
+    """Say what is wrong with a file of safetensors, by its length and its header: 8 bytes that say the header's
+    length, the header as JSON, and the tensors one after the other, whose places it says."""
+    size = file.stat().st_size
+    with file.open("rb") as open_file:
+        header = int.from_bytes(open_file.read(8), "little")
+        if size < 8 or header > size - 8:
+            return f"is cut off, or no safetensors ({size} bytes)"
+        try:
+            tensors = json.loads(open_file.read(header))
+            end = max((t["data_offsets"][1] for name, t in tensors.items() if name != "__metadata__"), default=0)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            return "is no safetensors: its header cannot be read"
+    whole = 8 + header + int(end)
+    return None if whole == size else f"has {size} bytes and should have {whole}"

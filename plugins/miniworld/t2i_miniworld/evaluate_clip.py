@@ -1,0 +1,112 @@
+"""How often the right caption is nearest among ten: ``python -m t2i_miniworld.evaluate_clip DATA WEIGHTS``.
+
+For each unseen picture and each aspect (object, colour, count, relation, attribute) a true caption and nine that
+are false in that aspect alone; where there are not nine, the picture is left out. `any`: nine captions of other
+pictures that are false of this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from t2i_core import Instance
+from t2i_core.statistics import wilson
+from transformers import CLIPTokenizer
+
+from t2i_miniworld.altered import ASPECTS, wrong_statement
+from t2i_miniworld.captions import caption, statement
+from t2i_miniworld.clip import Clip
+from t2i_miniworld.phrases import Reading, read
+from t2i_miniworld.statements import holds
+from t2i_miniworld.train_clip import tokens
+from t2i_miniworld.training import load_average
+from t2i_miniworld.training_data import load
+from t2i_miniworld.wording import PAINTSKILLS, TIAM, say
+
+OTHERS = 9
+_TRIES = 60
+
+
+def candidates(
+    shown: tuple[Instance, ...], aspect: str, pool: list[str], rng: np.random.Generator
+) -> list[str] | None:
+    """A true caption and `OTHERS` false ones, all different; None where there are not so many."""
+    if aspect == "any":
+        wrong = [text for text in dict.fromkeys(pool) if not holds(read(text), shown)][:OTHERS]
+        return [caption(shown, rng), *wrong] if len(wrong) == OTHERS else None
+    right = _said(_telling(shown, aspect, rng))
+    found: dict[str, None] = {}
+    for _ in range(_TRIES):
+        reading = wrong_statement(shown, aspect, rng, tries=1)
+        if reading is not None and _tells(reading, aspect):
+            found[_said(reading)] = None
+        if len(found) == OTHERS:
+            return [right, *found]
+    return None
+
+
+def _telling(shown: tuple[Instance, ...], aspect: str, rng: np.random.Generator) -> Reading:
+    """A true statement that says something of the aspect, where one is found soon."""
+    readings = [statement(shown, rng) for _ in range(20)]
+    return next((reading for reading in readings if _tells(reading, aspect)), readings[0])
+
+
+def _tells(reading: Reading, aspect: str) -> bool:
+    said = {
+        "colour": any(phrase.paints for phrase in reading.phrases),
+        "relation": bool(reading.sides),
+        "attribute": any(phrase.worn for phrase in reading.phrases),
+    }
+    return said.get(aspect, True)
+
+
+def _said(reading: Reading) -> str:
+    """The plainest words: relations in PaintSkills', all else in TIAM's."""
+    return say(reading, PAINTSKILLS if reading.sides else TIAM)
+
+
+@torch.no_grad()
+def measure(data: Path, weights: Path, scenes: int, seed: int = 0) -> dict[str, tuple[int, int]]:
+    """By aspect how often the right caption of ten was nearest, and of how many pictures."""
+    tokenizer = CLIPTokenizer.from_pretrained(weights / "tokenizer")
+    network: Clip = load_average(Clip(tokenizer), weights)
+    rng = np.random.default_rng(seed)
+    drawn = list(load(data, "heldout"))
+    images = np.concatenate([one.images for one in drawn])[:scenes]
+    shown = [truth.instances for one in drawn for truth in one.truths][:scenes]
+    vectors = torch.cat(
+        [network.images(x.float() / 255) for x in torch.from_numpy(images).permute(0, 3, 1, 2).split(50)]
+    )
+    pool = [caption(one, rng) for one in shown]
+    found = {}
+    for aspect in ("any", *ASPECTS):
+        right = tried = 0
+        for one, vector in zip(shown, vectors, strict=True):
+            texts = candidates(one, aspect, [pool[at] for at in rng.permutation(len(pool))[:60]], rng)
+            if texts is not None:
+                tried += 1
+                right += int((network.texts(tokens(tokenizer, texts)) @ vector).argmax() == 0)
+        found[aspect] = right, tried
+    return found
+
+
+def main() -> None:
+    """Read the command line, measure, and print with Wilson's 95 % intervals."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("--scenes", type=int, default=1_000)
+    given = parser.parse_args()
+    for aspect, (right, tried) in measure(given.data, given.weights, given.scenes).items():
+        if tried:
+            low, high = wilson(right, tried)
+            print(f"{aspect}: {right} of {tried}, {right / tried:.3f} ({low:.3f} to {high:.3f})")
+        else:
+            print(f"{aspect}: no picture has nine such captions")
+
+
+if __name__ == "__main__":
+    main()

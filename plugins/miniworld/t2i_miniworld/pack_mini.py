@@ -1,0 +1,64 @@
+"""Pack `mini` as a diffusers folder: ``python -m t2i_miniworld.pack_mini AUTOENCODER TEXT DENOISER OUT``.
+
+Half precision, safetensors: what `t2i eval --model diffusers:OUT` loads. With --snapshot N the denoiser's weights
+after N steps, as `mini-early` has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+from diffusers import StableDiffusionPipeline
+
+from t2i_miniworld import denoiser
+from t2i_miniworld.latents import digest, trained
+from t2i_miniworld.train_denoiser import text_side
+from t2i_miniworld.training import load_average
+
+
+def pack(autoencoder: Path, text: Path, denoising: Path, out: Path, snapshot: int | None = None) -> Path:
+    """Write the folder and return it.
+
+    Raises SystemExit where the denoiser was trained with another autoencoder or text encoder.
+    """
+    settings = json.loads((denoising / "settings.json").read_text())
+    vae = trained(autoencoder)
+    tokenizer, encoder = text_side(text)
+    for name, part, folder in (("autoencoder", vae, autoencoder), ("text", encoder, text)):
+        if settings[name] != digest(part):
+            raise SystemExit(f"{denoising} was trained with other weights than those of {folder}")
+    unet = denoiser.build(tuple(settings["channels"]), encoder.config.hidden_size)
+    load_average(unet, denoising, snapshot)
+    vae.register_to_config(scaling_factor=settings["scaling"])
+    pipeline = StableDiffusionPipeline(
+        vae=vae,
+        text_encoder=encoder,
+        tokenizer=tokenizer,
+        unet=unet,
+        scheduler=denoiser.scheduler(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    pipeline.to(dtype=torch.float16)
+    pipeline.save_pretrained(out, safe_serialization=True)
+    return out
+
+
+def main() -> None:
+    """Read the command line, pack, and say how large it is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("autoencoder", "text", "denoiser", "out"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--snapshot", type=int)
+    given = parser.parse_args()
+    out = pack(given.autoencoder, given.text, given.denoiser, given.out, given.snapshot)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    print(f"{out}: {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

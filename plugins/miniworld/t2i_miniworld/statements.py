@@ -1,0 +1,61 @@
+"""Whether what a text says is so, and what a prompt's expected scene says: both as `phrases` reads texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations, product
+
+from t2i_core import Instance, Scene
+
+from t2i_miniworld.annotations import leaf_of, relation_of
+from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, Side
+from t2i_miniworld.taxonomy import leaves_under
+
+
+def reading_of(scene: Scene) -> Reading:
+    """What a text says that says all of a scene and nothing else."""
+    phrases = [
+        Phrase(
+            frozenset(leaves_under(one.cls)), one.count, (one.colour,) if one.colour else (), dict(one.attributes)
+        )
+        for one in scene.objects
+    ]
+    sides = []
+    for relation in scene.relations:
+        subject, object_ = phrases[relation.subject].leaves, phrases[relation.object].leaves
+        sides += [Side(subject, relation.predicate), Side(object_, OPPOSITE[relation.predicate])]
+    return Reading(tuple(phrases), tuple(sides))
+
+
+def holds(reading: Reading, shown: Sequence[Instance]) -> bool:
+    """Whether a picture that shows these things, four at most, shows what is said: neither fewer nor more of it.
+
+    Things that nothing is said of may be there too.
+    """
+    fits = [[_is(one, phrase) for phrase in reading.phrases] for one in shown]
+    nobody = len(reading.phrases)
+    return any(
+        all(_enough(phrase, told.count(number)) for number, phrase in enumerate(reading.phrases))
+        for told in product(*([number for number, fit in enumerate(row) if fit] or [nobody] for row in fits))
+    ) and all(_stand(reading.sides[at], reading.sides[at + 1], shown) for at in range(0, len(reading.sides), 2))
+
+
+def _is(one: Instance, phrase: Phrase) -> bool:
+    return (
+        leaf_of(one) in phrase.leaves
+        and all(one.colour == paint for paint in phrase.paints)
+        and all(one.attributes.get(name) == value for name, value in phrase.worn.items())
+    )
+
+
+def _enough(phrase: Phrase, found: int) -> bool:
+    return found == phrase.count if phrase.count is not None else found > 0
+
+
+def _stand(subject: Side, object_: Side, shown: Sequence[Instance]) -> bool:
+    return any(
+        leaf_of(one) in subject.leaves
+        and leaf_of(other) in object_.leaves
+        and relation_of(one, other) == subject.predicate
+        for one, other in permutations(shown, 2)
+    )

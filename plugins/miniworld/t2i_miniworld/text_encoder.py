@@ -1,0 +1,26 @@
+"""The text encoder of `mini` and `mini-clip`: a small CLIPTextModel."""
+
+from __future__ import annotations
+
+from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
+
+from t2i_miniworld.mini_tokenizer import LENGTH
+
+
+def build(tokenizer: CLIPTokenizer, width: int = 192, layers: int = 4) -> CLIPTextModel:
+    """Make one with random weights, with heads of 64 numbers as CLIP's."""
+    return CLIPTextModel(
+        CLIPTextConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=width,
+            intermediate_size=4 * width,
+            projection_dim=width,
+            num_hidden_layers=layers,
+            num_attention_heads=width // 64,
+            max_position_embeddings=LENGTH,
+            hidden_act="gelu",
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )

@@ -1,0 +1,139 @@
+"""Train the autoencoder of `mini`: ``python -m t2i_miniworld.train_autoencoder DATA OUT``.
+
+DATA holds the shards of `training_data` for the generator, and may still be growing. The same command goes on from
+the checkpoint in OUT.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from t2i_core import Truth
+from torch import Tensor, nn
+
+from t2i_miniworld import autoencoder
+from t2i_miniworld.pictures import Pictures
+from t2i_miniworld.training import CHECKPOINT, Course, train
+
+#: Side of the parts of pictures that every other step is about.
+CROP = 64
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """What counts how much in the loss.
+
+    background  of a pixel of no thing, beside 1 for one of a thing: ground is most of a picture, and easy
+    edges       of differences between neighbouring pixels
+    coarse      of the picture at half and at a quarter of its size
+    colour      of squared differences at a quarter: absolute ones alone find the greys first, and paints late
+    kl          of the latents' divergence from a standard normal, per number
+    """
+
+    background: float = 0.35
+    edges: float = 0.5
+    coarse: float = 0.5
+    colour: float = 2.0
+    kl: float = 2e-4
+
+
+def losses(
+    network: nn.Module, pictures: Tensor, things: Tensor, weighing: Weighing, random: torch.Generator
+) -> dict[str, Tensor]:
+    """All parts of the loss for pictures (N, 3, S, S) in -1 to 1, with ``things`` (N, 1, S, S) where things are.
+
+    Absolute differences where pixels count, so that edges stay and the grain of drawing does not.
+    """
+    latents = network.encode(pictures).latent_dist
+    drawn = network.decode(latents.sample(generator=random)).sample
+    weights = weighing.background + (1 - weighing.background) * things
+    weights = weights / weights.mean()
+    pixels = ((drawn - pictures).abs() * weights).mean()
+    edges = sum(
+        (
+            (drawn.diff(dim=dim) - pictures.diff(dim=dim)).abs() * weights.narrow(dim, 1, weights.shape[dim] - 1)
+        ).mean()
+        for dim in (-1, -2)
+    )
+    coarse = pictures.new_zeros(())
+    for factor in (2, 4):
+        apart = nn.functional.avg_pool2d(drawn - pictures, factor).abs()
+        weighed = apart * nn.functional.avg_pool2d(weights, factor)
+        coarse = coarse + weighed.mean()
+    # of the last, the coarser one
+    colour = (apart * weighed).mean()
+    kl = 0.5 * (latents.mean**2 + latents.var - 1 - latents.logvar).mean()
+    loss = pixels + weighing.edges * edges + weighing.coarse * coarse + weighing.colour * colour + weighing.kl * kl
+    return {"loss": loss, "pixels": pixels, "edges": edges, "coarse": coarse, "colour": colour, "kl": kl}
+
+
+def run(
+    data: Path, out: Path, course: Course, channels: tuple[int, ...], scenes: int, device: str = "cpu"
+) -> nn.Module:
+    """Train on the first ``scenes`` pictures, mirrored half of the time; return the averaged network.
+
+    A batch is ``course.batch`` whole pictures, or as many pixels of parts.
+    """
+    pictures, weighing = Pictures(data, "train", scenes), Weighing()
+    torch.manual_seed(course.seed)
+    network = autoencoder.build(channels).train().to(device, memory_format=torch.channels_last)
+    side = pictures.images.shape[-1]
+
+    def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
+        if step % CHECKPOINT == 0:
+            pictures.refresh()
+        # Whole pictures are mostly ground: every other step is about parts of them that show a thing.
+        parts = step % 2 == 1
+        count = course.batch * (side // CROP) ** 2 if parts else course.batch
+        chosen = torch.randint(len(pictures), (count,), generator=random)
+        images, things = pictures.images[chosen].float() / 127.5 - 1, pictures.things(chosen)
+        if parts:
+            both = torch.cat([images, things], dim=1)
+            corners = [_corner(pictures.truths[index], random) for index in chosen.tolist()]
+            both = torch.stack(
+                [one[:, y : y + CROP, x : x + CROP] for one, (x, y) in zip(both, corners, strict=True)]
+            )
+            images, things = both[:, :3], both[:, 3:]
+        mirrored = torch.rand(count, 1, 1, 1, generator=random) < 0.5
+        images, things = (torch.where(mirrored, x.flip(-1), x) for x in (images, things))
+        images = images.to(device, memory_format=torch.channels_last)
+        found = losses(network, images, things.to(device), weighing, random)
+        return {**found, "scenes": torch.tensor(float(len(pictures)))}
+
+    about = {"channels": list(channels), "scenes": scenes, **asdict(weighing)}
+    return train(network, batch, course, out, about)
+
+
+def _corner(truth: Truth, random: torch.Generator) -> tuple[int, int]:
+    """The upper left corner of a part of a picture, around one of its things."""
+    which, x_off, y_off = torch.rand(3, generator=random).tolist()
+    x0, y0, x1, y1 = truth.instances[int(which * len(truth.instances))].box
+    x, y = ((low + high) / 2 - CROP * (0.25 + 0.5 * off) for low, high, off in ((x0, x1, x_off), (y0, y1, y_off)))
+    width, height = truth.size
+    return min(max(0, int(x)), width - CROP), min(max(0, int(y)), height - CROP)
+
+
+def main() -> None:
+    """Read the command line and train."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--steps", type=int, default=12_000)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scenes", type=int, default=24_000)
+    parser.add_argument("--channels", type=int, nargs="+", default=(24, 32, 64, 96))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    course = Course(given.steps, given.batch, given.rate, given.seed)
+    run(given.data, given.out, course, tuple(given.channels), given.scenes, given.device)
+
+
+if __name__ == "__main__":
+    main()

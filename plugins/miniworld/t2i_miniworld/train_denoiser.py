@@ -1,0 +1,153 @@
+"""Train a denoiser: ``python -m t2i_miniworld.train_denoiser DATA LATENTS TEXT OUT``; the same command goes on.
+
+DATA holds the scenes, LATENTS what `latents` made of their pictures, TEXT a folder of `train_clip`. Every picture
+has another caption each time, one in ten none, so that guidance is possible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from t2i_core import Instance
+from torch import Tensor, nn
+from transformers import CLIPTextModel, CLIPTokenizer
+
+from t2i_miniworld import denoiser
+from t2i_miniworld.captions import caption
+from t2i_miniworld.clip import Clip
+from t2i_miniworld.latents import digest
+from t2i_miniworld.training import Course, load_average, train
+from t2i_miniworld.training_data import PER_SHARD, read_shard, shards
+
+
+@dataclass(frozen=True)
+class Noising:
+    """How the denoiser is trained.
+
+    empty   how often a picture has no caption
+    snr     noise levels with a signal-to-noise ratio above this count less (min-SNR, Hang et al., ICCV 2023)
+    """
+
+    empty: float = 0.1
+    snr: float = 5.0
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Latents (N, 4, s, s) of standard deviation 1, and what is true of their pictures."""
+
+    latents: Tensor
+    shown: list[tuple[Instance, ...]]
+    scaling: float
+
+
+def load(data: Path, latents: Path, scenes: int) -> Encoded:
+    """The first ``scenes`` training pictures. Raises SystemExit where fewer have been encoded."""
+    paths = [
+        path for path in shards(data, "train")[: scenes // PER_SHARD] if (latents / f"{path.stem}.npy").exists()
+    ]
+    if len(paths) * PER_SHARD < scenes:
+        raise SystemExit(
+            f"{latents}: {len(paths) * PER_SHARD} of {scenes} scenes are encoded; run t2i_miniworld.latents"
+        )
+    scaling = float(json.loads((latents / "scaling.json").read_text())["scaling_factor"])
+    numbers = np.concatenate([np.load(latents / f"{path.stem}.npy") for path in paths])
+    shown = [truth.instances for path in paths for truth in read_shard(path).truths]
+    return Encoded(torch.from_numpy(numbers).float() * scaling, shown, scaling)
+
+
+def text_side(folder: Path) -> tuple[CLIPTokenizer, CLIPTextModel]:
+    """Tokenizer and averaged text encoder of a training folder of `train_clip`."""
+    tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
+    network = load_average(Clip(tokenizer), folder)
+    encoder: CLIPTextModel = network.text
+    return tokenizer, encoder
+
+
+@torch.no_grad()
+def states(tokenizer: CLIPTokenizer, encoder: CLIPTextModel, texts: list[str]) -> Tensor:
+    """The encoder's states (N, L, D) of texts, padded as the pipeline pads them."""
+    tokens = tokenizer(texts, padding="max_length", truncation=True, return_tensors="pt").input_ids.to(
+        encoder.device
+    )
+    found: Tensor = encoder(tokens).last_hidden_state
+    return found
+
+
+def loss_of(
+    network: nn.Module, latents: Tensor, texts: Tensor, times: Tensor, noise: Tensor, noising: Noising
+) -> Tensor:
+    """How far the predicted velocities are from the true ones, weighted by noise level."""
+    schedule = denoiser.scheduler()
+    kept = schedule.alphas_cumprod.to(times.device)[times]
+    snr = kept / (1 - kept)
+    noisy = schedule.add_noise(latents, noise, times)
+    wanted = schedule.get_velocity(latents, noise, times)
+    apart = (network(noisy, times, texts).sample - wanted).pow(2).mean(dim=(1, 2, 3))
+    return (apart * snr.clamp(max=noising.snr) / (snr + 1)).mean()
+
+
+def run(
+    data: Path, latents: Path, text: Path, out: Path, course: Course, size: str, scenes: int, device: str = "cpu"
+) -> nn.Module:
+    """Train a denoiser of a size on the first ``scenes`` pictures; return the averaged network."""
+    encoded, noising = load(data, latents, scenes), Noising()
+    tokenizer, encoder = text_side(text)
+    mark = digest(encoder)
+    torch.manual_seed(course.seed)
+    network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train().to(device)
+    encoder.to(device)
+
+    def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
+        rng = np.random.default_rng((course.seed, step))
+        chosen = torch.randint(len(encoded.latents), (course.batch,), generator=random)
+        texts = [
+            "" if rng.random() < noising.empty else caption(encoded.shown[index], rng) for index in chosen.tolist()
+        ]
+        clean = encoded.latents[chosen].to(device)
+        times = torch.randint(1000, (course.batch,), generator=random).to(device)
+        noise = torch.randn(clean.shape, generator=random).to(device)
+        return {"loss": loss_of(network, clean, states(tokenizer, encoder, texts), times, noise, noising)}
+
+    about = {
+        "size": size,
+        "channels": list(denoiser.SIZES[size]),
+        "scenes": scenes,
+        "scaling": encoded.scaling,
+        "autoencoder": (latents / "autoencoder.txt").read_text(),
+        "text": mark,
+        **asdict(noising),
+    }
+    return train(network, batch, course, out, about)
+
+
+def main() -> None:
+    """Read the command line and train."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("latents", type=Path)
+    parser.add_argument("text", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--size", choices=denoiser.SIZES, default="mini")
+    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scenes", type=int, default=24_000)
+    parser.add_argument("--snapshots", type=int, nargs="*", default=(1_000, 2_000, 4_000), help="for mini-early")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    snapshots = tuple(given.snapshots)
+    course = Course(given.steps, given.batch, given.rate, given.seed, keep=0.9995, snapshots=snapshots)
+    run(given.data, given.latents, given.text, given.out, course, given.size, given.scenes, given.device)
+
+
+if __name__ == "__main__":
+    main()

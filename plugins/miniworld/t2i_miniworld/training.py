@@ -1,0 +1,160 @@
+"""What trainings of the mini world's models share: steps that no kill undoes, averaged weights, a log.
+
+A checkpoint is written whole, or the one before it stays. A training that was stopped, however roughly, and then
+goes on ends with the weights of one that was not, given the same data: all randomness of a step comes from its
+number.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+#: Rows of the log stand for so many steps; a checkpoint is written every few rows.
+ROW, CHECKPOINT = 50, 100
+
+#: The losses of one batch by name, the first of them the one to make small.
+Losses = Callable[[int, torch.Generator], dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class Course:
+    """How to train.
+
+    steps      may be raised while the rate has not begun to fall
+    batch      images per step
+    rate       highest learning rate: reached after `warm` steps, falling to none over the last ``fall`` of all
+    decay      of weights
+    keep       how much the averaged weights keep of themselves in each step
+    snapshots  after which steps the averaged weights of that moment are kept as well
+    """
+
+    steps: int
+    batch: int
+    rate: float
+    seed: int = 0
+    warm: int = 200
+    fall: float = 0.3
+    decay: float = 0.01
+    keep: float = 0.999
+    snapshots: tuple[int, ...] = ()
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step, counted from 0."""
+        left = (self.steps - step) / max(1, round(self.fall * self.steps))
+        return self.rate * min(1.0, (step + 1) / self.warm, left)
+
+
+def train(network: nn.Module, losses: Losses, course: Course, out: Path, about: Mapping[str, Any]) -> nn.Module:
+    """Train in the folder ``out``, from its checkpoint if it has one, and return the averaged network.
+
+    ``about`` says what else the result depends on; with the course it is kept in OUT/settings.json.
+    Raises SystemExit where ``out`` holds a training with other settings.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    _settle(out / "settings.json", {**about, **asdict(course)})
+    average = copy.deepcopy(network).requires_grad_(False).eval()
+    optimiser = torch.optim.AdamW(
+        network.parameters(), lr=course.rate, betas=(0.9, 0.98), weight_decay=course.decay
+    )
+    start, rows, seconds = 0, [], 0.0
+    if (out / "checkpoint.pt").exists():
+        state = torch.load(out / "checkpoint.pt", map_location="cpu", weights_only=True)
+        network.load_state_dict(state["network"])
+        average.load_state_dict(state["average"])
+        optimiser.load_state_dict(state["optimiser"])
+        start, rows, seconds = state["step"], state["rows"], state["seconds"]
+    begun, sums = time.monotonic(), dict[str, float]()
+    for step in range(start, course.steps):
+        for group in optimiser.param_groups:
+            group["lr"] = course.rate_at(step)
+        found = losses(step, torch.Generator().manual_seed(course.seed * 1_000_003 + step))
+        optimiser.zero_grad(set_to_none=True)
+        next(iter(found.values())).backward()
+        nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimiser.step()
+        follow(average, network, min(course.keep, (step + 1) / (step + 10)))
+        for name, value in found.items():
+            sums[name] = sums.get(name, 0.0) + float(value.detach())
+        done, last = step + 1, step + 1 == course.steps
+        if done in course.snapshots:
+            _write(average.state_dict(), out / f"average-{done:06d}.pt")
+        if done % ROW == 0 or last:
+            now, begun = time.monotonic() - begun, time.monotonic()
+            seconds += now
+            count = done - (rows[-1]["step"] if rows else 0)
+            row = {"step": done, **{name: round(value / count, 6) for name, value in sums.items()}}
+            rows.append(
+                {**row, "images_per_s": round(count * course.batch / now, 1), "hours": round(seconds / 3600, 3)}
+            )
+            print(", ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
+            sums = {}
+        if done % CHECKPOINT == 0 or last:
+            state = {"network": network.state_dict(), "average": average.state_dict(), "step": done, "rows": rows}
+            _write({**state, "optimiser": optimiser.state_dict(), "seconds": seconds}, out / "checkpoint.pt")
+            _log(rows, out / "log.csv")
+    return average
+
+
+def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> nn.Module:
+    """Give a network the averaged weights of a training: of its last checkpoint, or of a ``snapshot``."""
+    if snapshot is None:
+        weights = torch.load(out / "checkpoint.pt", map_location="cpu", weights_only=True)["average"]
+    else:
+        weights = torch.load(out / f"average-{snapshot:06d}.pt", map_location="cpu", weights_only=True)
+    network.load_state_dict(weights)
+    return network.eval().requires_grad_(False)
+
+
+@torch.no_grad()
+def follow(average: nn.Module, network: nn.Module, keep: float) -> None:
+    """Move the averaged weights a little towards the network's."""
+    for kept, new in zip(average.state_dict().values(), network.state_dict().values(), strict=True):
+        if kept.dtype.is_floating_point:
+            kept.lerp_(new, 1 - keep)
+        else:
+            kept.copy_(new)
+
+
+def _settle(path: Path, settings: Mapping[str, Any]) -> None:
+    """Keep the settings of a training, or see that it goes on with those that it began with."""
+    text = json.dumps(settings, indent=2, default=str)
+    if path.exists():
+        before, now = ({**json.loads(one), "steps": None, "snapshots": None} for one in (path.read_text(), text))
+        if before != now:
+            names = ", ".join(name for name in sorted(before | now) if before.get(name) != now.get(name))
+            raise SystemExit(
+                f"{path.parent} holds a training with other settings ({names}); choose another folder"
+            )
+    part = path.with_suffix(".part")
+    part.write_text(text + "\n")
+    part.rename(path)
+
+
+def _write(state: dict[str, Any], path: Path) -> None:
+    """Write a file whole: a kill leaves the one before it."""
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)
+
+
+def _log(rows: list[dict[str, float]], path: Path) -> None:
+    part = path.with_suffix(".part")
+    with part.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[-1].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    part.rename(path)

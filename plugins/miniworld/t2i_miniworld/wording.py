@@ -1,0 +1,187 @@
+"""From what is to be said to a text that says it: the other way round than `phrases` reads.
+
+A text in any style is read as what it was made from: ``read(say(reading, style, rng)) == reading``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from t2i_miniworld.names import called, plurals
+from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading
+
+T = TypeVar("T")
+
+_NUMBERS = ("zero", "one", "two", "three", "four")
+#: How things are listed, by how many phrases there are.
+_JOININGS = {
+    "and": ("{}", "{} and {}", "{}, {} and {}", "{}, {}, {} and {}"),
+    # TIAM's, without commas
+    "next": ("{}", "{} and {}", "{} next to {} and {}", "{} next to {} with {} and {}"),
+    # "a person with a bike", as the neutral prompts of the bias paper
+    "with": ("{}", "{} with {}", "{} with {} and {}", "{} with {}, {} and {}"),
+}
+_BETWEEN = {
+    "left": ("to the left of", "left of"),
+    "right": ("to the right of", "right of"),
+    "above": ("above",),
+    "below": ("below",),
+}
+#: The first way to say something is taken this often, all others together as often as not.
+_USUAL = 0.7
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a text is put.
+
+    frame     what stands around the things
+    articles  a dog, else dog
+    digits    3 dogs, else three dogs; ``one`` says a single one so too
+    plurals   3 dogs, else 3 dog
+    joining   a key of the listings
+    clause    a relation stands after a semicolon, else between its things
+    """
+
+    frame: str = "a photo of {}"
+    articles: bool = True
+    digits: bool = False
+    one: bool = False
+    plurals: bool = True
+    joining: str = "next"
+    clause: bool = False
+
+
+TIAM = Style()
+TIAM_COMMA = Style(joining="and")
+PAINTSKILLS = Style(articles=False, digits=True, plurals=False, clause=True)
+PAINTSKILLS_COUNT = Style(articles=False, digits=True, one=True, plurals=False, clause=True)
+HYPERNYMY = Style("An image of {}.")
+NEUTRAL = Style("{}", joining="with")
+
+#: The styles of training captions, and how often each is taken.
+STYLES: dict[Style, float] = {
+    TIAM: 0.32,
+    TIAM_COMMA: 0.08,
+    PAINTSKILLS: 0.12,
+    PAINTSKILLS_COUNT: 0.06,
+    HYPERNYMY: 0.12,
+    NEUTRAL: 0.06,
+    Style("a photo of {}", joining="with"): 0.04,
+    Style("an image of {}"): 0.05,
+    Style("a picture of {}", joining="and", digits=True): 0.05,
+    Style("a photo of {}", one=True, joining="and"): 0.05,
+    Style("{}", joining="and"): 0.05,
+}
+
+
+def say(reading: Reading, style: Style, rng: np.random.Generator | None = None) -> str:
+    """A text that is read as ``reading``: one of the many in a style, or without ``rng`` the plainest.
+
+    Raises ValueError for what has no words: no phrase or more than four, leaves that no name stands for, a number
+    above four or left open, several paints, relations other than one between the first two things.
+    """
+    if not 1 <= len(reading.phrases) <= 4 or len(reading.sides) not in (0, 2):
+        raise ValueError("a text says one to four phrases and at most one relation")
+    names = [_name(phrase, rng) for phrase in reading.phrases]
+    said = [_phrase(phrase, name, style, rng) for phrase, name in zip(reading.phrases, names, strict=True)]
+    if not reading.sides:
+        return style.frame.format(_listed(said, style))
+    subject, predicate = _ends(reading)
+    object_ = 1 - subject
+    if style.clause:
+        listed = style.frame.rstrip(".").format(_listed(said, style))
+        how = f"{predicate} to" if predicate in ("left", "right") else predicate
+        return f"{listed}; {names[subject]} is {how} {names[object_]}"
+    between = said[subject], _pick(_BETWEEN[predicate], rng), said[object_]
+    if subject == 0:
+        return style.frame.format(" ".join(between))
+    raise ValueError("a relation between two things in one sentence starts from the first")
+
+
+def grammar_words() -> list[str]:
+    """All words of texts that are no names and no paints, in no order that matters."""
+    texts = [style.frame for style in STYLES]
+    texts += [text for listing in _JOININGS.values() for text in listing]
+    texts += [text for ways in _BETWEEN.values() for text in ways]
+    texts += [
+        *_NUMBERS[1:],
+        "a an is to left right above below with without in no hat hatless coat hair haired short long",
+    ]
+    return re.findall("[a-z]+", " ".join(texts).lower())
+
+
+def _ends(reading: Reading) -> tuple[int, str]:
+    """Which of the two phrases the relation starts from, and the relation."""
+    first, second = reading.sides
+    leaves = [phrase.leaves for phrase in reading.phrases]
+    if (
+        len(leaves) != 2
+        or OPPOSITE[first.predicate] != second.predicate
+        or any(p.count != 1 for p in reading.phrases)
+    ):
+        raise ValueError("a relation is one between two single things")
+    if leaves == [first.leaves, second.leaves]:
+        return 0, first.predicate
+    if leaves == [second.leaves, first.leaves]:
+        return 1, first.predicate
+    raise ValueError("a relation is one between the things named")
+
+
+def _name(phrase: Phrase, rng: np.random.Generator | None) -> str:
+    """A name for one such thing."""
+    if phrase.leaves not in called():
+        raise ValueError(f"there is no name for {', '.join(sorted(phrase.leaves)) or 'nothing'}")
+    return _pick(called()[phrase.leaves], rng)
+
+
+def _phrase(phrase: Phrase, name: str, style: Style, rng: np.random.Generator | None) -> str:
+    if phrase.count is None or not 1 <= phrase.count <= 4 or len(phrase.paints) > 1:
+        raise ValueError("a text names one to four things, in one paint at most")
+    before, after = _worn(phrase.worn, rng)
+    noun = _pick(plurals(name), rng) if phrase.count > 1 and style.plurals else name
+    described = " ".join([*before, *phrase.paints, noun]) + after
+    if phrase.count > 1 or style.one:
+        return f"{phrase.count if style.digits else _NUMBERS[phrase.count]} {described}"
+    return _with_article(described) if style.articles else described
+
+
+def _worn(worn: dict[str, str], rng: np.random.Generator | None) -> tuple[list[str], str]:
+    """What people wear, in words before and after their name."""
+    before, after = [], []
+    for attribute, value in worn.items():
+        early = _pick((False, True), rng)
+        if attribute == "coat":
+            after.append(f"a {value} coat")
+        elif attribute == "hair":
+            (before if early else after).append(f"{value}-haired" if early else f"{value} hair")
+        elif value == "yes":
+            after.append("a hat")
+        else:
+            (before if early else after).append("hatless" if early else "no hat")
+    if not after:
+        return before, ""
+    if after == ["no hat"]:
+        return before, _pick((" without a hat", " with no hat"), rng)
+    if len(after) == 1 and after[0].endswith("coat"):
+        return before, _pick((" in ", " with "), rng) + after[0]
+    return before, " with " + (", ".join(after[:-1]) + " and " if after[1:] else "") + after[-1]
+
+
+def _listed(said: Sequence[str], style: Style) -> str:
+    return _JOININGS[style.joining][len(said) - 1].format(*said)
+
+
+def _with_article(described: str) -> str:
+    return f"{'an' if described[0] in 'aeiou' else 'a'} {described}"
+
+
+def _pick(ways: Sequence[T], rng: np.random.Generator | None) -> T:
+    if rng is None or len(ways) == 1 or rng.random() < _USUAL:
+        return ways[0]
+    return ways[int(rng.integers(1, len(ways)))]

@@ -1,0 +1,336 @@
+"""From scenes to a folder that draws: every training of `mini`, a few steps each, on pictures of flat colours."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from diffusers import StableDiffusionPipeline
+from t2i_core import Instance, ObjectClass, Truth
+from t2i_core.masks import PackedMask
+from t2i_miniworld import (
+    autoencoder,
+    denoiser,
+    latents,
+    mini_tokenizer,
+    pictures,
+    text_encoder,
+    train_autoencoder,
+    train_clip,
+    train_denoiser,
+    training,
+    training_data,
+)
+from t2i_miniworld.altered import ASPECTS, wrong_statement
+from t2i_miniworld.captions import caption
+from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
+from t2i_miniworld.evaluate_clip import candidates
+from t2i_miniworld.evaluate_clip import measure as measure_clip
+from t2i_miniworld.pack_mini import pack
+from t2i_miniworld.phrases import read
+from t2i_miniworld.statements import holds
+from t2i_miniworld.train_autoencoder import Weighing, losses
+from t2i_miniworld.training import Course
+from t2i_miniworld.training_data import Drawn, write_shard
+from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+from typer.testing import CliRunner
+
+SIDE, SHARD = 128, 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small():
+    """Shards, logs and networks that take no time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (training_data, pictures, train_denoiser):
+            patch.setattr(module, "PER_SHARD", SHARD)
+        patch.setattr(training, "ROW", 2)
+        patch.setattr(training, "CHECKPOINT", 2)
+        patch.setitem(denoiser.SIZES, "test", (32, 32))
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        yield
+        torch.set_num_threads(threads)
+
+
+def thing(rng):
+    leaf = str(rng.choice(list(LEAVES)))
+    kind = LEAVES[leaf]
+    x, y = rng.integers(0, SIDE - 40, 2).tolist()
+    mask = np.zeros((SIDE, SIDE), dtype=bool)
+    mask[y : y + 40, x : x + 40] = True
+    worn = {"hat": "yes", "hair": "long", "coat": "red"} if kind == "human" else {}
+    packed = PackedMask.pack(mask)
+    return Instance(ObjectClass(kind, SYNSETS[kind]), "red", packed.box, packed, {"synset": leaf, **worn})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder, rng = tmp_path_factory.mktemp("scenes"), np.random.default_rng(0)
+    for name in ("train-0000", "train-0001", "heldout-0000"):
+        truths = tuple(Truth((SIDE, SIDE), (thing(rng),)) for _ in range(SHARD))
+        images = np.full((SHARD, SIDE, SIDE, 3), 200, np.uint8)
+        for image, truth in zip(images, truths, strict=True):
+            image[truth.instances[0].mask.unpack()] = (168, 16, 30)
+        write_shard(folder / f"{name}.npz", Drawn(images, truths))
+    return folder
+
+
+def course(steps=4, **changes):
+    return Course(steps=steps, batch=2, rate=1e-3, warm=2, **changes)
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """The folders of three trainings and of the latents between them."""
+    out = tmp_path_factory.mktemp("trained")
+    train_autoencoder.run(data, out / "autoencoder", course(), (8, 8, 8, 8), 2 * SHARD)
+    latents.encode(data, out / "autoencoder", out / "latents")
+    train_clip.run(data, out / "text", course(2), 2 * SHARD)
+    train_denoiser.run(
+        data, out / "latents", out / "text", out / "denoiser", course(snapshots=(2,)), "test", 2 * SHARD
+    )
+    return out
+
+
+def weights(out):
+    return torch.load(out / "checkpoint.pt", weights_only=True)["average"]
+
+
+def assert_same(one, other):
+    for ours, theirs in zip(one.values(), other.values(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
+
+
+def interrupted(fit, monkeypatch, module, loss):
+    """Run a training that breaks off in its fourth step, after the checkpoint of the second."""
+    whole, calls = getattr(module, loss), iter((False, False, False, True))
+
+    def stop(*arguments):
+        if next(calls):
+            raise KeyboardInterrupt
+        return whole(*arguments)
+
+    monkeypatch.setattr(module, loss, stop)
+    with pytest.raises(KeyboardInterrupt):
+        fit()
+    monkeypatch.setattr(module, loss, whole)
+
+
+def test_an_autoencoder_that_was_stopped_ends_as_an_unbroken_one(data, trained, tmp_path, monkeypatch):
+    def fit():
+        train_autoencoder.run(data, tmp_path, course(), (8, 8, 8, 8), 2 * SHARD)
+
+    interrupted(fit, monkeypatch, train_autoencoder, "losses")
+    fit()
+    assert_same(weights(tmp_path), weights(trained / "autoencoder"))
+
+
+def test_a_denoiser_that_was_stopped_ends_as_an_unbroken_one(data, trained, tmp_path, monkeypatch):
+    def fit():
+        given = course(snapshots=(2,))
+        train_denoiser.run(data, trained / "latents", trained / "text", tmp_path, given, "test", 2 * SHARD)
+
+    interrupted(fit, monkeypatch, train_denoiser, "loss_of")
+    fit()
+    assert_same(weights(tmp_path), weights(trained / "denoiser"))
+
+
+def test_pictures_come_in_as_they_are_drawn(data, tmp_path):
+    (tmp_path / "train-0000.npz").symlink_to(data / "train-0000.npz")
+    found = pictures.Pictures(tmp_path, "train", 3 * SHARD)
+    assert len(found) == len(found.truths) == SHARD
+    (tmp_path / "train-0001.npz").symlink_to(data / "train-0001.npz")
+    found.refresh()
+    assert len(found) == len(found.truths) == 2 * SHARD
+    chosen = torch.tensor([SHARD + 1, 0])
+    for index, things in zip(chosen.tolist(), found.things(chosen), strict=True):
+        assert (things[0].numpy() == found.truths[index].instances[0].mask.unpack()).all()
+    assert len(pictures.Pictures(tmp_path, "train", SHARD)) == SHARD
+    with pytest.raises(SystemExit, match="no heldout shards"):
+        pictures.Pictures(tmp_path, "heldout", SHARD)
+
+
+def test_what_is_drawn_right_costs_nothing_but_for_the_latents():
+    class Perfect:
+        def encode(self, images):
+            self.images = images
+            return type("Out", (), {"latent_dist": self})
+
+        def decode(self, _):
+            return type("Out", (), {"sample": self.images})
+
+        def sample(self, generator):
+            return None
+
+        mean, logvar, var = torch.zeros(2), torch.zeros(2), torch.ones(2)
+
+    images, things = torch.rand(2, 3, 16, 16), torch.zeros(2, 1, 16, 16)
+    things[:, :, 4:8, 4:8] = 1
+    found = losses(Perfect(), images, things, Weighing(), torch.Generator())
+    assert float(found["loss"]) == 0
+
+
+def test_an_error_on_a_thing_costs_more_than_one_beside_it(monkeypatch):
+    network = autoencoder.build((8, 8, 8, 8))
+    things = torch.zeros(1, 1, 32, 32)
+    things[:, :, :16] = 1
+    images = torch.zeros(1, 3, 32, 32)
+
+    def cost(rows):
+        off = images.clone()
+        off[:, :, rows] = 1
+        monkeypatch.setattr(network, "decode", lambda _: type("Out", (), {"sample": off}))
+        return float(losses(network, images, things, Weighing(), torch.Generator().manual_seed(0))["pixels"])
+
+    assert cost(slice(0, 8)) == pytest.approx(cost(slice(24, 32)) / Weighing().background)
+
+
+def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path):
+    tokenizer = mini_tokenizer.build()
+    assert all(len(tokenizer(word).input_ids) == 3 for word in mini_tokenizer.words())
+    tokenizer.save_pretrained(tmp_path)
+    again = type(tokenizer).from_pretrained(tmp_path)
+    text = "An image of an even-toed ungulate; 3 S.U.V.s and an accountant"
+    assert again(text).input_ids == tokenizer(text).input_ids
+    assert again.model_max_length == mini_tokenizer.LENGTH
+    assert tokenizer.eos_token_id == len(tokenizer) - 1
+
+
+def test_the_tokenizer_is_the_same_in_every_process():
+    script = "from t2i_miniworld import mini_tokenizer as m, train_clip as t; print(t.vocabulary_of(m.build()))"
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == train_clip.vocabulary_of(mini_tokenizer.build())
+
+
+def test_no_caption_is_cut():
+    tokenizer, rng = mini_tokenizer.build(), np.random.default_rng(0)
+    texts = [caption([thing(rng) for _ in range(4)], rng) for _ in range(300)]
+    assert max(map(len, tokenizer(texts).input_ids)) < mini_tokenizer.LENGTH
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_a_wrong_statement_is_wrong(aspect):
+    rng = np.random.default_rng(0)
+    for count in (1, 2, 4):
+        for _ in range(20):
+            shown = [thing(rng) for _ in range(count)]
+            reading = wrong_statement(shown, aspect, rng)
+            assert reading is None or not holds(reading, shown)
+            # Painted people's coats are not changed, four different things become no fewer of a kind.
+            assert reading is not None or aspect in ("relation", "attribute") or (aspect, count) == ("count", 4)
+
+
+def test_of_ten_candidates_the_first_alone_is_true():
+    rng = np.random.default_rng(0)
+    pool = [caption([thing(rng)], rng) for _ in range(60)]
+    for aspect in ("any", "object", "colour", "count"):
+        shown = (thing(rng), thing(rng))
+        texts = candidates(shown, aspect, pool, rng)
+        assert texts is not None
+        assert [holds(read(text), shown) for text in texts] == [True] + [False] * 9
+
+
+def test_the_labels_say_which_texts_are_true(data):
+    rng = np.random.default_rng(0)
+    shown = [(thing(rng),) for _ in range(6)]
+    texts = train_clip.texts_of(shown, rng)
+    true = train_clip.truths_of(shown, texts)
+    assert true.shape == (6, 12)
+    assert true.diagonal().all()
+
+
+def test_the_packed_folder_draws_by_the_plugin(trained, tmp_path, monkeypatch):
+    from t2i_cli.app import app
+
+    folder = pack(trained / "autoencoder", trained / "text", trained / "denoiser", tmp_path / "mini")
+    pipeline = StableDiffusionPipeline.from_pretrained(folder)
+    assert pipeline.vae.config.scaling_factor == pytest.approx(
+        json.loads((trained / "latents" / "scaling.json").read_text())["scaling_factor"]
+    )
+    assert {file.suffix for file in folder.rglob("*") if file.is_file()} <= {".json", ".safetensors"}
+    kept = {name: value.half().float() for name, value in weights(trained / "denoiser").items()}
+    assert_same(pipeline.unet.float().state_dict(), kept)
+
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "prompts.txt").write_text("a photo of a red dog\n")
+    done = CliRunner().invoke(
+        app,
+        ["generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"), "--seeds", "2",
+         "--device", "cpu", "-o", "diffusers.steps=2", "--out", str(tmp_path / "run")],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert len([path for path in (tmp_path / "run").rglob("*") if path.suffix == ".png"]) == 2
+
+
+def test_an_early_one_has_earlier_weights(trained, tmp_path):
+    early = pack(trained / "autoencoder", trained / "text", trained / "denoiser", tmp_path / "early", snapshot=2)
+    unet = StableDiffusionPipeline.from_pretrained(early).unet.float().state_dict()
+    snapshot = torch.load(trained / "denoiser" / "average-000002.pt", weights_only=True)
+    assert_same(unet, {name: value.half().float() for name, value in snapshot.items()})
+
+
+def test_parts_of_different_trainings_are_not_packed_together(data, trained, tmp_path):
+    train_autoencoder.run(data, tmp_path / "other", course(seed=1), (8, 8, 8, 8), 2 * SHARD)
+    with pytest.raises(SystemExit, match="other weights"):
+        pack(tmp_path / "other", trained / "text", trained / "denoiser", tmp_path / "mini")
+    with pytest.raises(SystemExit, match="another autoencoder"):
+        latents.encode(data, tmp_path / "other", trained / "latents")
+
+
+def test_latents_are_missing_for_scenes_that_were_not_encoded(data, trained):
+    with pytest.raises(SystemExit, match="16 of 24 scenes are encoded"):
+        train_denoiser.load(data, trained / "latents", 3 * SHARD)
+    found = train_denoiser.load(data, trained / "latents", 2 * SHARD)
+    assert float(found.latents.std()) == pytest.approx(1, abs=0.01)
+
+
+def test_what_the_autoencoder_leaves_is_measured(data, trained, tmp_path):
+    found = measure_autoencoder(data, trained / "autoencoder", SHARD, tmp_path / "sheet.png")
+    assert found["scenes"] == SHARD
+    assert found["error on things"] > 1
+    assert 0 <= found["counted rightly afterwards"] <= 1
+
+
+def test_a_denoiser_learns_to_draw_what_captions_say():
+    """A dog is one flat picture, buses another: by the trainer's loss and the pipeline's own sampling."""
+    torch.manual_seed(0)
+    tokenizer = mini_tokenizer.build()
+    encoder = text_encoder.build(tokenizer).eval().requires_grad_(False)
+    network = denoiser.build((32, 32), encoder.config.hidden_size)
+    optimiser, random = torch.optim.AdamW(network.parameters(), lr=4e-3), torch.Generator().manual_seed(0)
+    texts = ["a photo of a dog", "three blue buses"]
+    said = train_denoiser.states(tokenizer, encoder, [*texts, ""])
+    for _ in range(80):
+        which = torch.randint(2, (16,), generator=random)
+        latents = (which * 2.0 - 1).view(-1, 1, 1, 1).expand(-1, 4, 4, 4)
+        told = said[torch.where(torch.rand(16, generator=random) < 0.1, 2, which)]
+        times, noise = torch.randint(1000, (16,), generator=random), torch.randn(16, 4, 4, 4, generator=random)
+        loss = train_denoiser.loss_of(network, latents, told, times, noise, train_denoiser.Noising())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    pipeline = StableDiffusionPipeline(
+        vae=autoencoder.build((8, 8, 8, 8)),
+        text_encoder=encoder,
+        tokenizer=tokenizer,
+        unet=network.eval(),
+        scheduler=denoiser.scheduler(),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    drawn = pipeline(texts * 2, num_inference_steps=10, guidance_scale=2.0, height=32, width=32,
+                     generator=torch.Generator().manual_seed(0), output_type="latent").images  # fmt: skip
+    assert drawn.mean(dim=(1, 2, 3)).sign().tolist() == [-1, 1, -1, 1]
+
+
+def test_captions_among_ten_are_counted(data, trained):
+    found = measure_clip(data, trained / "text", SHARD)
+    assert found.keys() == {"any", *ASPECTS}
+    assert all(0 <= right <= tried <= SHARD for right, tried in found.values())
+    assert found["object"][1] == found["colour"][1] == SHARD
+    # Flat red squares, one to a picture: there is nothing to be said of where they stand.
+    assert found["relation"] == (0, 0)

@@ -1,0 +1,78 @@
+"""What training pictures show, and that it is kept with them."""
+
+from collections import Counter
+
+import pytest
+from t2i_miniworld import training_data
+from t2i_miniworld.laws import leaf_of, worn
+from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.training_data import Shard, draw_shard, labels, read_shard, shards
+from t2i_miniworld.training_scenes import SAMPLERS, for_generator
+from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+
+MANY = [for_generator("test", index) for index in range(6000)]
+THINGS = [thing for wanted in MANY for thing in wanted.things]
+
+
+def share(found, of, expected):
+    """Assert that a share is what is expected, within five standard errors."""
+    of = max(1, of)
+    assert found / of == pytest.approx(expected, abs=5 * (expected * (1 - expected) / of) ** 0.5)
+
+
+def test_numbers_of_things_are_as_stated():
+    counts = Counter(len(wanted.things) for wanted in MANY)
+    for count, expected in zip((1, 2, 3, 4), (0.45, 0.31, 0.13, 0.11), strict=True):
+        share(counts[count], len(MANY), expected)
+
+
+def test_every_leaf_is_drawn_and_half_are_painted():
+    leaves = Counter(leaf_of(thing.kind, thing.form) for thing in THINGS)
+    assert leaves.keys() == LEAVES.keys()
+    singles = [wanted.things[0] for wanted in MANY if len(wanted.things) == 1]
+    share(sum(thing.paint is not None for thing in singles), len(singles), 0.5)
+    assert {thing.paint for thing in singles} == {None, *PAINTS}
+    share(sum(thing.kind == "human" for thing in singles), len(singles), 2 / 27)
+
+
+def test_people_wear_a_hat_four_times_of_five_and_all_else_evenly():
+    people = [thing for wanted in MANY for thing in wanted.things if thing.kind == "human"]
+    share(sum(worn(thing.form)["hat"] == "yes" for thing in people), len(people), 0.8)
+    share(sum(worn(thing.form)["hair"] == "long" for thing in people), len(people), 0.5)
+    for paint in PAINTS:
+        share(sum(thing.coat == paint for thing in people), len(people), 1 / len(PAINTS))
+
+
+def test_half_of_two_are_told_how_to_stand():
+    pairs = [wanted for wanted in MANY if len(wanted.things) == 2]
+    share(sum(bool(wanted.ties) for wanted in pairs), len(pairs), 0.5)
+    told = Counter(tie.predicate for wanted in pairs for tie in wanted.ties)
+    for predicate in ("left", "right", "above", "below"):
+        share(told[predicate], told.total(), 0.25)
+
+
+def test_scenes_depend_on_split_and_number_alone():
+    assert for_generator("test", 7) == MANY[7]
+    assert for_generator("other", 7) != MANY[7]
+
+
+@pytest.mark.parametrize("purpose", list(SAMPLERS))
+def test_a_shard_keeps_pictures_and_all_that_is_true_of_them(tmp_path, monkeypatch, purpose):
+    monkeypatch.setattr(training_data, "PER_SHARD", 3)
+    path = tmp_path / "train-0001.npz"
+    draw_shard(Shard(purpose, "train", 1, 64, path))
+    assert shards(tmp_path, "train") == [path]
+    drawn = read_shard(path)
+    assert drawn.images.shape == (3, 64, 64, 3)
+    for number, truth in enumerate(drawn.truths):
+        wanted = SAMPLERS[purpose]("train", 3 + number).things
+        shown = [(one.cls.name, one.cls.synset, one.colour) for one in truth.instances]
+        assert shown == [(thing.kind, SYNSETS[thing.kind], thing.paint) for thing in wanted]
+        found = labels(truth)
+        for one in truth.instances:
+            x0, y0, x1, y1 = one.box
+            assert (found[one.mask.unpack()] == 1 + list(SYNSETS).index(one.cls.name)).all()
+            assert one.mask.unpack()[y0:y1, x0:x1].sum() == one.mask.unpack().sum()
+    before = path.stat().st_mtime_ns
+    draw_shard(Shard(purpose, "train", 1, 64, path))
+    assert path.stat().st_mtime_ns == before
