@@ -18,7 +18,10 @@ DRAWN = ["--model", "simulator", "-o", "simulator.size=64"]
 #: library -> the distribution that brings it, and a command that needs it
 NEEDED = {
     "timm": ("t2i-timm", ["prefetch", "timm:resnet50.a1_in1k"]),
-    "open_clip": ("t2i-open-clip", ["prefetch", "clip-vit-b32"]),
+    "open_clip": (
+        "t2i-open-clip",
+        ["eval", "--metric", "clipscore", *HERE[3:], *DRAWN, "--judge", "open-clip:ViT-B-32/yolo.pt"],
+    ),
     "diffusers": ("t2i-diffusers", [*HERE, "--model", "diffusers:pipeline", "--judge", "oracle"]),
     "openai": ("t2i-openai", [*HERE, "--model", "openai:model", "--judge", "oracle"]),
     "transformers": ("t2i-transformers", [*HERE, *DRAWN, "--judge", "transformers-segmenter:judge"]),
