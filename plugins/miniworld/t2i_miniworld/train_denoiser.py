@@ -100,7 +100,8 @@ def run(
     tokenizer, encoder = text_side(text)
     mark = digest(encoder)
     torch.manual_seed(course.seed)
-    network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train().to(device)
+    network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train()
+    network.to(device, memory_format=torch.channels_last)
     encoder.to(device)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
@@ -109,9 +110,9 @@ def run(
         texts = [
             "" if rng.random() < noising.empty else caption(encoded.shown[index], rng) for index in chosen.tolist()
         ]
-        clean = encoded.latents[chosen].to(device)
+        clean = encoded.latents[chosen].to(device, memory_format=torch.channels_last)
         times = torch.randint(1000, (course.batch,), generator=random).to(device)
-        noise = torch.randn(clean.shape, generator=random).to(device)
+        noise = torch.randn(clean.shape, generator=random).to(clean)
         return {"loss": loss_of(network, clean, states(tokenizer, encoder, texts), times, noise, noising)}
 
     about = {
