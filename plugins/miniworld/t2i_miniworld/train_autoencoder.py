@@ -76,7 +76,9 @@ def run(
     """
     pictures, weighing = Pictures(data, "train", scenes), Weighing()
     torch.manual_seed(course.seed)
-    network = autoencoder.build(channels).train().to(device, memory_format=torch.channels_last)
+    network = autoencoder.build(channels).train()
+    autoencoder.begin_with_colours(network)
+    network.to(device, memory_format=torch.channels_last)
     side = pictures.images.shape[-1]
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:

@@ -95,6 +95,23 @@ def trained(data, tmp_path_factory):
     return out
 
 
+def test_the_autoencoder_begins_with_the_colours_of_each_eighth():
+    torch.manual_seed(0)
+    network = autoencoder.build().eval()
+    pictures = torch.rand(2, 3, 16, 16, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    pictures = pictures.repeat_interleave(8, dim=2).repeat_interleave(8, dim=3)
+
+    def alike():
+        with torch.no_grad():
+            drawn = network.decode(network.encode(pictures).latent_dist.mean).sample
+        # a picture's own mean and spread are left to be learnt
+        return torch.corrcoef(torch.stack([drawn.flatten(), pictures.flatten()]))[0, 1]
+
+    assert alike() < 0.5
+    autoencoder.begin_with_colours(network)
+    assert alike() > 0.99
+
+
 def weights(out):
     return torch.load(out / "checkpoint.pt", weights_only=True)["average"]
 
