@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args
 
 from t2i_core.errors import BadOption, did_you_mean
 
@@ -61,6 +62,7 @@ class OptionHelp:
     type:        as it is written in Python
     default:     as text; None where the option is required
     constraint:  bounds and patterns, in words
+    table:       name of the optional table that it is a key of: as long as none of its keys is given there is none
     """
 
     name: str
@@ -68,6 +70,7 @@ class OptionHelp:
     default: str | None
     constraint: str
     description: str
+    table: str | None = None
 
 
 def kind_named(word: str) -> Kind | None:
@@ -136,22 +139,32 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
     raise BadOption("; ".join(dict.fromkeys(_problems(model, first, whose)))) from first
 
 
-def option_help(model: type[BaseModel], prefix: str = "") -> Iterator[OptionHelp]:
+def option_help(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:
     """Describe every option of a model, those of nested models under dotted names."""
+    for name, field in model.model_fields.items():
+        below, optional = _nested(field.annotation)
+        if below is None or optional:
+            yield OptionHelp(
+                name=prefix + name,
+                type=_type_text(field.annotation),
+                default=None if field.is_required() else repr(field.get_default(call_default_factory=True)),
+                constraint=", ".join(_constraints(field)),
+                description=" ".join((field.description or "").split()),
+                table=table,
+            )
+        if below is not None:
+            yield from option_help(below, f"{prefix}{name}.", prefix + name if optional else table)
+
+
+def _nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+    """The model that an option is a table of, if it is, and whether there may be none."""
     from pydantic import BaseModel
 
-    for name, field in model.model_fields.items():
-        annotation = field.annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield from option_help(annotation, f"{prefix}{name}.")
-            continue
-        yield OptionHelp(
-            name=prefix + name,
-            type=_type_text(annotation),
-            default=None if field.is_required() else repr(field.get_default(call_default_factory=True)),
-            constraint=", ".join(_constraints(field)),
-            description=" ".join((field.description or "").split()),
-        )
+    members = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
+    if len(models) == 1 and set(members) <= {models[0], NoneType}:
+        return models[0], len(members) > 1
+    return None, False
 
 
 def _as_yaml(text: str) -> Any:
@@ -205,8 +218,9 @@ def _problems(model: type[BaseModel], error: Any, whose: str) -> Iterator[str]:
 
 
 def _type_text(annotation: Any) -> str:
+    """A type without the modules that its parts come from; what stands in quotes is a value."""
     text = annotation.__name__ if isinstance(annotation, type) and not _is_generic(annotation) else str(annotation)
-    return re.sub(r"\b(?:typing|collections\.abc|pathlib|datetime)\.", "", text)
+    return re.sub(r"('[^']*')|\b(?:[^\W\d]\w*\.)+", lambda found: found[1] or "", text)
 
 
 def _is_generic(annotation: Any) -> bool:

@@ -108,6 +108,16 @@ def test_help_describes_nested_options_too():
     class Required(Options):
         path: Annotated[str, Field(min_length=2, pattern="a+")]
 
+    class Table(Options):
+        inner: Fault | None = None
+        word: Literal["a.b"] = "a.b"
+
+    assert [(o.name, o.type, o.table) for o in option_help(Table)] == [
+        ("inner", "Fault | None", None),
+        ("inner.rate", "float", "inner"),
+        ("inner.of", "tuple[str, ...]", "inner"),
+        ("word", "Literal['a.b']", None),
+    ]
     (option,) = option_help(Required)
     assert option.default is None
     assert option.constraint == "length >= 2, pattern a+"
@@ -176,6 +186,17 @@ def test_options_find_their_component(install):
         registry.component("generator", "x-only", {"x-same": {"a": "1"}})
     with pytest.raises(BadOption, match="'metrik' is no kind"):
         registry.component("generator", "x-only", {"metrik:x-same": {"a": "1"}})
+
+
+def test_the_name_that_sets_options_of_one_component_alone(install):
+    install("x-one", {"t2i.generators": {"x-same": "x_one", "x-only": "x_one"}, "t2i.judges": {"x-same": "x_one"}})
+    install("x-two", {"t2i.judges": {"x-same": "x_two"}})
+    registry = Registry()
+    entries = [registry.find("generator", "x-only"), registry.find("generator", "x-same")]
+    entries += [registry.find("judge", "x-same", dist) for dist in ("x-one", "x-two")]
+    names = [registry.option_name(entry) for entry in entries]
+    assert names == ["x-only", "generator:x-same", "judge:x-one/x-same", "judge:x-two/x-same"]
+    registry.check_names({name: {} for name in names})
 
 
 def test_options_of_nobody_are_refused(install):
