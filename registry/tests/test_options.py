@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field, field_validator
@@ -121,6 +121,42 @@ def test_help_describes_nested_options_too():
     (option,) = option_help(Required)
     assert option.default is None
     assert option.constraint == "length >= 2, pattern a+"
+
+
+class Free(Options):
+    call: dict[str, Any] = Field(default_factory=dict)
+    names: dict[str, str] = Field(default_factory=dict)
+    anything: Any = None
+    stage: Free | None = None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("0.5", 0.5),
+        ("1e-5", 1e-5),
+        ("false", False),
+        ("none", None),
+        ("[1, a]", [1, "a"]),
+        ("trailing", "trailing"),
+        ("2024-05-06", "2024-05-06"),
+        ("NaN", "NaN"),
+        (".inf", ".inf"),
+        ("{", "{"),
+        ("", ""),
+    ],
+)
+def test_a_word_is_read_where_anything_fits(word, meant):
+    keys = ("call.a", "call.b.c", "names.a", "anything", "stage.call.a")
+    assignments = [split_assignment(f"m.{key}={word}", ["m"]) for key in keys]
+    table = merged(*({".".join(path): value} for _, path, value in assignments))
+    options = checked(Free, table, "m")
+    assert options.call == {"a": meant, "b": {"c": meant}}
+    assert type(options.call["a"]) is type(meant)
+    assert options.names == {"a": word}
+    assert options.anything == meant
+    assert options.stage.call == {"a": meant}
+    assert checked(Free, {"call": {"a": "false"}}, "m").call == {"a": "false"}  # a recipe has read it already
 
 
 @pytest.mark.parametrize(
