@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from t2i_core.errors import BadOption, did_you_mean
+from t2i_core.errors import BadOption, did_you_mean, in_one_line
 
 from .discovery import KINDS, canonical
 
@@ -145,7 +145,7 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
         except ValidationError as error:
             first = first or error
     assert first is not None
-    raise BadOption("; ".join(dict.fromkeys(_problems(model, first, whose)))) from first
+    raise BadOption(in_one_line(dict.fromkeys(_problems(model, first, whose)))) from first
 
 
 def option_help(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:

@@ -67,6 +67,7 @@ def test_every_type_can_be_given_as_text(given, want):
         ({"mode": "slow"}, ["'fast' or 'exact'"]),
         ({"fault": {"rate": "2"}}, ["option 'fault.rate'", "less than or equal to 1"]),
         ({"steps": "x", "mode": "y", "nam": 1}, ["'steps'", "'mode'", "'nam'"]),
+        ({"stepps": 1, "zz": 1}, ["did you mean 'steps'? Unknown option 'zz' of metric 'm'; it has steps"]),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(given, parts):
