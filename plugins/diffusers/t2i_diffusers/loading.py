@@ -23,9 +23,9 @@ from t2i_core.models import files
 from t2i_core.models.devices import best_device
 from t2i_core.texts import said
 
-from .devices import place, precision
+from .devices import place
 from .noise import MAIN
-from .options import CallOptions, DiffusersOptions
+from .options import CallOptions, DiffusersOptions, precision
 from .sources import (
     INDEX,
     Source,
@@ -100,8 +100,8 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     Raises BadModel where there is no such model, BadOption where a pipeline does not take what options set.
     """
     options = setup.options
-    dtype = precision(options.dtype, setup.device)
     device = best_device(setup.device)
+    dtype = precision(device.type) if options.dtype == "auto" else options.dtype
     plan = _planned(setup, pipeline_class)
     stages = tuple(
         Stage(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
 
-from .options import CallOptions, DiffusersOptions
+from .options import CallOptions, DiffusersOptions, precision
 from .presets import KNOWN
 
 if TYPE_CHECKING:
@@ -41,9 +41,12 @@ def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
 
 
 def _check(setup: Setup[DiffusersOptions]) -> None:
+    from t2i_core.models import devices
+
     from .sources import check_place, sources
     from .wholeness import check_folder
 
+    devices.check(setup.device)
     for source in sources(setup.argument, setup.options):
         check_place(source)
         check_folder(source, setup.options)
@@ -64,6 +67,8 @@ def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
 
 def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
+    from t2i_core.models.devices import kind_of
+
     from .sources import check_place, commit_of, sources
 
     options = setup.options
@@ -75,17 +80,8 @@ def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
             own: CallOptions = getattr(options, source.option) if source.option else options
             changes |= {source.option: own.model_copy(update=pinned)} if source.option else pinned
     if options.dtype == "auto":
-        changes["dtype"] = _precision(setup.device)
+        changes["dtype"] = precision(kind_of(setup.device))
     return options.model_copy(update=changes)
-
-
-def _precision(device: str | None) -> str:
-    """float16 on a GPU; torch is imported only where the device is left open."""
-    if device is not None:
-        return "float32" if device.startswith("cpu") else "float16"
-    from .devices import precision
-
-    return precision("auto", None)
 
 
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
