@@ -11,14 +11,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Derive, Metric, Need, Row, Unit
-from t2i_core.prompts import Prompt, SceneObject
+from t2i_core.metrics import Derive, Metric, Need, Note, Row, Unit
+from t2i_core.prompts import Prompt, Scene, SceneObject
 
 from .evidence import Evidence
 from .options import TiamOptions
 from .rules import Finding, Thresholds, decide
 
 NEED = "objects"
+NOT_SCORED = (
+    "tiam asks whether objects are there, in their colours; the {} of some of these prompts are not scored"
+)
+"""What a result says once where prompts expect more than the paper's metric looks at."""
 
 
 class Tiam(Metric):
@@ -48,13 +52,15 @@ class Tiam(Metric):
                         f"which is none of the references: {', '.join(self.columns)}"
                     )
 
-    def measure(self, unit: Unit) -> Iterator[Row]:
+    def measure(self, unit: Unit) -> Iterator[Row | Note]:
         """Turn one image into rows.
 
         tiam:            1 where every object is found and carries its colour if it has one, else 0
         objects:         for prompts with colours: 1 where every object is found, else 0
         found:           per object, 0 or 1
         binding_pooled:  per found object with a colour, 0 or 1
+
+        What the prompt expects beyond that is no part of any row; a note says so.
         """
         observed = unit.one()
         assert observed.prompt.scene is not None  # as checked before anything ran
@@ -66,6 +72,7 @@ class Tiam(Metric):
             yield Row("objects", float(all(f.found for f in findings)), size)
         for position, (expected, finding) in enumerate(zip(objects, findings, strict=True), 1):
             yield from _object_rows(position, expected, finding)
+        yield from _not_scored(observed.prompt.scene)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.
@@ -76,6 +83,16 @@ class Tiam(Metric):
         if self._binding is None or self._binding.table is not table:  # asked of one table under many weights
             self._binding = _Binding.of(table)
         return {"binding_per_prompt": self._binding.mean(weights)} if len(self._binding.bound) else {}
+
+
+def _not_scored(scene: Scene) -> Iterator[Note]:
+    """Say what a scene expects that no rule looks at, in words that are the same for all prompts."""
+    if any(o.count > 1 for o in scene.objects):
+        yield Note(NOT_SCORED.format("numbers"))
+    if any(o.attributes for o in scene.objects):
+        yield Note(NOT_SCORED.format("other attributes"))
+    if scene.relations:
+        yield Note(NOT_SCORED.format("relations"))
 
 
 def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iterator[Row]:
