@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,8 +15,7 @@ import diffusers
 import torch
 import transformers
 from diffusers import DiffusionPipeline
-from huggingface_hub import constants, hf_hub_download
-from huggingface_hub.errors import LocalEntryNotFoundError
+from huggingface_hub import constants
 from t2i_core import Setup
 from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
 from t2i_core.models import files
@@ -27,12 +26,12 @@ from .devices import place
 from .noise import MAIN
 from .options import CallOptions, DiffusersOptions, precision
 from .sources import (
-    INDEX,
     Source,
     check_pickles,
     check_place,
     commit_of,
     hub_pickles,
+    index_folder,
     not_here,
     parts_of,
     read_index,
@@ -165,29 +164,12 @@ def _planned(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> _Pla
     plan: _Plan = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
-        name = read_index(_index_folder(source, setup.offline))["_class_name"]
+        name = read_index(index_folder(source, setup.offline))["_class_name"]
         cls = _class_of(source, pipeline_class if pipeline_class and not source.option else name)
         _check_scheduler(own[source.option])
         plan[source.option] = source, cls, call_of(cls, own[source.option], source)
     _check_chain(plan)
     return plan
-
-
-def _index_folder(source: Source, offline: bool) -> Path:
-    """Return the folder that holds a pipeline's index, which alone is fetched."""
-    if (folder := source.folder) is not None:
-        return folder
-    commit = commit_of(source, offline)
-    with suppress(LocalEntryNotFoundError):
-        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=True)).parent
-    if offline or constants.HF_HUB_OFFLINE:
-        raise not_here(source)
-    if why := files.unreachable():
-        raise not_here(source, network=why)
-    try:
-        return Path(hf_hub_download(source.model, INDEX, revision=commit)).parent
-    except Exception as error:  # the hub's and the network's
-        raise files.hub_error(str(source), source.model, error) from error
 
 
 def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bool) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,17 +152,29 @@ def commit_of(source: Source, offline: bool) -> str:
     What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
     revision, for a newer one. Raises BadModel where the commit cannot be known.
     """
+    return files.known_commit(source.model, source.revision) or index_folder(source, offline).name
+
+
+def index_folder(source: Source, offline: bool) -> Path:
+    """Return the folder that holds a pipeline's index, which alone is fetched where it is not here.
+
+    Raises BadModel where it cannot be had.
+    """
+    if (folder := source.folder) is not None:
+        return folder
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    if known := files.known_commit(source.model, source.revision):
-        return known
+    # a revision whose commit is not known is asked for by its own name, so that the cache remembers what it meant
+    revision = files.known_commit(source.model, source.revision) or source.revision
+    with suppress(LocalEntryNotFoundError):
+        return Path(hf_hub_download(source.model, INDEX, revision=revision, local_files_only=True)).parent
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
     if why := files.unreachable():
         raise not_here(source, network=why)
-    try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
-        return Path(hf_hub_download(source.model, INDEX, revision=source.revision)).parent.name
+    try:
+        return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent
     except LocalEntryNotFoundError as error:  # the network is gone
         raise not_here(source, network=said(error)) from error
     except EntryNotFoundError as error:
