@@ -18,7 +18,7 @@ from ..components import (
     component,
 )
 from ..errors import BadOption, BadPrompts, NoJudge, UnknownName
-from ..judging import Query
+from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
@@ -152,6 +152,12 @@ class _Planner:
             with guarded(found, "to check its argument and options"):
                 found.info.check(found.setup(self.request.device, offline=self.request.offline))
 
+    def check_judge(self, model: Component[GeneratorInfo], capability: Capability) -> None:
+        """Have a model say why it cannot be asked about itself, before anything is loaded."""
+        if model.info.check_judge is not None:
+            with guarded(model, f"to check whether it can be asked for {capability}"):
+                model.info.check_judge(model.setup(self.request.device, offline=self.request.offline), capability)
+
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
         found: dict[str, Any] = {}
@@ -238,6 +244,7 @@ class _Planner:
                         f"metric {metric.spec!r} asks the model itself for {need.capability}, "
                         f"which {described(model.component)} does not offer"
                     )
+                self.check_judge(model.component, need.capability)
             return Served(need, None)
         if need.capability == "pixels":
             return Served(need, look())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,8 @@ from .options import CallOptions, DiffusersOptions, precision
 from .presets import KNOWN
 
 if TYPE_CHECKING:
+    from t2i_core.judging import Capability
+
     from .generating import Diffusers
 
 _DRAWING = (
@@ -22,8 +23,8 @@ _DRAWING = (
 """What an image depends on; presets act through their options, tokens are only counted."""
 
 _ASKED = (
-    "arithmetic.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py", "likelihood.py",
-    "parts.py", "schedules.py", "terms.py",
+    "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
+    "likelihood.py", "parts.py", "schedules.py", "terms.py",
 )  # fmt: skip
 """What a likelihood depends on, and no image."""
 
@@ -50,6 +51,12 @@ def _check(setup: Setup[DiffusersOptions]) -> None:
     for source in sources(setup.argument, setup.options):
         check_place(source)
         check_folder(source, setup.options)
+
+
+def _check_judge(setup: Setup[DiffusersOptions], capability: Capability) -> None:
+    from .askable import check_askable
+
+    check_askable(setup)
 
 
 def _prefetch(setup: Setup[DiffusersOptions]) -> None:
@@ -87,12 +94,11 @@ def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
     from .sources import commit_of, files_of, sources
 
-    offline = bool(os.environ.get("HF_HUB_OFFLINE"))
     for source in sources(argument, options):
         if source.folder is not None:
             yield from files_of(source.folder)
         else:
-            yield f"{source.model}@{commit_of(source, offline)}"
+            yield f"{source.model}@{commit_of(source, offline=False)}"
 
 
 @hookimpl
@@ -115,6 +121,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             create=_create,
             capabilities=frozenset({"likelihood"}),
             judge_code=_ASKED,
+            check_judge=_check_judge,
             prefetch=_prefetch,
             citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers",
             **shared,
