@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
 from t2i_core.metrics import Derive, Metric, Need, Note, Row, Unit
-from t2i_core.prompts import Prompt, Scene, SceneObject
+from t2i_core.prompts import Prompt, SceneObject
 
 from .evidence import Evidence
 from .options import TiamOptions
@@ -20,7 +20,8 @@ from .rules import Finding, Thresholds, decide
 
 NEED = "objects"
 NOT_SCORED = (
-    "tiam asks whether objects are there, in their colours; the {} of some of these prompts are not scored"
+    "tiam asks whether objects are there, in their colours: what else prompts say of them (numbers, relations, "
+    "other attributes) is not scored"
 )
 """What a result says once where prompts expect more than the paper's metric looks at."""
 
@@ -72,7 +73,8 @@ class Tiam(Metric):
             yield Row("objects", float(all(f.found for f in findings)), size)
         for position, (expected, finding) in enumerate(zip(objects, findings, strict=True), 1):
             yield from _object_rows(position, expected, finding)
-        yield from _not_scored(observed.prompt.scene)
+        if observed.prompt.scene.relations or any(o.count > 1 or o.attributes for o in objects):
+            yield Note(NOT_SCORED)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.
@@ -83,16 +85,6 @@ class Tiam(Metric):
         if self._binding is None or self._binding.table is not table:  # asked of one table under many weights
             self._binding = _Binding.of(table)
         return {"binding_per_prompt": self._binding.mean(weights)} if len(self._binding.bound) else {}
-
-
-def _not_scored(scene: Scene) -> Iterator[Note]:
-    """Say what a scene expects that no rule looks at, in words that are the same for all prompts."""
-    if any(o.count > 1 for o in scene.objects):
-        yield Note(NOT_SCORED.format("numbers"))
-    if any(o.attributes for o in scene.objects):
-        yield Note(NOT_SCORED.format("other attributes"))
-    if scene.relations:
-        yield Note(NOT_SCORED.format("relations"))
 
 
 def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iterator[Row]:
