@@ -1,7 +1,8 @@
 """Known models: repository, settings, licence and needs, as data. Imports nothing heavy.
 
-Where no revision is set, a run pins the commit that it finds, and records it: commits are set here only as their
-publishers name them. Memory is an estimate in GB for weights in half precision and one image at a time.
+Where no revision is set, a run settles to the commit that it finds, and records it; commits are set here only
+where they are known for sure, as yet nowhere. Memory is an estimate in GB for weights in half precision and one
+image at a time.
 """
 
 from __future__ import annotations
