@@ -7,8 +7,9 @@ from collections.abc import Collection
 from t2i_core import Setup
 from t2i_core.errors import NoJudge
 
+from .hub import index_folder
 from .options import DiffusersOptions
-from .sources import index_folder, parts_of, read_index, sources
+from .sources import parts_of, read_index, sources
 
 DENOISERS = ("unet", "transformer")
 """What pipelines call their denoiser."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from .generating import Diffusers
 
 _DRAWING = (
-    "attend_excite.py", "devices.py", "generating.py", "loading.py", "noise.py", "options.py", "plugin.py",
-    "sources.py", "stages.py",
+    "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
+    "options.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
-"""What an image depends on; presets act through their options, tokens are only counted."""
+"""What an image depends on; presets act through their options, tokens are only counted, wholeness only refuses."""
 
 _ASKED = (
     "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
@@ -76,7 +76,8 @@ def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
     from t2i_core.models.devices import kind_of
 
-    from .sources import check_place, commit_of, sources
+    from .hub import commit_of
+    from .sources import check_place, sources
 
     options = setup.options
     changes: dict[str, Any] = {}
@@ -92,7 +93,8 @@ def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 
 
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
-    from .sources import commit_of, files_of, sources
+    from .hub import commit_of
+    from .sources import files_of, sources
 
     for source in sources(argument, options):
         if source.folder is not None:

@@ -11,10 +11,7 @@ from t2i_core.errors import BadModel
 from t2i_core.models.weights import damage
 
 from .options import DiffusersOptions
-from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, parts_of, read_index
-
-_FAMILY = "IF"
-"""The classes whose stages share one text encoder, by the beginning of their names."""
+from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, left_out, parts_of, read_index
 
 _NAMES = ("diffusion_pytorch_model", "model")
 """What weights are called, by diffusers and by transformers."""
@@ -37,12 +34,6 @@ def check_folder(source: Source, options: DiffusersOptions) -> None:
     check_pickles(source, folder, [part for part in parts_of(index) if part not in names], options.pickles)
     if problem := next(problems(source, folder, names, options), None):
         raise BadModel(f"{source}: {problem}")
-
-
-def left_out(source: Source, pipeline: str, options: DiffusersOptions) -> list[str]:
-    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
-    shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
-    return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
 
 
 def problems(source: Source, folder: Path, left_out: Collection[str], options: DiffusersOptions) -> Iterator[str]:
