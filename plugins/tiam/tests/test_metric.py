@@ -38,8 +38,8 @@ def test_what_a_prompt_expects_beyond_objects_and_colours_is_said_not_to_be_scor
     image = world.strip(("car", 0.9, {"red": 9}), ("couch", 0.9, {"blue": 9}))
     car, couch = world.prompt("red car", "couch").scene.objects
     not_scored = (
-        "tiam asks whether objects are there, in their colours: what else prompts say of them (numbers, relations, "
-        "other attributes) is not scored"
+        "tiam asks whether objects are there, in their colours: what else prompts say of them (numbers, "
+        "relations, other attributes) is not scored"
     )
     for scene, notes in [
         (Scene((car, couch)), []),
