@@ -104,6 +104,9 @@ class _Planner:
                 metrics.append(metric)
         jobs = [job for metric in metrics for job in self.jobs_of(metric, models)]
         self.refuse_unused()
+        if self.request.shard:
+            part, parts = self.request.shard
+            self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
         digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
         folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
         installed = tuple(self._resolver.manifest()) if self._resolver else ()
