@@ -270,6 +270,11 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
         ({"max_failed": 2.0}, BadOption, "--max-failed"),
         ({"seeds": (-1,)}, BadOption, "none negative"),
         ({"options": {"brightnes": {"bias": 1}}}, UnknownName, "did you mean 'brightness'"),
+        (
+            {"options": {"zzz": {"bias": 1}}},
+            UnknownName,
+            "'zzz': no part of this run has this name; taking part: ",
+        ),
         ({"options": {"brightness": {"bais": 1}}}, BadOption, "bais"),
         ({"judges": ("test-mean", "other=nobody")}, NoJudge, "--judge other=nobody"),
         ({"prompts": ("test-promts",)}, UnknownName, "did you mean 'test-prompts'"),
