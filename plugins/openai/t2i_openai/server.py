@@ -182,13 +182,19 @@ class Server:
             raise Refused(said) from None
         url = self.options.base_url
         if status == 401:  # its words are not repeated: they hold parts of the key
+            variable = f"the environment variable {self.options.api_key_env}"
             raise BadModel(
-                f"{url} does not accept the key in the environment variable {self.options.api_key_env} (401)"
+                f"{url} wants a key, and there is none: set {variable} (401)"
+                if self._key == _NO_KEY
+                else f"{url} does not accept the key in {variable} (401)"
             ) from None
         if "quota" in str(error.code) or "billing" in str(error.code) or status == 402:
             raise BadModel(f"{url}: the account has no credit ({said}); what was answered is kept") from None
         if status in (403, 404):
-            raise BadModel(f"{url} does not offer model {self.model!r} to this key ({status}: {said})") from None
+            address = "; look at base_url too, which mostly ends in /v1" if status == 404 else ""
+            raise BadModel(
+                f"{url} does not offer model {self.model!r} to this key ({status}: {said}){address}"
+            ) from None
         raise Failed(trouble) from None
 
     def _given_up(self, trouble: str) -> None:
