@@ -225,9 +225,12 @@ class _Planner:
             self.refuse_ignorant(served, prompts, metric)
         with guarded(metric, "to check its prompts"):
             instance.check(prompts)
+        with guarded(metric, "to say the bounds of its measures"):
+            measures = tuple(m.settled(metric.options) for m in metric.info.measures)
         return Job(
             metric=metric,
             instance=instance,
+            measures=measures,
             models=models,
             prompts=prompts,
             prompts_name=name,
