@@ -120,7 +120,7 @@ class Server:
                 trouble = self._settled(error, elsewhere)
                 asked_to_wait = _retry_after(error.response.headers)
             except openai.APIConnectionError as error:
-                trouble = f"the connection failed ({_cause(error)})"
+                trouble = f"the connection to {_server_of(error)} failed ({_cause(error)})"
             else:
                 self._unanswered = 0
                 return answer
@@ -228,6 +228,12 @@ def _retry_after(headers: Mapping[str, str]) -> float:
             return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time())
     except ValueError:  # neither: as if it were not there
         return 0.0
+
+
+def _server_of(error: openai.APIConnectionError) -> str:
+    """Where a request went, without the path, which may hold a signature."""
+    url = error.request.url
+    return f"{url.scheme}://{url.netloc.decode()}"
 
 
 def _cause(error: BaseException) -> str:
