@@ -59,8 +59,14 @@ def is_here(argument: str, options: TimmOptions) -> bool:
 
 
 def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
-    """Return the options with the commit in place of a revision that may move. Raises UnknownName or BadModel."""
+    """Return the options with the commit in place of a revision that may move.
+
+    Raises UnknownName, BadModel, and BadOption for a revision of the user's own files.
+    """
     if is_here(argument, options):
+        own = _folder(argument) or options.checkpoint
+        assert own is not None
+        files.refuse_revision(options.revision, own, f"timm:{argument}")
         return options
     if not (repository := _repository(argument)):
         return options  # `fetch` says where its weights are

@@ -254,6 +254,14 @@ def test_names_of_timm_are_settled_to_a_commit_of_their_repository(
     assert INFO.resolve(Setup("resnet50", same, offline=True)) == same
 
 
+def test_files_of_this_machine_have_no_revision(tiny_timm: Path) -> None:
+    assert INFO.resolve
+    own = TimmOptions(revision="v2", checkpoint=tiny_timm / "model.safetensors")
+    for argument, options in ((str(tiny_timm), TimmOptions(revision="v2")), ("resnet50", own)):
+        with pytest.raises(BadOption, match=rf"timm:{argument}: {tiny_timm}.* leave out the option revision=v2"):
+            INFO.resolve(Setup(argument, options))
+
+
 def test_weights_of_the_hub_are_found_in_its_cache(
     tiny_timm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
