@@ -81,6 +81,16 @@ def test_plain_bytes_and_paths_too(tmp_path):
     assert gone.missing
 
 
+def test_texts_and_bytes_as_other_libraries_write_them(tmp_path):
+    """Categories of pandas, and the views of Arrow's newer types."""
+    categories = pa.array(["a", "b", "a"]).dictionary_encode()
+    views = pa.array([encoded(n) for n in range(3)], pa.binary_view())
+    folder = write(tmp_path / "f", image=views, prompt=categories, kind=pa.array(["x"] * 3, pa.string_view()))
+    asked = [(Prompt("a", "a"), 1), (Prompt("b", "b"), 0)]
+    assert [answer.image.read_bytes() for answer in given(folder, asked)] == [encoded(2), encoded(1)]
+    assert read_table(folder, FolderOptions()).prompts() == tuple(Prompt(t, t, facets={"kind": "x"}) for t in "ab")
+
+
 def test_a_path_inside_the_struct_stands_for_bytes_and_stays_in_the_folder(tmp_path):
     rows = [{"bytes": None, "path": "x.png"}, {"bytes": None, "path": "../y.png"}]
     folder = write(tmp_path / "f", image=rows, text=["a", "b"])
@@ -160,6 +170,7 @@ def test_memory_holds_one_row_group_however_many_there_are(tmp_path):
         ({"prompt": ["a"]}, "has no column 'file', 'file_name', 'image' (columns: prompt)"),
         ({"image": [encoded(1)]}, "has images, but no column 'prompt' or 'text'"),
         ({"image": [3], "prompt": ["a"]}, "the column 'image' is of int64; want paths"),
+        ({"image": [encoded(1)], "prompt": [["a"]], "seed": [1]}, "the column 'prompt' is of list<"),
         (
             {"image": [encoded(1)] * 2, "prompt": [None, "a"]},
             "row 1: prompt: is missing, and there is no id either",
