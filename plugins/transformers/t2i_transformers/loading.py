@@ -56,7 +56,7 @@ def load(
     """
     options: CheckpointOptions = setup.options
     folder = places.fetch(place, setup.offline, options.sha256)
-    weights = places.weights_file(place, folder, options.sha256)
+    weights = places.weights_file(place, folder, options.sha256, setup.offline)
     device = best_device(setup.device)
     dtype: torch.dtype = getattr(torch, precision(device.type) if options.dtype == "auto" else options.dtype)
     of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)

@@ -51,9 +51,14 @@ class Place:
 
 
 def find(spec: str, name: str, revision: str | None = None) -> Place:
-    """Return the place of a name. Raises BadModel where it can be neither a folder nor a repository."""
+    """Return the place of a name.
+
+    Raises BadModel where it can be neither a folder nor a repository, and BadOption for a folder's revision.
+    """
     place = Place(spec, name, revision)
-    if place.folder is None and not _REPOSITORY.fullmatch(name):
+    if place.folder is not None:
+        files.refuse_revision(revision, place.folder, spec)
+    elif not _REPOSITORY.fullmatch(name):
         raise BadModel(f"{spec}: there is no folder {name}, and no repository either, which would be ORG/NAME")
     return place
 
@@ -122,21 +127,21 @@ def weights_of(folder: Path) -> list[Path]:
         raise BadModel(f"{folder / INDEX} is no index of weights ({said(error)})") from error
 
 
-def weights_file(place: Place, folder: Path, sha256: str | None) -> list[Path]:
+def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
     """Return the files to load weights from, all there and of the digest asked for. Raises BadModel.
 
     A pickle is among them only where its digest is given.
     """
     found = weights_of(folder) or ([folder / PICKLE] if sha256 and (folder / PICKLE).is_file() else [])
     if not found and place.folder is None:
-        raise _not_whole(place, SAFE)
+        raise _not_whole(place, SAFE, offline)
     if not found:
         pickle = f"; {PICKLE}, a pickle, is taken only with its digest (option sha256)"
         has = pickle if (folder / PICKLE).is_file() else ""
         raise BadModel(f"{place.spec}: {folder} holds no {SAFE}{has}")
     if missing := [file.name for file in found if not file.is_file()]:
         if place.folder is None:
-            raise _not_whole(place, missing[0])
+            raise _not_whole(place, missing[0], offline)
         raise BadModel(f"{place.spec}: {folder} lacks {', '.join(missing)}")
     if sha256 and len(found) > 1:
         raise BadModel(f"{place.spec}: its weights are {len(found)} files: sha256 is for one; pin its revision")
@@ -194,5 +199,15 @@ def depends_on(place: Place) -> Iterator[Path | str]:
     yield from weights_of(place.folder) or sorted(place.folder.glob(PICKLE))
 
 
-def _not_whole(place: Place, missing: str) -> NotHere:
-    return NotHere(f"{missing} of {place.name}", place.spec)
+def _not_whole(place: Place, missing: str, offline: bool) -> BadModel:
+    """Say why a repository's folder lacks a file after all was fetched that could be."""
+    from huggingface_hub import constants
+
+    what = f"{missing} of {place.name}"
+    if offline or constants.HF_HUB_OFFLINE:
+        return NotHere(what, place.spec)
+    if why := files.unreachable():
+        return NotHere(what, place.spec, why)
+    return BadModel(
+        f"{place.spec}: {place.name} has no {missing}, which {INDEX} names: it is not whole on the hub"
+    )

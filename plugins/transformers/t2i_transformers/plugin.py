@@ -200,7 +200,7 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
     place, processor = _places(name, setup.argument, setup.options)
     places.check_type(place, TYPES[name], setup.offline)
     folder = places.fetch(place, setup.offline, setup.options.sha256)
-    places.weights_file(place, folder, setup.options.sha256)
+    places.weights_file(place, folder, setup.options.sha256, setup.offline)
     if processor is not None:
         folder = places.fetch(processor, setup.offline, weights=False)
     places.check_processor(processor or place, folder, words=name not in (DETECTOR, SEGMENTER))

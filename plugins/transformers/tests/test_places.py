@@ -72,6 +72,36 @@ def test_a_repository_that_is_half_here_is_said(tiny: Any, tiny_detr: Path, hub:
         check(tiny, DETECTOR, "someone/half")
 
 
+def test_a_repository_that_lacks_parts_is_told_from_one_that_is_half_here(
+    tiny: Any, tiny_detr: Path, hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = {"weight_map": {"a": "model-1-of-2.safetensors", "b": "model-2-of-2.safetensors"}}
+    shutil.copytree(tiny_detr, tmp_path / "some", ignore=shutil.ignore_patterns("*.safetensors"))
+    (tmp_path / "some" / "model.safetensors.index.json").write_text(json.dumps(index))
+    shutil.copyfile(tiny_detr / "model.safetensors", tmp_path / "some" / "model-1-of-2.safetensors")
+    hub("someone/some", tmp_path / "some")
+    there = tmp_path / "cache" / "models--someone--some" / "snapshots" / COMMIT
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download", lambda *_, **__: str(there)
+    )  # had all there is to have
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    info, options = tiny.OFFERED[DETECTOR], tiny.OFFERED[DETECTOR].options()
+    lacking = r"model-2-of-2\.safetensors"
+    for offline, network, said in (
+        (True, None, rf"{lacking} of someone/some .*nothing may be fetched: run `t2i prefetch"),
+        (False, "Connect: no route", rf"no network, .*{lacking} of someone/some.*no route"),
+        (False, None, rf"someone/some has no {lacking}, .*: it is not whole on the hub"),
+    ):
+        monkeypatch.setattr("t2i_core.models.files.unreachable", lambda network=network: network)
+        with pytest.raises(BadModel, match=said):
+            info.prefetch(Setup("someone/some", options, "cpu", None, offline))
+
+
+def test_files_of_this_machine_have_no_revision(tiny: Any, tiny_detr: Path) -> None:
+    with pytest.raises(BadOption, match=rf"{tiny_detr} .* leave out the option revision=v2"):
+        tiny.OFFERED[DETECTOR].resolve(setup(tiny, DETECTOR, tiny_detr, revision="v2"))
+
+
 def test_every_preset_says_offline_what_to_fetch(tiny: Any, hub: Any) -> None:
     presets = [offered for offered in tiny.OFFERED.values() if isinstance(offered, Preset)]
     assert len(presets) >= 6
