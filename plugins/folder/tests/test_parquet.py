@@ -60,8 +60,19 @@ def test_bytes_come_out_as_they_went_in_from_any_row_group(tmp_path):
     files = [answer.image for answer in given(folder, asked)]
     assert [file.read_bytes() for file in files] == [images[n] for n in (4, 0, 3, 2, 1)]
     assert [file.suffix for file in files] == [".jpg", ".png", ".png", ".webp", ".jpg"]
-    files[0].write_bytes(b"damaged")
-    assert given(folder, asked)[0].image.read_bytes() == images[4]
+    for damaged in (b"damaged", b"x" * len(images[4])):
+        files[0].write_bytes(damaged)
+        assert given(folder, asked)[0].image.read_bytes() == images[4]
+
+
+def test_images_are_found_in_row_groups_that_are_read_in_parts(tmp_path):
+    """A group has many more rows than are in memory at a time, and of each part one is wanted, or none."""
+    images = [encoded(n) for n in range(100)]
+    texts = [str(n) for n in range(100)]
+    folder = write(tmp_path / "f", row_group_size=60, image=images, prompt=texts)
+    wanted = [0, 17, 59, 60, 99]
+    found = given(folder, [(Prompt(texts[n], texts[n]), 0) for n in wanted])
+    assert [answer.image.read_bytes() for answer in found] == [images[n] for n in wanted]
 
 
 def test_plain_bytes_and_paths_too(tmp_path):
