@@ -51,10 +51,14 @@ def file_of(folder: Path, argument: str) -> Path:
 
 
 def own_file(argument: str) -> Path | None:
-    """Return the file of MODEL/FILE, if it is there."""
+    """Return the file of MODEL/FILE, if it is there.
+
+    A bare word without a suffix is a name of published weights, whatever lies in the working folder.
+    """
     _, _, pretrained = argument.partition("/")
     path = Path(pretrained).expanduser()
-    return path if pretrained and path.is_file() else None
+    is_path = "/" in pretrained or bool(path.suffix)
+    return path if is_path and path.is_file() else None
 
 
 def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
@@ -67,8 +71,13 @@ def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
 
 
 def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
-    """Return the options with the commit in place of a revision that may move. Raises UnknownName or BadModel."""
+    """Return the options with the commit in place of a revision that may move.
+
+    Raises UnknownName, BadModel, and BadOption for a revision of files on this machine.
+    """
     if not (repository := _repository(argument)):
+        if own := folder(argument) or own_file(argument):
+            files.refuse_revision(options.revision, own, f"open-clip:{argument}")
         return options
     commit = files.commit_of(repository, CONFIG, options.revision, offline, f"open-clip:{argument}")
     return options.model_copy(update={"revision": commit})

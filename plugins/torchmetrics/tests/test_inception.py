@@ -13,7 +13,7 @@ from PIL import Image as PILImage
 from safetensors.torch import save_file
 from t2i_core import Query
 from t2i_core.components import component
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, BadOption, NotHere
 from t2i_core.images import Image, image_file
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_torchmetrics import weights
@@ -89,15 +89,21 @@ def test_safetensors_are_taken_too(random_inception: Path, plain: Any, tmp_path:
 
 
 class _Bomb:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
     def __reduce__(self) -> Any:
-        return (Path("/nonexistent/t2i").mkdir, ())
+        return (self.mark.mkdir, ())
 
 
 def test_a_pickle_of_more_than_weights_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "bomb.pth"
-    file.write_bytes(pickle.dumps(_Bomb()))
+    file, mark = tmp_path / "bomb.pth", tmp_path / "went off"
+    file.write_bytes(pickle.dumps(_Bomb(mark)))
     with pytest.raises(BadModel, match="does not hold weights"):
         _judge(checkpoint=file)
+    assert not mark.exists()
+    pickle.loads(file.read_bytes())
+    assert mark.exists()
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
@@ -112,7 +118,30 @@ def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypat
         INFO.check(component(INFO).setup(offline=True))
     with pytest.raises(BadModel, match="there is no file"):
         INFO.check(component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
+
+
+def test_without_a_network_missing_weights_are_said_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to fetch elsewhere, and where to put it."""
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(weights, "URL", "http://127.0.0.1:1/inception.pth")
+    with pytest.raises(NotHere) as error:
+        INFO.check(component(INFO).setup())
+    put = tmp_path / "checkpoints" / "inception.pth"
+    assert str(error.value).startswith(
+        f"no network, and inception-v3 (http://127.0.0.1:1/inception.pth, to be put at {put}) is not on this "
+        "machine: "
+    )
+    put.parent.mkdir()
+    put.write_bytes(b"here")
     INFO.check(component(INFO).setup())
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        INFO.check(component(INFO).setup(device="cuda"))
 
 
 def test_another_file_in_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
