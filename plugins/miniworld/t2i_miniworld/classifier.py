@@ -39,7 +39,7 @@ def save(network: nn.Module, folder: Path) -> Path:
         "crop_mode": "squash",
     }
     save_for_hf(
-        network.half(),
+        network.half().to(memory_format=torch.contiguous_format),
         str(folder),
         model_config={"label_names": list(LABELS)},
         safe_serialization=True,

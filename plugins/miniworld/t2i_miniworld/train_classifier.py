@@ -38,7 +38,8 @@ def run(out: Path, folders: list[Path], course: Course, most: int) -> nn.Module:
     images, truths = read(folders, most)
     things = Things(truths, classifier.LABELS)
     torch.manual_seed(course.seed)
-    network = classifier.build().train()
+    # Twice as fast in this order of memory: most of its convolutions are depthwise.
+    network = classifier.build().train().to(memory_format=torch.channels_last)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         rng = np.random.default_rng((course.seed, step))
@@ -47,7 +48,7 @@ def run(out: Path, folders: list[Path], course: Course, most: int) -> nn.Module:
         pieces = cut(images[[view.picture for view in views]].float() / 255, views, random)
         changed = torch.rand(course.batch, generator=random) >= _CLEAN
         pieces[changed] = degrade(pieces[changed], random)
-        logits = network(classifier.seen(pieces))
+        logits = network(classifier.seen(pieces).contiguous(memory_format=torch.channels_last))
         right = (logits.argmax(dim=1) == labels).float().mean()
         return {"loss": nn.functional.cross_entropy(logits, labels), "right": right}
 
