@@ -790,3 +790,23 @@ def test_the_first_image_kept_under_a_key_stays() -> None:
     with Store() as one, Store() as two:
         first = one.put_image("ab" * 32, np.full((4, 4, 3), 1, np.uint8))
         assert two.put_image("ab" * 32, np.full((4, 4, 3), 2, np.uint8)) == first
+
+
+def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
+    class AsksItself(Brightness):
+        needs = (Need("likelihood", "likelihood", source="model"),)
+
+    def refuse(setup: Any, capability: str) -> None:
+        raise NoJudge(f"no {capability} of {setup.argument} on {setup.device}")
+
+    metric = MetricInfo(
+        name="own", summary="x", create=AsksItself, measures=(Measure("brightness", "x"),), defaults=Defaults()
+    )
+    model = replace(TEST_MODEL, name="able", capabilities=frozenset({"likelihood"}), check_judge=refuse)
+    resolver = StaticResolver(model, metric, TEST_PROMPTS)
+    asked = Request(("own",), (ModelRequest("able"),), (TEST_PROMPTS.name,), device="cpu")
+    with pytest.raises(NoJudge, match="no likelihood of None on cpu"):
+        make_plan(asked, resolver)
+    broken = replace(model, check_judge=lambda setup, capability: 1 / 0)
+    with pytest.raises(BrokenPlugin, match="asked for likelihood"):
+        make_plan(asked, StaticResolver(broken, metric, TEST_PROMPTS))

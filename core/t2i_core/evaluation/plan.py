@@ -18,7 +18,7 @@ from ..components import (
     component,
 )
 from ..errors import BadOption, BadPrompts, NoJudge, UnknownName
-from ..judging import Query
+from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
@@ -104,6 +104,9 @@ class _Planner:
                 metrics.append(metric)
         jobs = [job for metric in metrics for job in self.jobs_of(metric, models)]
         self.refuse_unused()
+        if self.request.shard:
+            part, parts = self.request.shard
+            self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
         digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
         folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
         installed = tuple(self._resolver.manifest()) if self._resolver else ()
@@ -151,6 +154,12 @@ class _Planner:
         if found.info.check is not None:
             with guarded(found, "to check its argument and options"):
                 found.info.check(found.setup(self.request.device, offline=self.request.offline))
+
+    def check_judge(self, model: Component[GeneratorInfo], capability: Capability) -> None:
+        """Have a model say why it cannot be asked about itself, before anything is loaded."""
+        if model.info.check_judge is not None:
+            with guarded(model, f"to check whether it can be asked for {capability}"):
+                model.info.check_judge(model.setup(self.request.device, offline=self.request.offline), capability)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
@@ -238,6 +247,7 @@ class _Planner:
                         f"metric {metric.spec!r} asks the model itself for {need.capability}, "
                         f"which {described(model.component)} does not offer"
                     )
+                self.check_judge(model.component, need.capability)
             return Served(need, None)
         if need.capability == "pixels":
             return Served(need, look())

@@ -14,6 +14,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from t2i_core.errors import BadModel, NotHere
+from t2i_core.models.weights import SAFE, damage
 from t2i_core.sources import file_digest
 from t2i_core.store import write_whole
 from t2i_core.texts import said
@@ -193,9 +194,11 @@ def commit(file: Path) -> str | None:
 
 
 def check(file: Path, sha256: str | None, spec: str) -> Path:
-    """Return a file, whose digest must begin as given. Raises BadModel where it does not, or is no file."""
+    """Return a file, whose digest must begin as given. Raises BadModel where it does not, or is no whole file."""
     if not file.is_file():
         raise BadModel(f"{spec}: there is no file {file}")
+    if file.suffix == SAFE and (problem := damage(file)):
+        raise BadModel(f"{spec}: cannot be loaded from {file}: it {problem}")
     if sha256 and not (found := file_digest(file)).startswith(sha256):
         raise BadModel(f"{spec}: {file} is not the file that was asked for: its SHA-256 is {found}, not {sha256}")
     return file

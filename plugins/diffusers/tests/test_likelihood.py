@@ -27,7 +27,7 @@ from t2i_core import (
 )
 from t2i_core.checking import stored_form
 from t2i_core.errors import BadModel, BadOption, NoJudge, T2IError
-from t2i_core.evaluation import evaluate
+from t2i_core.evaluation import ModelRequest, Request, evaluate, make_plan
 from t2i_core.images import Image, image_file
 from t2i_core.testing import StaticResolver
 
@@ -440,3 +440,22 @@ def test_a_metric_asks_the_model_itself(
     assert run("diffusers", "again").results["results"][0]["score"] == result["score"]
     with pytest.raises(NoJudge, match=r"attend-excite.*does not offer"):
         run("attend-excite", "refused")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "said"),
+    [
+        ("UnCLIPPipeline", "UnCLIPPipeline has not one denoiser"),
+        ("KandinskyPipeline", "draws from what its prior made of a text"),
+    ],
+)
+def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
+    pipeline: str, said: str, checkpoint: Any, image: Image, tmp_path: Path
+) -> None:
+    from t2i_diffusers.plugin import t2i_generators
+
+    folder, options = checkpoint(pipeline)
+    source = PromptSourceInfo(name="captions", summary="Captions.", prompts=lambda setup: [])
+    model = ModelRequest(f"diffusers:{folder}", settings=options)
+    with pytest.raises(NoJudge, match=said):
+        make_plan(Request((PICK,), (model,), ("captions",)), StaticResolver(source, *t2i_generators()))
