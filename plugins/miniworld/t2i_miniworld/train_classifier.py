@@ -1,7 +1,7 @@
 """Train the mini-classifier: ``python -m t2i_miniworld.train_classifier OUT DATA...``; the same command goes on.
 
 Each DATA is a folder of `training_data`, drawn for the generator or the classifier. Every leaf is seen as often:
-pictures of it alone as a whole, and squares about one thing of any picture. Three of four views are changed as a
+pictures of it alone as a whole, and squares about one thing of any picture. Two of three views are changed as a
 file format or a small diffusion model might. At the end the averaged weights lie in OUT/model.
 """
 
@@ -23,7 +23,7 @@ from t2i_miniworld.training_data import PER_SHARD, load
 from t2i_miniworld.views import Things, cut
 
 #: How many of the views are left as they were drawn.
-_CLEAN = 0.25
+_CLEAN = 0.35
 
 
 def read(folders: list[Path], most: int) -> tuple[Tensor, list[Truth]]:
@@ -63,9 +63,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("data", type=Path, nargs="+")
-    parser.add_argument("--steps", type=int, default=3_000)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--steps", type=int, default=7_000)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pictures", type=int, default=16_000, help="at most so many of each folder")
     parser.add_argument("--threads", type=int, default=2)
