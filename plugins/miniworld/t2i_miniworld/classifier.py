@@ -41,7 +41,7 @@ def save(network: nn.Module, folder: Path) -> Path:
     save_for_hf(
         network.half().to(memory_format=torch.contiguous_format),
         str(folder),
-        model_config={"label_names": list(LABELS)},
+        model_config={"label_names": list(LABELS), "pretrained_cfg": {"tag": "mini_world"}},
         safe_serialization=True,
         data_config=looks,
     )
