@@ -256,7 +256,7 @@ class Registry:
     def _refuse_absent(self, name: str, dist: str | None) -> None:
         """Raise MissingDependency for a name that a distribution offers which is not installed."""
         wanted = self.to_install(name)
-        if wanted and dist in (None, wanted):
+        if wanted and (dist is None or canonical(dist) == wanted):
             raise MissingDependency(f"{name!r} comes with {wanted}, which is not installed: install {wanted}")
 
     def _unknown(self, kind: EntryKind, name: str, dist: str | None) -> UnknownName:

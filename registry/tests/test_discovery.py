@@ -107,7 +107,11 @@ def test_who_would_offer_what_is_not_there(install):
     install("x-near", {"t2i.judges": {"other": "x_near"}})
     assert scan().elsewhere == {"far": "x-far", "near": "x-near"}
     registry = Registry(scan())
-    for ask in (lambda: registry.find("judge", "far"), lambda: registry.find_any("far:argument")):
+    for ask in (
+        lambda: registry.find("judge", "far"),
+        lambda: registry.find("judge", "far", "X_Far"),
+        lambda: registry.find_any("far:argument"),
+    ):
         with pytest.raises(
             MissingDependency, match="'far' comes with x-far, which is not installed: install x-far"
         ):

@@ -17,7 +17,7 @@ from ..components import (
     MetricInfo,
     component,
 )
-from ..errors import BadOption, BadPrompts, NoJudge, UnknownName
+from ..errors import BadOption, BadPrompts, NoJudge, UnknownName, did_you_mean, in_one_line
 from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
@@ -177,7 +177,8 @@ class _Planner:
             kind, name = _address(key)
             if not ((kind, name) in self.used if kind else name in known):
                 parts = ", ".join(sorted(known))
-                raise UnknownName.among("component in options", key, known, f"taking part: {parts}")
+                said = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
+                raise UnknownName(in_one_line([said, f"taking part: {parts}"]))
         for word in self.request.judges:
             name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
             if ("judge", name) not in self.used:
@@ -224,9 +225,12 @@ class _Planner:
             self.refuse_ignorant(served, prompts, metric)
         with guarded(metric, "to check its prompts"):
             instance.check(prompts)
+        with guarded(metric, "to say the bounds of its measures"):
+            measures = tuple(m.settled(metric.options) for m in metric.info.measures)
         return Job(
             metric=metric,
             instance=instance,
+            measures=measures,
             models=models,
             prompts=prompts,
             prompts_name=name,

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -237,6 +238,46 @@ def test_the_denoiser_says_what_it_says_when_the_pipeline_draws(pipeline: str, m
         expected = asked[i][2][0].double()
         output = output.reshape(-1, *expected.shape[1:])  # Z-Image's has an axis of time
         torch.testing.assert_close(output[: len(expected)], expected, rtol=1e-3, atol=1e-4)
+
+
+class Decoding(Exception):
+    """The pipeline is about to decode these latents."""
+
+
+@pytest.mark.parametrize("pipeline", [p for p in [*NOISE, "Kandinsky3Pipeline", *FLOWS] if p != "IFPipeline"])
+def test_an_image_is_encoded_to_the_latents_that_the_pipeline_would_decode_to_it(
+    pipeline: str, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from diffusers.models.modeling_outputs import AutoencoderKLOutput
+    from t2i_diffusers.conditions import _call
+    from t2i_diffusers.latents import encode, size_of
+    from t2i_diffusers.parts import parts
+
+    loaded = model(pipeline).loaded
+    own, stage = parts(loaded), loaded.main
+    if pipeline.startswith("Flux2"):  # whose autoencoder has the latents' mean and variance from its training
+        own.autoencoder.bn.running_mean += 0.1
+        own.autoencoder.bn.running_var *= 1.5
+    drawn: list[torch.Tensor] = []
+    step = own.scheduler.step
+
+    def listened(*args: Any, **kwargs: Any) -> Any:
+        stepped = step(*args, **kwargs)
+        drawn.append(stepped[0])
+        return stepped
+
+    def decode(z: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise Decoding(z)
+
+    monkeypatch.setattr(own.scheduler, "step", listened)
+    monkeypatch.setattr(own.autoencoder, "decode", decode)
+    with torch.inference_mode(), pytest.raises(Decoding) as stopped:
+        stage.pipe(**{**_call(stage, CAPTIONS[0], size_of(own, stage)), "output_type": "pt"})
+    (z,) = stopped.value.args
+    encoded = AutoencoderKLOutput(latent_dist=SimpleNamespace(mean=z))
+    monkeypatch.setattr(own.autoencoder, "encode", lambda x: encoded)
+    found = encode(own, np.zeros((32, 32, 3), np.uint8), torch.device("cpu"))
+    torch.testing.assert_close(found.flatten(), drawn[-1][0].double().flatten(), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("pipeline", NOISE[1:])

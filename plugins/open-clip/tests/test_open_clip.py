@@ -221,6 +221,13 @@ def test_names_of_open_clip_are_settled_to_a_commit_of_their_repository(
     assert INFO.resolve(Setup(str(tiny_clip), ClipOptions(), offline=True)) == ClipOptions()
 
 
+def test_files_of_this_machine_have_no_revision(tiny_clip: Path) -> None:
+    assert INFO.resolve
+    for own in (tiny_clip, f"ViT-B-32/{tiny_clip / 'open_clip_model.safetensors'}"):
+        with pytest.raises(BadOption, match=rf"open-clip:{own}: .* leave out the option revision=v2"):
+            INFO.resolve(Setup(str(own), ClipOptions(revision="v2")))
+
+
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'ViT-B-32'"):
         check("ViT-B32/openai")
