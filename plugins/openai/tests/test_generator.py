@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 
@@ -389,6 +390,24 @@ class TestManyAtATime:
         draw_one(generator)
         draw_one(generator)
         assert server.log[1].at - begun >= 0.3
+
+    def test_the_rate_is_waited_for_and_not_left_to_slowness(self, server, model, monkeypatch):
+        """However long the machine takes over each: by the clock alone a busy one keeps any rate."""
+        waits, sleep = [], asyncio.sleep
+
+        async def recorded(delay, *rest):
+            if delay > 10:
+                waits.append(delay)
+                delay = 0
+            return await sleep(delay, *rest)
+
+        monkeypatch.setattr("asyncio.sleep", recorded)
+        generator = model(requests_per_minute=1)
+        for _ in range(3):
+            draw_one(generator)
+        second, third = waits
+        assert 30 < second <= 60
+        assert 90 < third <= 120
 
     def test_who_stops_listening_waits_for_nothing(self, server, model):
         server.script.append(server.good)
