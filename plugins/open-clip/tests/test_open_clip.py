@@ -228,6 +228,18 @@ def test_files_of_this_machine_have_no_revision(tiny_clip: Path) -> None:
             INFO.resolve(Setup(str(own), ClipOptions(revision="v2")))
 
 
+def test_a_file_named_like_published_weights_is_not_taken_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("openai").touch()
+    Path("own.pt").touch()
+    assert INFO.weights
+    assert list(INFO.weights("ViT-B-32/openai", ClipOptions(revision="v2"))) == ["ViT-B-32/openai@v2"]
+    assert list(INFO.weights("ViT-B-32/./openai", ClipOptions())) == [Path("openai")]
+    assert list(INFO.weights("ViT-B-32/own.pt", ClipOptions())) == [Path("own.pt")]
+
+
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'ViT-B-32'"):
         check("ViT-B32/openai")
