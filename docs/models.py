@@ -75,9 +75,9 @@ def _name(described: Described) -> str:
 
 
 def _source(described: Described) -> str:
-    """What a preset sets, or what the user's own argument may be."""
+    """What a preset sets (weights of this repository by their place in it), or what the user's own may be."""
     if described.argument is not None:
-        return f"`{described.argument}`"
+        return f"`{described.argument.removeprefix(f'{ROOT}/')}`"
     return described.info.argument or ""
 
 

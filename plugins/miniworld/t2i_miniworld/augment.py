@@ -18,18 +18,23 @@ _YIQ = torch.tensor([[0.299, 0.587, 0.114], [0.5959, -0.2746, -0.3213], [0.2115,
 
 
 def augment(images: Tensor, labels: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Change a batch: images (N, 3, H, W) in 0 to 1 and labels (N, H, W), both by the same random views.
+    """Change a batch: images (N, 3, H, W) in 0 to 1 and labels (N, H, W), both by the same random views."""
+    images, labels = _view(images, labels, random)
+    return degrade(images, random), labels
+
+
+def degrade(images: Tensor, random: torch.Generator) -> Tensor:
+    """Change colours and sharpness of images (N, 3, H, W), 0 to 1, and nothing's place.
 
     Each change of sharpness is made to a share of the pictures: blur to 35 %, fewer pixels to 20 %, noise to
     60 %, JPEG to 30 %.
     """
-    images, labels = _view(images, labels, random)
     images = _colour(images, random).clamp(0, 1)
     for share, change in ((0.35, _blurred), (0.2, _coarse), (0.6, _noisy), (0.3, _compressed)):
         chosen = torch.nonzero(_uniform(0, 1, len(images), random) < share)[:, 0]
         for number in chosen.tolist():
             images[number] = change(images[number], random)
-    return images.clamp(0, 1), labels
+    return images.clamp(0, 1)
 
 
 def blur(image: Tensor, sigma: float) -> Tensor:

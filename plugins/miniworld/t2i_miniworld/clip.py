@@ -12,6 +12,8 @@ from t2i_miniworld import text_encoder
 #: The trunk's name in timm, and how its last map is pooled: with positions, which relations and numbers need.
 TRUNK, POOL = "convnext_atto", "abs_attn"
 SIZE, WIDTH = 128, 192
+#: Of the pictures' channels, by which they are made even.
+MEAN, DEVIATION = 0.5, 0.25
 
 
 class Clip(nn.Module):
@@ -29,7 +31,7 @@ class Clip(nn.Module):
 
     def images(self, pictures: Tensor) -> Tensor:
         """Unit vectors (N, D) of pictures (N, 3, S, S), 0 to 1."""
-        return nn.functional.normalize(self.visual((pictures - 0.5) / 0.25), dim=-1)
+        return nn.functional.normalize(self.visual((pictures - MEAN) / DEVIATION), dim=-1)
 
     def texts(self, tokens: Tensor) -> Tensor:
         """Unit vectors (N, D) of texts (N, L), each ended by the tokenizer's end mark."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Setup, hookimpl
+from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 from t2i_core.errors import BadOption
 
 from t2i_miniworld.options import SimulatorOptions
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
-    judges={"segment": "mini-segmenter", "detect": "mini-segmenter"},
+    judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
@@ -38,7 +38,8 @@ _ORACLE = (
     "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
     "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
-_WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
+_WEIGHTS = Path(__file__).parent / "weights"
+_SEGMENTER = _WEIGHTS / "mini-segmenter"
 
 
 @hookimpl
@@ -60,8 +61,8 @@ def t2i_generators() -> Iterable[GeneratorInfo]:
 
 
 @hookimpl
-def t2i_judges() -> Iterable[JudgeInfo]:
-    """Offer the ideal judge and the trained one."""
+def t2i_judges() -> Iterable[JudgeInfo | Preset]:
+    """Offer the ideal judge and the trained ones."""
     return [
         JudgeInfo(
             name="oracle",
@@ -93,6 +94,15 @@ def t2i_judges() -> Iterable[JudgeInfo]:
             weights=_segmenter_weights,
             licence="Apache-2.0",
             citation="SegFormer: Xie et al., NeurIPS 2021",
+        ),
+        Preset(
+            name="mini-classifier",
+            summary="Names the mini world's lowest synsets: a small MobileNetV3 of timm, trained on renders.",
+            of="t2i-timm/timm",
+            argument=str(_WEIGHTS / "mini-classifier"),
+            domain=DOMAIN,
+            licence="Apache-2.0",
+            citation="MobileNetV3: Howard et al., ICCV 2019",
         ),
     ]
 
@@ -127,7 +137,7 @@ def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
 
 def _segmenter_labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
     """The classes that the weights were trained on, by their own config: label 0 is the background."""
-    names = json.loads((_WEIGHTS / "config.json").read_text())["id2label"]
+    names = json.loads((_SEGMENTER / "config.json").read_text())["id2label"]
     return tuple(ObjectClass(names[key], SYNSETS[names[key]]) for key in sorted(names, key=int)[1:])
 
 
@@ -141,4 +151,4 @@ def _check_oracle(setup: Setup[Any]) -> None:
 
 
 def _segmenter_weights(argument: str | None, options: Any) -> Iterable[Path]:
-    return sorted(_WEIGHTS.iterdir())
+    return sorted(_SEGMENTER.iterdir())

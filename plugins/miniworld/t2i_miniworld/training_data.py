@@ -25,21 +25,25 @@ from t2i_miniworld.workers import map_ordered
 
 NAMES = tuple(SYNSETS)
 PER_SHARD = 100
-#: Half the light paths of a picture to be judged: training adds noise anyway.
-_SAMPLES = 8
 #: What names the random streams of layouts; the segmenter's is as it was when its weights were trained.
-_KEYS = {"segmenter": "training-scene", "generator": "generator-scene"}
+_KEYS = {"segmenter": "training-scene", "generator": "generator-scene", "classifier": "classifier-scene"}
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Which scenes to draw, and where to: ``number`` counts from 0 within the ``split``."""
+    """Which scenes to draw, and where to.
+
+    number   counts from 0 within the ``split``
+    size     side of the pictures in pixels
+    samples  light paths per pixel: half of those of a picture to be judged are enough, training adds noise anyway
+    """
 
     purpose: str
     split: str
     number: int
     size: int
     path: Path
+    samples: int = 8
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def draw_shard(shard: Shard) -> Path:
     for index in range(shard.number * PER_SHARD, (shard.number + 1) * PER_SHARD):
         wanted = SAMPLERS[shard.purpose](shard.split, index)
         scene = lay_out(wanted.things, _KEYS[shard.purpose], shard.split, index, ties=wanted.ties)
-        picture = draw(scene, shard.size, _SAMPLES)
+        picture = draw(scene, shard.size, shard.samples)
         images.append(picture.image)
         truths.append(Truth((shard.size, shard.size), instances(scene, picture)))
     write_shard(shard.path, Drawn(np.stack(images), tuple(truths)))
@@ -110,11 +114,15 @@ def main() -> None:
     parser.add_argument("--scenes", type=int, default=10_000)
     parser.add_argument("--split", default="train", help="names the random streams: another split, other scenes")
     parser.add_argument("--size", type=int, default=128)
+    parser.add_argument("--samples", type=int, default=8, help="light paths per pixel")
     parser.add_argument("--workers", type=int, default=None)
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     paths = [given.folder / f"{given.split}-{number:04d}.npz" for number in range(given.scenes // PER_SHARD)]
-    jobs = [Shard(given.purpose, given.split, number, given.size, path) for number, path in enumerate(paths)]
+    jobs = [
+        Shard(given.purpose, given.split, number, given.size, path, given.samples)
+        for number, path in enumerate(paths)
+    ]
     jobs = [job for job in jobs if not job.path.exists()]
     begun = time.monotonic()
     for done, (_, path) in enumerate(map_ordered(draw_shard, jobs, given.workers), start=1):

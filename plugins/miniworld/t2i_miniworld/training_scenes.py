@@ -16,6 +16,7 @@ from t2i_miniworld.layout import MOST, PREDICATES
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.scene import Thing, Tie
 from t2i_miniworld.streams import stream
+from t2i_miniworld.vocabulary import LEAVES
 
 #: What the people of the generator's pictures wear: four of five have a hat, and all else is even. A model that
 #: learns from them is biased by that much, as a metric of bias should find.
@@ -82,8 +83,20 @@ def for_generator(split: str, index: int) -> Wanted:
     return Wanted(tuple(things), ties)
 
 
+def for_classifier(split: str, index: int) -> Wanted:
+    """One thing, each of the lowest synsets as often, half of them painted; people wear what they like."""
+    rng = stream("classifier-scene", split, index)
+    leaf = str(rng.choice(list(LEAVES)))
+    form, coat = dress(leaf, {}, Laws(), "classifier-scene", split, index)
+    return Wanted((Thing(LEAVES[leaf], _paint(rng), form, coat),))
+
+
 #: By purpose: what a picture of a split shows.
-SAMPLERS: dict[str, Callable[[str, int], Wanted]] = {"segmenter": for_segmenter, "generator": for_generator}
+SAMPLERS: dict[str, Callable[[str, int], Wanted]] = {
+    "segmenter": for_segmenter,
+    "generator": for_generator,
+    "classifier": for_classifier,
+}
 
 
 def _paint(rng: np.random.Generator) -> str | None:

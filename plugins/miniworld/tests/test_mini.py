@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 import torch
 from diffusers import StableDiffusionPipeline
-from t2i_core import Instance, ObjectClass, Truth
+from t2i_core import Instance, ObjectClass, Query, Truth
 from t2i_core.masks import PackedMask
+from t2i_core.testing import sample_images
 from t2i_miniworld import (
     autoencoder,
     denoiser,
     latents,
     mini_tokenizer,
+    pack_clip,
     pictures,
     text_encoder,
     train_autoencoder,
@@ -25,6 +27,7 @@ from t2i_miniworld import (
 )
 from t2i_miniworld.altered import ASPECTS, wrong_statement
 from t2i_miniworld.captions import caption
+from t2i_miniworld.clip import Clip
 from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
 from t2i_miniworld.evaluate_clip import candidates
 from t2i_miniworld.evaluate_clip import measure as measure_clip
@@ -351,3 +354,27 @@ def test_captions_among_ten_are_counted(data, trained):
     assert found["object"][1] == found["colour"][1] == SHARD
     # Flat red squares, one to a picture: there is nothing to be said of where they stand.
     assert found["relation"] == (0, 0)
+
+
+def test_the_packed_clip_gives_the_trained_ones_vectors_by_the_plugin(trained, tmp_path):
+    from t2i_registry import Registry
+
+    folder = pack_clip.pack(trained / "text", tmp_path / "mini-clip")
+    assert {file.suffix for file in folder.iterdir()} == {".json", ".safetensors"}
+    component = Registry().component("judge", f"open-clip:{folder}", {})
+    judge = component.info.create(component.setup("cpu", offline=True))
+    tokenizer = mini_tokenizer.build()
+    network = Clip(tokenizer).eval()
+    network.load_state_dict({name: value.half().float() for name, value in weights(trained / "text").items()})
+    assert (judge.settings["logit_scale"], judge.settings["logit_bias"]) == pytest.approx(
+        (network.scale.exp().item(), network.bias.item()), rel=1e-6
+    )
+
+    texts = ["a photo of a red dog", "Two SUVs and three even-toed ungulates; a café", ""]
+    images = sample_images(tmp_path, size=SIDE)
+    queries = [*(Query((image,)) for image in images), *(Query(texts=(text,)) for text in texts)]
+    found = torch.stack([torch.from_numpy(answer.values) for _, answer in judge.observe("embed", queries)])
+    pixels = torch.from_numpy(np.stack([image.pixels for image in images])).permute(0, 3, 1, 2).float() / 255
+    with torch.no_grad():
+        wanted = torch.cat([network.images(pixels), network.texts(train_clip.tokens(tokenizer, texts))])
+    torch.testing.assert_close(torch.nn.functional.normalize(found, dim=-1), wanted, rtol=0, atol=1e-5)

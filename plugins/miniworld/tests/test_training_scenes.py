@@ -7,7 +7,7 @@ from t2i_miniworld import training_data
 from t2i_miniworld.laws import leaf_of, worn
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.training_data import Shard, draw_shard, labels, read_shard, shards
-from t2i_miniworld.training_scenes import SAMPLERS, for_generator
+from t2i_miniworld.training_scenes import SAMPLERS, for_classifier, for_generator
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 
 MANY = [for_generator("test", index) for index in range(6000)]
@@ -49,6 +49,16 @@ def test_half_of_two_are_told_how_to_stand():
     told = Counter(tie.predicate for wanted in pairs for tie in wanted.ties)
     for predicate in ("left", "right", "above", "below"):
         share(told[predicate], told.total(), 0.25)
+
+
+def test_the_classifier_sees_every_leaf_alone_and_as_often():
+    many = [for_classifier("test", index).things for index in range(4000)]
+    assert {len(things) for things in many} == {1}
+    leaves = Counter(leaf_of(thing.kind, thing.form) for (thing,) in many)
+    assert leaves.keys() == LEAVES.keys()
+    for found in leaves.values():
+        share(found, len(many), 1 / len(LEAVES))
+    share(sum(thing.paint is not None for (thing,) in many), len(many), 0.5)
 
 
 def test_scenes_depend_on_split_and_number_alone():
