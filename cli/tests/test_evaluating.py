@@ -219,6 +219,25 @@ def test_generate_speaks_of_images_alone(toy, t2i_process):
     assert set(plan["jobs"][0]) == {"model", "as", "settings", "prompts", "n_prompts", "seeds"}
 
 
+def test_generate_leaves_out_what_a_recipe_measures_with(toy, t2i):
+    recipe = (
+        "metrics: brightness\njudges: reward=meter\nmodels: grey\nprompts: four\nseeds: 2\n"
+        "options: {brightness: {a: 1}, meter: {b: 1}, 'judge:meter': {c: 1}, grey: {level: 7}"
+    )
+    Path("r.yaml").write_text(recipe + "}\n")
+    done = t2i("generate", "--recipe", "r.yaml", "--dry-run", "--json")
+    assert done.exit_code == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert (plan["jobs"][0]["settings"], plan["images"]["to_make"]) == ({"level": 7}, 8)
+    for more, part in [("gray: {level: 7}", "'gray'"), ("'generator:meter': {b: 1}", "'generator:meter'")]:
+        Path("r.yaml").write_text(f"{recipe}, {more}}}\n")
+        wrong = t2i("generate", "--recipe", "r.yaml", "--dry-run")
+        assert wrong.exit_code == 3
+        assert part in wrong.stderr
+    said = t2i("generate", "--model", "grey", "--prompts", "four", "-o", "meter.b=1", "--dry-run")
+    assert said.exit_code == 3
+
+
 def test_a_shard_of_images_says_what_it_made(toy, t2i):
     words = ("generate", "--model", "grey", "--prompts", "four", "--seeds", "4", "--out", "images")
     first = t2i(*words, "--shard", "1/2")
