@@ -38,8 +38,8 @@ def few_for_is(images: int, splits: int, asked: int) -> Iterator[str]:
         )
     if images < OF_PUBLISHED_IS:
         yield (
-            f"is: {images} images in {splits} split{'s' * (splits != 1)}, published scores are of {OF_PUBLISHED_IS}: the "
-            "score grows with the images of a split; compare only sets of the same size"
+            f"is: {images} images in {splits} split{'s' * (splits != 1)}, published scores are of "
+            f"{OF_PUBLISHED_IS}: the score grows with the images of a split; compare only sets of the same size"
         )
 
 
