@@ -42,6 +42,23 @@ def test_for_people_there_is_plan_table_and_folder(toy, t2i):
     assert "images: 0 to make, 16 kept already" in again.stdout
 
 
+def test_prompts_of_one_text_are_said(toy, install, t2i):
+    source = """
+        from t2i_core import Prompt, PromptSourceInfo, hookimpl
+        @hookimpl
+        def t2i_prompt_sources():
+            def prompts(setup):
+                return [Prompt(id=name, text=name[0]) for name in ("a1", "a2", "b1")]
+            return [PromptSourceInfo(name="alike", summary="Texts that stand twice.", prompts=prompts)]
+    """
+    install("x-alike", {"t2i.prompt_sources": {"alike": "x_alike"}}, {"x_alike": source})
+    words = ("generate", "--model", "grey", "--seeds", "1", "--dry-run", "--prompts")
+    plan = t2i(*words, "alike").stdout
+    assert "images: 2 to make" in plan
+    assert "\nalike: 1 share their text with another but differ in id or expectation: all 3 count" in plan
+    assert "share their text" not in t2i(*words, "four").stdout
+
+
 def test_dry_run_makes_nothing(toy, t2i):
     result = t2i(*EVAL, "--dry-run", "--out", "run")
     assert result.exit_code == 0

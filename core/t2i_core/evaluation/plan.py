@@ -320,7 +320,9 @@ class _Planner:
             self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        return load(source, labels if source.info.reads_labels else None, self.request.offline)
+        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline)
+        self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
+        return prompts
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
         if self.request.seeds is not None:
@@ -353,7 +355,7 @@ class _Planner:
 
 
 def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
-    """Say in one line what a prompt file holds more than once, and what becomes of it."""
+    """Say in one line what a file or source of prompts holds more than once, and what becomes of it."""
     said = []
     if merged:
         said.append(f"{merged} of {kept + merged} entries repeat another in all, and are counted once")
