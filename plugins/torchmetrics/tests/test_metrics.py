@@ -240,6 +240,31 @@ def test_splits_of_the_inception_score_are_drawn_at_random(tmp_path: Path) -> No
     assert run.results["results"][0]["score"] > 1.5
 
 
+def _inception_score(tmp_path: Path, seeds: int, prompts: int) -> Any:
+    return evaluate(
+        INFOS["is"], TEST_MODEL, prompts="test-prompts", seeds=seeds, limit=prompts, out=tmp_path / "run",
+        resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS),
+    )  # fmt: skip
+
+
+def test_no_split_of_the_inception_score_is_a_single_image(tmp_path: Path) -> None:
+    """In as many splits as images the score would be 1 for any model, and its interval of no width."""
+    run = _inception_score(tmp_path, seeds=5, prompts=2)
+    (result,) = run.results["results"]
+    assert result["score"] > 1
+    assert result["ci"][0] < result["ci"][1]
+    said = _notes(run)
+    assert "is: 5 splits in place of 10: 10 images give no more of two images each" in said
+    assert "is: 10 images in 5 splits, published" in said
+
+
+def test_a_single_image_has_no_inception_score(tmp_path: Path) -> None:
+    run = _inception_score(tmp_path, seeds=1, prompts=1)
+    (result,) = run.results["results"]
+    assert result["score"] is None
+    assert result["n_excluded"] == 1
+
+
 # clipscore ----------------------------------------------------------------------------------------------------
 
 
