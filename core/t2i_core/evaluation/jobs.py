@@ -12,8 +12,8 @@ from ..capabilities import expand
 from ..components import Component, GeneratorInfo, MetricInfo
 from ..generation import Failure, ImageRequest
 from ..judging import Capability, Query
-from ..metrics import Metric, Need, Row, Sample, Unit
-from ..observations import Labels
+from ..metrics import Metric, Need, Row, Sample, Unit, image_alone
+from ..observations import TYPES, Labels
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice
 from ..store import FORMAT
@@ -103,6 +103,17 @@ class Job:
         """Whether the metric compares models two by two."""
         return self.instance.group_by == "pair"
 
+    def unstackable(self) -> str | None:
+        """Say why a metric that asks for stacked answers cannot have them, if so."""
+        if self.instance.group_by != "prompt":
+            return f"is grouped by {self.instance.group_by}"
+        for served in self.needs:
+            need = served.need
+            alone = need.images == "generated" and need.queries is image_alone and need.derive is None
+            if not alone or served.asked != need.capability or not hasattr(TYPES[need.capability], "stacked"):
+                return f"its need {need.name!r} is no vector of each generated image alone"
+        return None
+
     def drawn(self) -> Iterator[tuple[Prompt, int]]:
         """Each prompt and seed of this process's shard: every n-th of them."""
         part, parts = self.shard or (1, 1)
@@ -156,17 +167,14 @@ def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
 
 def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
     """The key under which an observation is kept."""
-    return digest_of(
-        [
-            FORMAT,
-            "observation",
-            judge_fingerprint,
-            capability,
-            [i.digest for i in query.images],
-            list(query.texts),
-            dict(query.params),
-        ]
-    )
+    images = [i.digest for i in query.images]
+    head = [FORMAT, "observation", judge_fingerprint, capability]
+    return digest_of([*head, images, list(query.texts), dict(query.params)])
+
+
+def key_of_image_alone(judge_fingerprint: str, capability: Capability, digest: str) -> str:
+    """The same for a query about one image and nothing else."""
+    return digest_of([FORMAT, "observation", judge_fingerprint, capability, [digest], [], {}])
 
 
 def derived_key(observation: str, need: Need, metric: Component[MetricInfo]) -> str:

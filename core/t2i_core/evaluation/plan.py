@@ -17,7 +17,7 @@ from ..components import (
     MetricInfo,
     component,
 )
-from ..errors import BadOption, BadPrompts, NoJudge, UnknownName
+from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName
 from ..judging import Query
 from ..looking import look
 from ..metrics import Metric, Need
@@ -215,7 +215,7 @@ class _Planner:
             self.refuse_ignorant(served, prompts, metric)
         with guarded(metric, "to check its prompts"):
             instance.check(prompts)
-        return Job(
+        job = Job(
             metric=metric,
             instance=instance,
             models=models,
@@ -226,6 +226,9 @@ class _Planner:
             noise=self.request.noise,
             shard=self.request.shard,
         )
+        if instance.stacked and (fault := job.unstackable()) is not None:
+            raise BrokenPlugin(f"{described(metric)} asks for stacked answers, but {fault}")
+        return job
 
     def serve(
         self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
