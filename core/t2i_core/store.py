@@ -123,7 +123,7 @@ class Store:
     def digests(self, keys: Sequence[str]) -> list[str | None]:
         """Return the digest of the image that `image` would give, for each of many keys and in half its time."""
         rows = zip(keys, self._many("images", keys), strict=True)
-        return [row[0] if row is not None and self._stands(key, row) else None for key, row in rows]
+        return [row[1] if row is not None and self._stands(key, row[1:-1]) else None for key, row in rows]
 
     def _stands(self, key: str, row: tuple[Any, ...]) -> bool:
         """Whether what a row of `images` says is there, unaltered."""
@@ -229,7 +229,7 @@ class Store:
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         """Return what `get` would for each of many keys, in half its time."""
-        return [None if row is None else row[0] for row in self._many("observations", keys)]
+        return [None if row is None else row[1] for row in self._many("observations", keys)]
 
     def put(self, key: str, value: bytes) -> bytes:
         """Keep an observation's stored form, and return what is kept.
@@ -304,7 +304,7 @@ class Store:
         return row[1:-1] if row is not None and row[0] == key and row[-1] == _seal(table, row[:-1]) else None
 
     def _many(self, table: str, keys: Sequence[str]) -> list[tuple[Any, ...] | None]:
-        """Return, for each of many keys, what `_get` would."""
+        """Return, for each of many keys, the row that `_get` would find, with key and checksum."""
         found: dict[bytes, tuple[Any, ...]] = {}
         wanted = [bytes.fromhex(key) if self._usable(key) else b"" for key in keys]
         for start in range(0, len(wanted), _TOGETHER):
@@ -312,7 +312,9 @@ class Store:
             with self._explained():
                 sql = f"select * from {table} where key in ({', '.join('?' * len(part))})"
                 rows = self._db.execute(sql, part).fetchall()
-            found.update((row[0], row[1:-1]) for row in rows if row[-1] == _seal(table, row[:-1]))
+            for row in rows:
+                if row[-1] == _seal(table, row[:-1]):
+                    found[row[0]] = row
         return [found.get(key) for key in wanted]
 
     def _put(self, table: str, *row: Any) -> None:

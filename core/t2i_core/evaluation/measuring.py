@@ -212,9 +212,13 @@ class _Reader:
                 images[seed] = digest
         answers: dict[str, dict[int, bytes]] = {}
         for served in self.job.needs:
-            judge, own = served.judge_fingerprint(model), answers.setdefault(served.need.name, {})
-            asked = [key_of_image_alone(judge, served.asked, digest) for digest in images.values()]
-            for seed, key, value in zip(images, asked, self.store.get_many(asked), strict=True):
+            judge, asked, own = (
+                served.judge_fingerprint(model),
+                served.asked,
+                answers.setdefault(served.need.name, {}),
+            )
+            keys = [key_of_image_alone(judge, asked, digest) for digest in images.values()]
+            for seed, key, value in zip(images, keys, self.store.get_many(keys), strict=True):
                 if key in self.failures.observations:
                     lost[seed] = self.failures.observations[key]
                 elif value is None:
@@ -362,7 +366,8 @@ def _found(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded,
             return without, notes
         fault = _fault(job, unit, found)
         if fault is None:
-            return [row if isinstance(row, Rows) else replace(row, value=float(row.value)) for row in found], notes
+            rows = [row for row in found if isinstance(row, Row | Rows)]
+            return [row if isinstance(row, Rows) else replace(row, value=float(row.value)) for row in rows], notes
     raise BrokenPlugin(f"{described(job.metric)} gave {fault} {where}")
 
 
@@ -380,14 +385,14 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
             return f"a row {row.measure!r}, which is none of its measures,"
         if isinstance(row, Rows) and np.shape(row.values) != (len(unit.seeds),):
             return f"values of shape {np.shape(row.values)} for {row.measure!r} of {len(unit.seeds)} samples"
-        values = row.values if isinstance(row, Rows) else [float(row.value)]
-        value = next((float(v) for v in values if not math.isfinite(v)), None)
+        values = np.asarray(row.values).tolist() if isinstance(row, Rows) else [float(row.value)]
+        value = next((v for v in values if not math.isfinite(v)), None)
         if value is not None:
             return f"{value} for {row.measure!r}"
         low = -math.inf if measure.low is None else measure.low - 1e-9
         high = math.inf if measure.high is None else measure.high + 1e-9
         if not low <= min(values) <= max(values) <= high:
-            value = float(min(values) if low > min(values) else max(values))
+            value = min(values) if low > min(values) else max(values)
             return f"{value} for {row.measure!r}, outside its declared range,"
         if hidden := RESERVED & row.facets.keys():
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"

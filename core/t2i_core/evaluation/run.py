@@ -104,8 +104,8 @@ def _score(
     of_job: dict[int, Measured] = {}
     for alike in reading_alike(plan.jobs):
         shown = Silent() if alike[0].metric.info is IMAGES else progress
-        found = measure(alike, store, failures, [rows[job.metric.spec] for job in alike], shown)
-        of_job.update(zip(map(id, alike), found, strict=True))
+        each = measure(alike, store, failures, [rows[job.metric.spec] for job in alike], shown)
+        of_job.update(zip(map(id, alike), each, strict=True))
     for name, jobs in by_metric.items():
         measured = [of_job[id(job)] for job in jobs]
         lost += [(name, each) for m in measured for each in m.lost]
