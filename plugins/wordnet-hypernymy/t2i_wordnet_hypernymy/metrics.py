@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Excluded, Metric, Need, Row, Study, Unit
+from t2i_core.metrics import Analysis, Excluded, Metric, Need, Row, Rows, Study, Unit
 from t2i_core.observations import ClassScores, Labels
 from t2i_core.prompts import ObjectClass, Prompt
 
@@ -45,6 +45,8 @@ class _OfClasses(Metric):
     """What both metrics share: the synset of a prompt, and the judge's classes below it."""
 
     needs = (Need(NEED, "classify"),)
+    group_by = "prompt"
+    stacked = True
     headline: ClassVar[str]
     options: HypernymyOptions
 
@@ -88,15 +90,14 @@ class Isp(_OfClasses):
         super().__init__(setup)
         self._shares: dict[int, _Shares] = {}
 
-    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
-        """Turn one image into one row: the probability of all classes below the synset together."""
-        observed = unit.one()
-        answer: ClassScores = observed.one(NEED)
-        below = self.below(observed.prompt, self.leaves(answer.labels))
-        if not len(below):
-            yield _unknown(observed.prompt)
-            return
-        yield Row("isp", float(scores.in_subtree(answer.logits[None], below)[0]), {"leaves": len(below)})
+    def measure(self, unit: Unit) -> Iterator[Rows | Excluded]:
+        """Turn each of a synset's images into a row: the probability of all classes below the synset together."""
+        prompt, answers = _asked(unit)
+        below = self.below(prompt, self.leaves(answers.labels))
+        if len(below):
+            yield Rows("isp", scores.in_subtree(answers.logits, below), {"leaves": len(below)})
+        else:
+            yield _unknown(prompt)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `isp`: the mean over synsets of each one's mean over images, however many it has."""
@@ -105,9 +106,10 @@ class Isp(_OfClasses):
             if len(self._shares) > 1:
                 self._shares.clear()
             shares = self._shares[id(table)] = _Shares.of(table)
-        weight = weights * shares.of_synset
-        total = weight.sum()
-        return {"isp": float(weight @ shares.values / total) if total > 0 else float("nan")}
+        # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
+        total = np.einsum("i,i", weights, shares.of_synset)
+        mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
+        return {"isp": float(mean)}
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,6 @@ class Scs(_OfClasses):
     """Subtree Coverage Score: does it show all kinds of what was asked for?"""
 
     headline = "scs"
-    group_by = "prompt"
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
         """Turn one synset's images into rows.
@@ -140,10 +141,8 @@ class Scs(_OfClasses):
         most, balanced, uniform:     what the divergence is at most, with classes as even as can be, and expected
                                      of an ideal model that draws classes uniformly, in nats
         """
-        prompt = unit.prompt
-        assert prompt is not None  # as grouped
-        answers: list[ClassScores] = [observed.one(NEED) for observed in unit.observed]
-        leaves = self.leaves(answers[0].labels)
+        prompt, answers = _asked(unit)
+        leaves, logits = self.leaves(answers.labels), answers.logits
         below = self.below(prompt, leaves)
         if len(below) < 2:
             yield Excluded(_one_class(prompt)) if len(below) else _unknown(prompt)
@@ -151,14 +150,19 @@ class Scs(_OfClasses):
         if np.isnan(leaves.normaliser):
             yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
             return
-        logits = np.stack([answer.logits for answer in answers])
         facets = {"leaves": len(below)}
         divergence = scores.coverage(logits, below)
         yield Row("scs", divergence / leaves.normaliser, facets)
         yield Row("divergence", divergence, facets)
         yield Row("entropy", scores.entropy(logits, below), facets)
         for name in ("most", "balanced", "uniform"):
-            yield Row(name, getattr(scores, name)(len(below), len(answers)), facets)
+            yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)
+
+
+def _asked(unit: Unit) -> tuple[Prompt, ClassScores]:
+    """The prompt, and what was said of its images: logits of shape (images, classes)."""
+    assert unit.prompt is not None  # as grouped
+    return unit.prompt, unit.stacked[NEED]
 
 
 def _unknown(prompt: Prompt) -> Excluded:

@@ -7,21 +7,8 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import (
-    ClassScores,
-    Excluded,
-    ObjectClass,
-    Observed,
-    Prompt,
-    Row,
-    Sample,
-    Scene,
-    SceneObject,
-    Setup,
-    Unit,
-)
+from t2i_core import ClassScores, Excluded, ObjectClass, Prompt, Rows, Scene, SceneObject, Setup, Unit
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Answer
 from t2i_wordnet_hypernymy import scores
 from t2i_wordnet_hypernymy.metrics import NEED, Isp, Scs
 from t2i_wordnet_hypernymy.options import HypernymyOptions
@@ -36,22 +23,22 @@ def prompt(synset: str) -> Prompt:
 
 def measured(metric_class, synset, *logits, labels=LABELS):
     metric = metric_class(Setup(None, HypernymyOptions()))
-    asked = prompt(synset)
-    observed = [
-        Observed((Sample("m", asked, i),), {NEED: [Answer(ClassScores(np.array(one, np.float32), labels), {})]})
-        for i, one in enumerate(logits)
-    ]
-    return list(metric.measure(Unit(("m",), asked, None, observed)))
+    return list(metric.measure(unit(prompt(synset), *logits, labels=labels)))
+
+
+def unit(asked, *logits, labels=LABELS):
+    stacked = {NEED: ClassScores(np.array(logits, np.float32), labels)}
+    return Unit(("m",), asked, None, (), {}, stacked, tuple(range(len(logits))))
 
 
 def test_isp_is_the_probability_of_what_is_below():
-    (row,) = measured(Isp, "dog.n.01", [log(4), log(2), log(1), log(1)])
-    assert (row.measure, row.facets) == ("isp", {"leaves": 2})
-    assert row.value == pytest.approx(6 / 8)
+    (rows,) = measured(Isp, "dog.n.01", [log(4), log(2), log(1), log(1)], [0, 0, 0, 0])
+    assert (rows.measure, rows.facets) == ("isp", {"leaves": 2})
+    assert rows.values == pytest.approx([6 / 8, 1 / 2])
     (root,) = measured(Isp, "entity.n.01", [1, 2, 3, 4])
-    assert root.value == pytest.approx(1)
+    assert root.values == pytest.approx([1])
     (own,) = measured(Isp, "poodle.n.01", [0, 0, 0, 0])  # a class itself: at or below
-    assert own.value == pytest.approx(0.25)
+    assert own.values == pytest.approx([0.25])
 
 
 def test_scs_and_what_stands_beside_it():
@@ -113,7 +100,6 @@ def test_a_taxonomy_of_ones_own_takes_wordnets_place(tmp_path):
     metric = Isp(Setup(None, HypernymyOptions(taxonomy=path)))
     asked = Prompt("pet", "a pet", Scene((SceneObject(ObjectClass("pet")),)))
     metric.check([asked])
-    answer = Answer(ClassScores(np.zeros(4, np.float32), LABELS), {})
-    (row,) = metric.measure(Unit(("m",), asked, 0, [Observed((Sample("m", asked, 0),), {NEED: [answer]})]))
-    assert isinstance(row, Row)
-    assert row.value == pytest.approx(0.5)
+    (rows,) = metric.measure(unit(asked, [0, 0, 0, 0]))
+    assert isinstance(rows, Rows)
+    assert rows.values == pytest.approx([0.5])
