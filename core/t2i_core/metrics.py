@@ -274,11 +274,15 @@ class Study:
     table:    the metric's measured rows of all models
     samples:  one row per image: model, prompt, text, seed, status, image (a path, seen from `folder`), ...
     folder:   the run's folder
+    others:   measured rows of the run's other metrics, which the column `metric` names; None where there are none
+    settings: the options that each model was given, by its label
     """
 
     table: pd.DataFrame
     samples: pd.DataFrame
     folder: Path
+    others: pd.DataFrame | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
