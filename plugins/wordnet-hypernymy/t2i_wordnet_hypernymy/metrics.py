@@ -18,7 +18,8 @@ from t2i_core.prompts import ObjectClass, Prompt
 
 from . import scores
 from .leaves import Leaves, node_of
-from .options import HypernymyOptions
+from .options import HypernymyOptions, IspOptions, ScsOptions
+from .sweeps import blocks_of_seeds, by_images, front
 from .taxonomy import Taxonomy
 from .taxonomy_file import read_taxonomy
 from .wordnet import nouns
@@ -67,7 +68,7 @@ class _OfClasses(Metric):
         """Yield the lowest synsets, differences of models, subtrees, and how alike synsets are ranked."""
         from .analyses import analyse
 
-        yield from analyse(study, self.headline, self.taxonomy, self.options.roots)
+        yield from analyse(study, self.headline, self.taxonomy, self.options)
 
     def leaves(self, labels: Labels) -> Leaves:
         """The judge's classes in the taxonomy; a judge says the same ones with each answer."""
@@ -85,8 +86,9 @@ class Isp(_OfClasses):
     """In-Subtree Probability: is it what was asked for, whichever kind of it?"""
 
     headline = "isp"
+    options: IspOptions
 
-    def __init__(self, setup: Setup[HypernymyOptions]) -> None:
+    def __init__(self, setup: Setup[IspOptions]) -> None:
         super().__init__(setup)
         self._shares: dict[int, _Shares] = {}
 
@@ -111,6 +113,12 @@ class Isp(_OfClasses):
         mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
         return {"isp": float(mean)}
 
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield beside those of both: the front of ISP and SCS, and ISP of fewer images per synset."""
+        yield from super().analyses(study)
+        yield from front(study, "isp", "scs")
+        yield from by_images(blocks_of_seeds(study.table, "isp", self.options.images), "isp")
+
 
 @dataclass(frozen=True)
 class _Shares:
@@ -131,6 +139,7 @@ class Scs(_OfClasses):
     """Subtree Coverage Score: does it show all kinds of what was asked for?"""
 
     headline = "scs"
+    options: ScsOptions
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
         """Turn one synset's images into rows.
@@ -140,6 +149,7 @@ class Scs(_OfClasses):
         entropy:                     mean entropy of the single images, in nats
         most, balanced, uniform:     what the divergence is at most, with classes as even as can be, and expected
                                      of an ideal model that draws classes uniformly, in nats
+        scs-of-images:               `scs` of disjoint blocks of fewer images, where the options ask for them
         """
         prompt, answers = _asked(unit)
         leaves, logits = self.leaves(answers.labels), answers.logits
@@ -157,6 +167,27 @@ class Scs(_OfClasses):
         yield Row("entropy", scores.entropy(logits, below), facets)
         for name in ("most", "balanced", "uniform"):
             yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)
+        for size in self.options.images:
+            for block in range(len(logits) // size):
+                own = scores.coverage(logits[block * size : (block + 1) * size], below)
+                yield Row("scs-of-images", own / leaves.normaliser, {"images": size, "block": block})
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield beside those of both: SCS of fewer images per synset."""
+        yield from super().analyses(study)
+        yield from by_images(study.table[study.table["measure"] == "scs-of-images"], "scs")
+
+
+class SynsetIs(_OfClasses):
+    """Inception Score of each synset's images: over all of the judge's classes, those below and all others."""
+
+    headline = "synset-is"
+
+    def measure(self, unit: Unit) -> Iterator[Row]:
+        """Turn one synset's images into a row: exp of the mean KL(p(y|x) || mean p), 1 to their number."""
+        _, answers = _asked(unit)
+        divergence = scores.coverage(answers.logits, np.arange(len(answers.labels)))
+        yield Row("synset-is", float(np.exp(divergence)))
 
 
 def _asked(unit: Unit) -> tuple[Prompt, ClassScores]:
