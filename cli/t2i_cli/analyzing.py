@@ -69,7 +69,10 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
     if not run.results["results"]:
         return
     table, samples = run.measurements(), run.samples()
-    settings = {label: said["settings"] for label, said in run.manifest["models"].items()}
+    settings = {
+        label: {key: said["options"].get(key, value) for key, value in said["settings"].items()}
+        for label, said in run.manifest["models"].items()
+    }
     for recorded, short in zip(metrics, names, strict=True):
         name, key = recorded["name"], f"metric:{short}"
         given = {**options.get(short, {}), **options.get(key, {})}
