@@ -69,9 +69,15 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
     if not run.results["results"]:
         return
     table, samples = run.measurements(), run.samples()
+    models = run.manifest["models"]
+    varied = dict.fromkeys(key for said in models.values() for key in said["settings"])
     settings = {
-        label: {key: said["options"].get(key, value) for key, value in said["settings"].items()}
-        for label, said in run.manifest["models"].items()
+        label: {
+            key: value
+            for key in varied
+            if (value := said["options"].get(key, said["settings"].get(key))) is not None
+        }
+        for label, said in models.items()
     }
     for recorded, short in zip(metrics, names, strict=True):
         name, key = recorded["name"], f"metric:{short}"

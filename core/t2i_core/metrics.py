@@ -275,7 +275,7 @@ class Study:
     samples:  one row per image: model, prompt, text, seed, status, image (a path, seen from `folder`), ...
     folder:   the run's folder
     others:   measured rows of the run's other metrics, which the column `metric` names; None where there are none
-    settings: the options that each model was given, by its label
+    settings: by each model's label, its values of the options that any of the models was given
     """
 
     table: pd.DataFrame

@@ -12,7 +12,7 @@ from t2i_core.metrics import Analysis, Study
 
 
 def sweeps(study: Study, measure: str) -> Iterator[Analysis]:
-    """Yield, for each setting of which models have several numbers, the scores along it."""
+    """Yield, for each setting of which models that are else alike have several numbers, the scores along it."""
     means = scores(study.table, measure)
     for key in dict.fromkeys(key for settings in study.settings.values() for key in settings):
         lines = [
@@ -20,7 +20,11 @@ def sweeps(study: Study, measure: str) -> Iterator[Analysis]:
             for label, settings in study.settings.items()
             if label in means and isinstance(settings.get(key), int | float)
         ]
-        if len({line[key] for line in lines}) < 2:
+        numbers: dict[str, set[float]] = {}
+        for line in lines:
+            numbers.setdefault(line["rest"], set()).add(line[key])
+        lines = [line for line in lines if len(numbers[line["rest"]]) > 1]
+        if not lines:
             continue
         table = pd.DataFrame(lines).sort_values(["rest", key], ignore_index=True)
         yield Analysis(f"by {key}", f"{measure} along {key}.", table, partial(_along, table, key, measure))

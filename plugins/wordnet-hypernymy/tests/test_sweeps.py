@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -40,10 +42,25 @@ def test_scores_stand_along_each_setting_that_varies(study):
     (found,) = sweeps(study, "isp")  # of steps there is a single number
     assert found.name == "by guidance"
     table = found.table
-    assert table["guidance"].tolist() == [1, 5, 9, 5]
-    np.testing.assert_allclose(table["isp"], [0.3, 0.7, 0.8, 0.5])
-    assert table["rest"].tolist() == ["", "", "", "steps=10"]
-    assert len(drawn(found).lines) == 2
+    assert table["guidance"].tolist() == [1, 5, 9]  # one of other steps is alone
+    np.testing.assert_allclose(table["isp"], [0.3, 0.7, 0.8])
+    assert len(drawn(found).lines) == 1
+    settings = {label: {"steps": 50, **given} for label, given in SETTINGS.items()}
+    steps, guidance = sweeps(Study(study.table, study.samples, study.folder, None, settings), "isp")
+    assert guidance.table["rest"].tolist() == ["steps=50"] * 3
+    assert steps.table[["steps", "rest"]].values.tolist() == [[10, "guidance=5.0"], [50, "guidance=5.0"]]
+
+
+def test_the_papers_sweeps_are_one_recipe():
+    from t2i_cli.recipe import read_recipe
+
+    asked = read_recipe(Path(__file__).parents[3] / "examples" / "hypernymy-sweep.yaml")
+    settings = {model.label: {"guidance": 7.5, "steps": 50, **model.settings} for model in asked["models"]}
+    rows = [{"measure": "isp", "model": m, "prompt": "a", "value": i / 20} for i, m in enumerate(settings)]
+    found = sweeps(Study(pd.DataFrame(rows), pd.DataFrame(), Path(), None, settings), "isp")
+    along = {analysis.name: analysis.table for analysis in found}
+    assert along["by guidance"]["guidance"].tolist() == [1, 1.5, 2, 2.5, 5, 7.5, 10]
+    assert along["by steps"]["steps"].tolist() == [5, 10, 15, 25, 50, 75, 100]
 
 
 def test_the_front_is_what_nothing_beats_in_both(study):
