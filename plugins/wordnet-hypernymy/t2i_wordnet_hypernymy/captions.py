@@ -6,7 +6,9 @@ import multiprocessing
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from t2i_core.errors import BadOption
@@ -17,7 +19,28 @@ CHUNK = 4 << 20
 """Bytes that a process reads at a time: memory stays flat however long the file is."""
 
 _WORD = re.compile(r"\w+")
-_Rest = dict[str, list[tuple[tuple[str, ...], str]]]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is looked for, so that a caption is met by operations on whole sets.
+
+    single:  words of one part
+    longer:  those of several, by their first two
+    """
+
+    single: frozenset[str]
+    longer: Mapping[tuple[str, str], Sequence[str]]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Words:
+        """Sort words, as `word_of` writes them."""
+        longer: dict[tuple[str, str], list[str]] = {}
+        for word in set(words):
+            if " " in word:
+                first, second, *_ = word.split(" ")
+                longer.setdefault((first, second), []).append(word)
+        return cls(frozenset(word for word in words if " " not in word), longer)
 
 
 def word_of(lemma: str) -> str:
@@ -25,43 +48,33 @@ def word_of(lemma: str) -> str:
     return " ".join(_WORD.findall(lemma.lower()))
 
 
-def phrases(words: Iterable[str]) -> _Rest:
-    """Words by their first one, with what must follow."""
-    found: _Rest = {}
-    for word in set(words):
-        first, *rest = word.split(" ")
-        found.setdefault(first, []).append((tuple(rest), word))
-    return found
-
-
-def count_in(text: str, known: _Rest) -> tuple[Counter[str], int]:
+def count_in(text: str, words: Words) -> tuple[Counter[str], int]:
     """Count the captions, one a line, in which each word stands, and the captions; empty lines are none."""
     found: Counter[str] = Counter()
     captions = 0
     for line in text.lower().split("\n"):
-        words = _WORD.findall(line)
-        captions += bool(words)
-        here: set[str] = set()
-        for place, word in enumerate(words):
-            for rest, phrase in known.get(word, ()):
-                if not rest or tuple(words[place + 1 : place + 1 + len(rest)]) == rest:
-                    here.add(phrase)
-        found.update(here)
+        said = _WORD.findall(line)
+        captions += bool(said)
+        found.update(words.single.intersection(said))
+        for pair in words.longer.keys() & set(pairwise(said)):
+            whole = f" {' '.join(said)} "
+            found.update(word for word in words.longer[pair] if f" {word} " in whole)
     return found, captions
 
 
-_KNOWN: _Rest = {}
+_ASKED: list[Words] = []
+"""What this process looks for."""
 
 
-def _remember(known: _Rest) -> None:
-    _KNOWN.update(known)
+def _remember(words: Words) -> None:
+    _ASKED[:] = [words]
 
 
 def _count_part(part: tuple[Path, int, int]) -> tuple[Counter[str], int]:
     path, start, end = part
     with path.open("rb") as file:
         file.seek(start)
-        return count_in(file.read(end - start).decode("utf-8", "replace"), _KNOWN)
+        return count_in(file.read(end - start).decode("utf-8", "replace"), _ASKED[0])
 
 
 def parts_of(path: Path, chunk: int = CHUNK) -> Iterator[tuple[Path, int, int]]:
@@ -87,14 +100,14 @@ def count_captions(
     signs between; plurals are other words. All cores work, unless told otherwise.
     """
     words = {name: word_of(taxonomy.lemmas(name)[0]) for name in taxonomy.names}
-    known = phrases(word for word in words.values() if word)
+    asked = Words.of([word for word in words.values() if word])
     total: Counter[str] = Counter()
     captions = 0
     parts = (part for file in files for part in parts_of(file))
     workers = (
         workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or os.cpu_count()
     )
-    with multiprocessing.get_context("spawn").Pool(workers, _remember, (known,)) as pool:
+    with multiprocessing.get_context("spawn").Pool(workers, _remember, (asked,)) as pool:
         for found, lines in pool.imap_unordered(_count_part, parts):
             total.update(found)
             captions += lines
