@@ -50,9 +50,10 @@ FILES = {
         "id2label": dict(enumerate(("car", "refrigerator", "giraffe", "elephant", "zebra"))),
     },
     "judge/preprocessor_config.json": {"image_processor_type": "Mask2FormerImageProcessor"},
-    "judge/model.safetensors": {},
     "yolo.pt": {},
 }
+#: the least that is one: the length of its header, and an empty header
+SAFETENSORS = (2).to_bytes(8, "little") + b"{}"
 
 WITHOUT = """
 import json, sys
@@ -96,6 +97,7 @@ def test_all_else_works_and_it_is_said_what_to_install(tmp_path: Path, monkeypat
     for name, content in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "judge" / "model.safetensors").write_bytes(SAFETENSORS)
     everything = list(NEEDED)
     works = [(everything, ["list-plugins"]), (everything, [*HERE, *DRAWN, "--judge", "oracle"])]
     commands = [([library], words) for library, (_, words) in NEEDED.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from t2i_registry.registry import Described
 
 
+_UNSET = object()
 _LABELS = {"memory_gb": "memory"}
 
 
@@ -24,15 +25,15 @@ def show_info(name: str, as_json: bool) -> None:
     registry = Registry()
     described = [registry.describe(entry) for entry, _ in registry.find_any(name)]
     if as_json:
-        print_json([_plain(d) for d in described])
+        print_json([_plain(d, registry) for d in described])
         return
     for number, each in enumerate(described):
         if number:
             typer.echo()
-        _print(each)
+        _print(_plain(each, registry))
 
 
-def _plain(described: Described) -> dict[str, Any]:
+def _plain(described: Described, registry: Registry) -> dict[str, Any]:
     """A component as plain data."""
     entry, info = described.entry, described.info
     data: dict[str, Any] = {
@@ -50,8 +51,18 @@ def _plain(described: Described) -> dict[str, Any]:
         data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
     data |= _own(info)
     data |= {"citation": info.citation, "notes": info.notes, "api_version": info.api_version}
-    data["options"] = [vars(option) for option in option_help(info.options)]
+    data["options"] = list(_options(described, registry.option_name(entry)))
     return data
+
+
+def _options(described: Described, prefix: str) -> Iterator[dict[str, Any]]:
+    """Every option: the key to type, what it takes, its default and, where a preset says more, what that sets."""
+    for option in option_help(described.info.options):
+        value: Any = described.options or {}
+        for part in option.name.split("."):
+            value = value.get(part, _UNSET) if isinstance(value, Mapping) else _UNSET
+        set_here = {} if value is _UNSET else {"preset": repr(value)}
+        yield {"key": f"{prefix}.{option.name}", **vars(option), **set_here}
 
 
 def _own(info: Any) -> dict[str, Any]:
@@ -91,8 +102,7 @@ def _defaults(defaults: Defaults) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _print(described: Described) -> None:
-    data = _plain(described)
+def _print(data: dict[str, Any]) -> None:
     typer.secho(f"{data['name']}", bold=True, nl=False)
     typer.echo(f"  {data['kind'].replace('_', ' ')} of {data['dist']} {data['version']} ({data['module']})")
     typer.echo(data["summary"])
@@ -102,13 +112,29 @@ def _print(described: Described) -> None:
     if not data["options"]:
         typer.echo("It has no options.")
         return
-    typer.secho(f"Options (-o {data['name']}.NAME=VALUE)", bold=True)
-    for option in data["options"]:
+    typer.secho("Options (-o KEY=VALUE)", bold=True)
+    for line in _option_lines(data["options"]):
+        typer.echo(line)
+
+
+def _option_lines(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Each option; of an optional table that the preset does not set, only which keys it takes."""
+    there = {option["name"] for option in options if "preset" in option}
+    for option in options:
+        if option["table"] and option["table"] not in there:
+            continue
         default = "required" if option["default"] is None else f"default {option['default']}"
+        if "preset" in option:
+            default = f"this preset: {option['preset']}, {default}"
         constraint = f", {option['constraint']}" if option["constraint"] else ""
-        typer.echo(f"  {option['name']}: {option['type']} ({default}{constraint})")
+        yield f"  {option['key']}: {option['type']} ({default}{constraint})"
         if option["description"]:
-            typer.echo(f"      {option['description']}")
+            yield f"      {option['description']}"
+        keys = [below["name"].rpartition(".")[2] for below in options if below["table"] == option["name"]]
+        if keys and option["name"] not in there:
+            yield f"      {option['key']}.KEY: {', '.join(keys)}"
+        elif option["type"].startswith("dict["):
+            yield f"      {option['key']}.KEY: one entry of it"
 
 
 def _facts(data: dict[str, Any]) -> Iterator[str]:

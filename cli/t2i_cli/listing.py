@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 from t2i_core.errors import did_you_mean
-from t2i_registry import Entry, scan
+from t2i_core.texts import visible
+from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
-from .terminal import console, print_json, shown
+from .terminal import PIPE_WIDTH, print_json
 
 if TYPE_CHECKING:
     from t2i_registry.checking import Checked
+
+_HEADINGS: dict[EntryKind, str] = {
+    "generator": "Generators (--model)",
+    "judge": "Judges (--judge), by what they offer",
+    "metric": "Metrics (--metric)",
+    "prompt_source": "Prompt sources (--prompts)",
+    "command": "Commands",
+}
 
 
 def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
@@ -24,7 +37,15 @@ def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
     if as_json:
         print_json([_row(entry, checked.get(entry)) for entry in entries])
         return
-    _print_table(entries, checked)
+    _print_groups(entries, checked)
+    if wanted is None:
+        _print_absent(catalogue)
+    if not check and entries:
+        typer.echo()
+        _echo(
+            "",
+            "t2i info NAME shows the options and the licence of weights; the licences above are the plugins' own.",
+        )
     for problem in catalogue.problems:
         typer.echo(f"warning: {problem}", err=True)
     if catalogue.disabled:
@@ -67,22 +88,63 @@ def _row(entry: Entry, checked: Checked | None) -> dict[str, Any]:
     return row
 
 
-def _print_table(entries: list[Entry], checked: dict[Entry, Checked]) -> None:
-    from rich.table import Table
+def _print_groups(entries: list[Entry], checked: Mapping[Entry, Checked]) -> None:
+    """By kind, and in it by distribution, the names; under `check` a line for each."""
+    for number, (kind, of_kind) in enumerate(groupby(entries, lambda e: e.kind)):
+        if number:
+            typer.echo()
+        typer.secho(_HEADINGS[kind], bold=True)
+        for _, of_dist in groupby(sorted(of_kind, key=_by_dist), _by_dist):
+            group = list(of_dist)
+            first = group[0]
+            licence = f" ({first.licence})" if first.licence else ""
+            _echo("  ", f"{first.dist} {first.version}{licence}: {first.summary}")
+            for line, colour in _with_status(group, checked) if checked else _by_capabilities(group):
+                _echo("    ", line, colour)
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("kind", "name", "distribution", "version", *(["status"] if checked else []), "summary"):
-        table.add_column(column, overflow="fold", no_wrap=column in ("kind", "name"))
-    for entry in entries:
-        status = [_status(checked[entry])] if checked else []
-        about = checked[entry].error or entry.summary if checked else entry.summary
-        capabilities = f" ({', '.join(entry.capabilities)})" if entry.capabilities else ""
-        row = [entry.kind.replace("_", " "), entry.name, entry.dist, entry.version]
-        table.add_row(*map(shown, row), *status, shown(about + capabilities))
-    console().print(table)
+
+def _by_dist(entry: Entry) -> tuple[str, str]:
+    return entry.dist, entry.version
 
 
-def _status(checked: Checked) -> str:
-    if checked.slow:
-        return f"[yellow]{checked.status}, slow ({checked.seconds:.1f} s)[/]"
-    return f"[{'red' if checked.error else 'green'}]{checked.status}[/]"
+def _by_capabilities(group: list[Entry]) -> Iterator[tuple[str, None]]:
+    """The names, those of judges by what they offer."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for entry in group:
+        names.setdefault(entry.capabilities, []).append(entry.name)
+    for capabilities, those in names.items():
+        yield f"{', '.join(capabilities)}: {', '.join(those)}" if capabilities else ", ".join(those), None
+
+
+def _with_status(group: list[Entry], checked: Mapping[Entry, Checked]) -> Iterator[tuple[str, str]]:
+    """Each name with what became of it, and a colour for that."""
+    for entry in group:
+        found = checked[entry]
+        slow = f", slow ({found.seconds:.1f} s)" if found.slow else ""
+        error = f": {found.error}" if found.error else ""
+        colour = "red" if found.error else "yellow" if found.slow else "green"
+        yield f"{entry.name}: {found.status}{slow}{error}", colour
+
+
+def _print_absent(catalogue: Catalogue) -> None:
+    """What distributions would offer that are known here and not installed."""
+    registry = Registry(catalogue)
+    absent: dict[str, list[str]] = {}
+    for name in sorted(catalogue.elsewhere):
+        if wanted := registry.to_install(name):
+            absent.setdefault(wanted, []).append(name)
+    if absent:
+        typer.echo()
+        typer.secho("Not installed", bold=True)
+    for dist, names in absent.items():
+        _echo("  ", f"{dist}: {', '.join(names)}")
+
+
+def _echo(indent: str, text: str, colour: str | None = None) -> None:
+    """Print a text in lines that fit the window, further in after the first; no name is broken."""
+    width = max(shutil.get_terminal_size((PIPE_WIDTH, 0)).columns, 40)
+    lines = textwrap.wrap(
+        visible(text), width, initial_indent=indent, subsequent_indent=f"{indent}  ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    typer.secho("\n".join(lines), fg=colour)

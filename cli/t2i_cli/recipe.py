@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from t2i_core.errors import BadOption, BadRecipe, did_you_mean
+from t2i_core.errors import BadOption, BadRecipe, did_you_mean, in_one_line
 from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
 
 from .asking import read_batch_size
@@ -121,7 +121,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
     try:
         return Recipe.model_validate(data).asked()
     except ValidationError as error:
-        raise BadRecipe(f"recipe {path}: {'; '.join(dict.fromkeys(_problems(error)))}") from error
+        raise BadRecipe(f"recipe {path}: {in_one_line(dict.fromkeys(_problems(error)))}") from error
     except BadOption as error:
         raise BadRecipe(f"recipe {path}: {error}") from error
 

@@ -167,6 +167,8 @@ def test_a_second_signal_ends_a_run_at_once_and_leaves_the_terminal_as_it_was(to
 def test_shards(toy, t2i):
     first = t2i(*EVAL, "--shard", "1/2", "--out", "run")
     assert first.exit_code == 0, first.stderr
+    assert "images: 8 to make, 0 kept already\nobservations: 8 to make, 0 kept already\n" in first.stdout
+    assert "\nonly part 1 of 2 of the prompts and seeds\n" in first.stdout
     assert "part 1 of 2 is done" in first.stderr
     assert t2i(*EVAL, "--shard", "2/2", "--out", "run").exit_code == 0
     assert "images: 0 to make, 16 kept" in t2i(*EVAL, "--out", "run").stdout

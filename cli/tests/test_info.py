@@ -6,7 +6,7 @@ import json
 def test_a_component_says_all_of_itself(toy, t2i):
     text = t2i("info", "grey").stdout
     assert "grey  generator of toy 0.7 (toy_plugin)\nGrey squares.\n" in text
-    assert "  level: int (default 128, >= 0, <= 255)\n      How bright the squares are.\n" in text
+    assert "  grey.level: int (default 128, >= 0, <= 255)\n      How bright the squares are.\n" in text
     assert "domain:       photographs" in text
     assert "It has no options." in t2i("info", "meter").stdout
     assert "capabilities: reward" in t2i("info", "meter").stdout
@@ -37,6 +37,55 @@ def test_nothing_is_cut_short(toy, install, t2i):
     assert "licence:      CC0" in preset
 
 
+TABLES = """
+    from typing import Any
+    from pydantic import Field
+    from t2i_core import GeneratorInfo, Options, Preset, hookimpl
+    class Stage(Options):
+        model: str
+        steps: int | None = Field(None, ge=1, description="How often.")
+    class O(Options):
+        steps: int | None = Field(None, ge=1)
+        call: dict[str, Any] = {}
+        first: Stage | None = None
+        second: Stage | None = None
+    @hookimpl
+    def t2i_generators():
+        return [
+            GeneratorInfo(name="any", summary="Any.", options=O, create=print, argument="which"),
+            Preset(name="one", summary="One.", of="any", argument="a",
+                   options={"steps": 50, "call": {"eta": 0.0}, "first": {"model": "b", "steps": 25}}),
+        ]
+"""
+
+
+def test_of_a_preset_what_it_sets_and_the_keys_to_type(toy, install, t2i):
+    install("x-tables", {"t2i.generators": {"any": "x_tables", "one": "x_tables"}}, {"x_tables": TABLES})
+    assert t2i("info", "one").stdout.partition("Options (-o KEY=VALUE)\n")[2].splitlines() == [
+        "  one.steps: int | None (this preset: 50, default None, >= 1)",
+        "  one.call: dict[str, Any] (this preset: {'eta': 0.0}, default {})",
+        "      one.call.KEY: one entry of it",
+        "  one.first: Stage | None (this preset: {'model': 'b', 'steps': 25}, default None)",
+        "  one.first.model: str (this preset: 'b', required)",
+        "  one.first.steps: int | None (this preset: 25, default None, >= 1)",
+        "      How often.",
+        "  one.second: Stage | None (default None)",
+        "      one.second.KEY: model, steps",
+    ]
+    (found,) = json.loads(t2i("info", "one", "--json").stdout)
+    assert {each["key"]: each.get("preset") for each in found["options"]} == {
+        "one.steps": "50",
+        "one.call": "{'eta': 0.0}",
+        "one.first": "{'model': 'b', 'steps': 25}",
+        "one.first.model": "'b'",
+        "one.first.steps": "25",
+        "one.second": None,
+        "one.second.model": None,
+        "one.second.steps": None,
+    }
+    assert "any.steps: int | None (default None, >= 1)" in t2i("info", "any").stdout
+
+
 def test_json_and_names_that_kinds_share(toy, install, t2i):
     source = """
         from t2i_core import PromptSourceInfo, hookimpl
@@ -47,11 +96,13 @@ def test_json_and_names_that_kinds_share(toy, install, t2i):
     found = json.loads(t2i("info", "grey", "--json").stdout)
     assert [each["kind"] for each in found] == ["generator", "prompt_source"]
     assert found[0]["options"][0] == {
+        "key": "generator:grey.level",
         "name": "level",
         "type": "int",
         "default": "128",
         "constraint": ">= 0, <= 255",
         "description": "How bright the squares are.",
+        "table": None,
     }
     assert [each["kind"] for each in json.loads(t2i("info", "prompt-source:grey", "--json").stdout)] == [
         "prompt_source"

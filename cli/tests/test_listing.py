@@ -7,6 +7,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -44,9 +45,56 @@ def test_an_unknown_kind_is_wrong_usage(toy, t2i):
     assert "did you mean 'metric'" in result.stderr
 
 
-def test_the_table_names_everything(toy, t2i):
-    result = t2i("list-plugins")
-    assert re.search(r"judge +meter +toy +0\.7 +A toy\. \(reward\)", result.stdout)
+ABOUT = "t2i info NAME shows the options and the licence of weights; the licences above are the plugins' own."
+
+
+def test_names_stand_by_kind_and_distribution(toy, install, site, t2i, monkeypatch):
+    many = {f"name-{n}": "x_many" for n in range(12)}
+    install(
+        "x-many", {"t2i.judges": many, "t2i.judges.embed": many, "t2i.elsewhere": {"far": "x_far", "grey": "toy"}}
+    )
+    with (site / "x_many-1.0.dist-info" / "METADATA").open("a") as file:
+        file.write("License-Expression: AGPL-3.0-only\n")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert (
+        t2i("list-plugins").stdout
+        == f"""\
+Generators (--model)
+  toy 0.7: A toy.
+    grey
+
+Judges (--judge), by what they offer
+  toy 0.7: A toy.
+    reward: meter
+  x-many 1.0 (AGPL-3.0-only): The distribution x-many.
+    embed: name-0, name-1, name-10, name-11, name-2, name-3,
+      name-4, name-5, name-6, name-7, name-8, name-9
+
+Metrics (--metric)
+  toy 0.7: A toy.
+    brightness
+
+Prompt sources (--prompts)
+  toy 0.7: A toy.
+    four
+
+Not installed
+  x-far: far
+
+{textwrap.fill(ABOUT, 60, subsequent_indent="  ")}
+"""
+    )
+    monkeypatch.setenv("COLUMNS", "200")
+    assert (
+        t2i("list-plugins", "--kind", "metric").stdout
+        == f"""\
+Metrics (--metric)
+  toy 0.7: A toy.
+    brightness
+
+{ABOUT}
+"""
+    )
 
 
 def test_rude_plugins_do_no_harm(toy, install, t2i, t2i_process):
@@ -89,7 +137,8 @@ def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
     assert (found["slow"]["slow"], found["grey"]["slow"]) == (True, False)
     assert found["grey"]["error"] is None
     table = t2i("list-plugins", "--check").stdout
-    assert re.search(r"slow +x-slow +1\.0 +ok, slow \([4-9]\.\d s\)", table)
+    assert re.search(r"\n  x-slow 1\.0: The distribution x-slow\.\n    slow: ok, slow \([4-9]\.\d s\)\n", table)
+    assert "\n    exit: broken: plugin x-exit 1.0 (x_exit): ended its process with status 0\n" in table
 
 
 def test_unreadable_metadata_is_a_warning(toy, site, t2i):

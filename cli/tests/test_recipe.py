@@ -77,6 +77,8 @@ def test_only_what_is_said_counts(tmp_path):
             "models: [{modle: a}]",
             ["models.0.model: is required", "unknown key 'models.0.modle': did you mean 'model'"],
         ),
+        ("metric: a\nlimit: 0", ["limit: 0 is not valid", "; unknown key 'metric': did you mean 'metrics'?"]),
+        ("metric: a\nmodle: 0", ["did you mean 'metrics'? Unknown key 'modle': did you mean 'models'?"]),
         ("models: [3]", ["models.0: 3 is not valid"]),
         ("limit: many", ["limit: 'many' is not valid: input should be a valid integer"]),
         ("limit: 0\nfresh: maybe", ["limit: 0 is not valid", "fresh: 'maybe' is not valid"]),

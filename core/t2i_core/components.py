@@ -124,6 +124,8 @@ class GeneratorInfo(_Info):
     existing:      its images exist already as files; they are not copied
     capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
     judge_code:    files of its package, beyond `code`, that its answers as a judge depend on and its images do not
+    check_judge:   says before anything is loaded why it cannot be asked for one of its capabilities with this
+                   argument and these options: raises a T2IError
     prompts:       its own prompts, where it comes with some (a folder of images)
     seeds:         the seeds that it has images for, where they exist already
     labels:        every class it can draw, in a lasting order: the categories of the annotations of its images
@@ -138,6 +140,7 @@ class GeneratorInfo(_Info):
     existing: bool = False
     capabilities: frozenset[Capability] = frozenset()
     judge_code: tuple[str, ...] = ()
+    check_judge: Callable[[Setup[Any], Capability], None] | None = None
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None

@@ -23,7 +23,7 @@ class UnknownName(T2IError):
     @classmethod
     def among(cls, what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownName:
         """Say that `name` is no known `what`, with the nearest known names."""
-        return cls(f"unknown {what} {name!r}{did_you_mean(name, known)}{f'; {hint}' if hint else ''}")
+        return cls(in_one_line([f"unknown {what} {name!r}{did_you_mean(name, known)}", hint]))
 
 
 class BrokenPlugin(T2IError):
@@ -124,3 +124,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `: did you mean 'x'?` for the names nearest to `name`, or an empty string."""
     near = get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f": did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+def in_one_line(parts: Iterable[str]) -> str:
+    """Join what is said: by `; `, and after a question as a sentence of its own. Empty parts are left out."""
+    said = ""
+    for part in filter(None, parts):
+        said += f"{'' if not said else ' ' if said.endswith('?') else '; '}"
+        said += part[:1].upper() + part[1:] if said.endswith("? ") else part
+    return said

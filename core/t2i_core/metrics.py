@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .components import Setup
 from .judging import Capability, Query
+from .options import Options
 from .prompts import Prompt
 from .texts import one_line
 
@@ -254,17 +255,42 @@ class Note:
 class Measure:
     """What one kind of row means.
 
-    low, high:  bounds of the value; None where there is none
+    low, high:  bounds of the value: a number, or the name of an option of the metric that has it; None where there
+                is none. No value may lie outside, and no interval is told beyond
     higher_is_better: None where neither
     facets:     columns that its mean is reported by: facets of its rows, `prompt`, `seed`, or facets of prompts
     """
 
     name: str
     summary: str
-    low: float | None = None
-    high: float | None = None
+    low: float | str | None = None
+    high: float | str | None = None
     higher_is_better: bool | None = True
     facets: tuple[str, ...] = ()
+
+    def settled(self, options: Options) -> SettledMeasure:
+        """Return the same with the numbers that its bounds are under these options.
+
+        Raises ValueError where a bound is none of them.
+        """
+        low, high = (_bound(bound, options) for bound in (self.low, self.high))
+        return SettledMeasure(self.name, self.summary, low, high, self.higher_is_better, self.facets)
+
+
+@dataclass(frozen=True)
+class SettledMeasure(Measure):
+    """A measure whose bounds are numbers: what an evaluation works with."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+def _bound(bound: float | str | None, options: Options) -> float | None:
+    if isinstance(bound, str):
+        if bound not in type(options).model_fields:
+            raise ValueError(f"the bound {bound!r} is none of its options")
+        bound = getattr(options, bound)
+    return None if bound is None else float(bound)
 
 
 @dataclass(frozen=True)

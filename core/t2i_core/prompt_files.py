@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 
 from .errors import BadPrompts
 from .prompts import RESERVED, Prompt, Scene, digest_of, strange_facet
+from .texts import read_text
 
 TEXT_FIELDS = ("prompt", "text")
 FILE_FIELDS = ("file", "file_name", "image")
@@ -246,18 +247,7 @@ def read_records(path: str | Path) -> list[Record]:
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise BadPrompts(f"{path}: want a file of prompts that ends in {', '.join(_READERS)}")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise BadPrompts(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadPrompts(f"{path}: cannot be read ({error.strerror})") from error
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BadPrompts(f"{path}, line {line}: not UTF-8 (byte 0x{data[error.start]:02x})") from error
-    return list(reader(path, text))
+    return list(reader(path, read_text(path, BadPrompts)))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -1,14 +1,35 @@
-"""Texts of others, made fit to be shown: in one line, and without what steers a terminal."""
+"""Texts of others: read from their files, and made fit to be shown, in one line and steering no terminal."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+from .errors import T2IError
 
 LONGEST = 500
 """Characters of a reason that are kept: who raises with a whole file in the message fills no table with it."""
 
 # control characters, line separators, overrides of the direction of writing, halves of surrogate pairs
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def read_text(path: Path, error: type[T2IError]) -> str:
+    """Return the text of a user's file: UTF-8, a mark of byte order left out, line ends as they are.
+
+    Raises `error`, in one line that names the file, and where it is not UTF-8 the line.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise error(f"{path}: no such file") from None
+    except OSError as problem:
+        raise error(f"{path}: cannot be read ({problem.strerror})") from problem
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise error(f"{path}, line {line}: not UTF-8 (byte 0x{data[problem.start]:02x})") from problem
 
 
 def visible(text: str) -> str:

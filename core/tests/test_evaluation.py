@@ -270,6 +270,11 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
         ({"max_failed": 2.0}, BadOption, "--max-failed"),
         ({"seeds": (-1,)}, BadOption, "none negative"),
         ({"options": {"brightnes": {"bias": 1}}}, UnknownName, "did you mean 'brightness'"),
+        (
+            {"options": {"zzz": {"bias": 1}}},
+            UnknownName,
+            "'zzz': no part of this run has this name; taking part: ",
+        ),
         ({"options": {"brightness": {"bais": 1}}}, BadOption, "bais"),
         ({"judges": ("test-mean", "other=nobody")}, NoJudge, "--judge other=nobody"),
         ({"prompts": ("test-promts",)}, UnknownName, "did you mean 'test-prompts'"),
@@ -507,6 +512,57 @@ def test_values_outside_the_declared_range_are_the_metrics_fault() -> None:
     info = MetricInfo(name="low", summary="Low.", create=Low, measures=(Measure("reward", "Mean.", low=0),))
     with pytest.raises(BrokenPlugin, match="outside its declared range"):
         evaluate(info, TEST_MODEL, prompts="test-prompts", out="run", resolver=RESOLVER)
+
+
+class Bounds(Options):
+    floor: float = 0.0
+    top: float | None = 1.0
+
+
+class Near(Brightness):
+    """Values from 0.5 to 1, spread so that an interval of a few of them reaches beyond."""
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("near", 1 - 0.5 * (unit.seed == 0 and unit.prompt.id == "car"))
+
+
+def _bounded(**bounds: Any) -> MetricInfo:
+    measures = (Measure("near", "Near.", **bounds, facets=("seed",)),)
+    return MetricInfo(name="near", summary="N.", options=Bounds, create=Near, measures=measures)
+
+
+@pytest.mark.parametrize("interval", ["new", "seeds", "prompts"])
+def test_a_bound_may_be_an_option(interval: Any) -> None:
+    """Of the same values, whose intervals would go on: they end where the option says, those of facets too."""
+    ends = {}
+    for top in (None, 1.0, 1.02):
+        run = evaluate(
+            _bounded(low="floor", high="top"), [ModelRequest(TEST_MODEL, "a"), ModelRequest(TEST_MODEL, "b")],
+            prompts="test-prompts", seeds=4, out=f"run {top}", resolver=RESOLVER, interval=interval,
+            options={"near": {"top": top}},
+        )  # fmt: skip
+        result = run.results["results"][0]
+        found = [result["ci"], *(level["ci"] for level in result["facets"]["near"]["seed"].values())]
+        ends[top] = [hi for _, hi in found if hi is not None]
+    assert max(ends[None]) > 1.02 >= max(ends[1.02]) > 1 >= max(ends[1.0])
+
+
+def test_values_outside_a_bound_of_the_options_are_the_metrics_fault() -> None:
+    for name, bound, value in (("low", "floor", 0.75), ("high", "top", 0.75)):
+        options = {"near": {"floor": -9.0, "top": 9.0, bound: value}}
+        with pytest.raises(BrokenPlugin, match="outside its declared range"):
+            evaluate(
+                _bounded(**{name: bound}), TEST_MODEL, prompts="test-prompts", out=name, resolver=RESOLVER,
+                options=options,
+            )  # fmt: skip
+
+
+def test_a_bound_that_is_no_option_is_the_metrics_fault_before_anything_runs() -> None:
+    request = Request(
+        metrics=(_bounded(high="tip"),), models=(ModelRequest(TEST_MODEL),), prompts=("test-prompts",)
+    )
+    with pytest.raises(BrokenPlugin, match="the bound 'tip' is none of its options"):
+        make_plan(request, RESOLVER)
 
 
 def test_labels_are_part_of_what_an_observation_is_kept_under() -> None:
@@ -790,3 +846,23 @@ def test_the_first_image_kept_under_a_key_stays() -> None:
     with Store() as one, Store() as two:
         first = one.put_image("ab" * 32, np.full((4, 4, 3), 1, np.uint8))
         assert two.put_image("ab" * 32, np.full((4, 4, 3), 2, np.uint8)) == first
+
+
+def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
+    class AsksItself(Brightness):
+        needs = (Need("likelihood", "likelihood", source="model"),)
+
+    def refuse(setup: Any, capability: str) -> None:
+        raise NoJudge(f"no {capability} of {setup.argument} on {setup.device}")
+
+    metric = MetricInfo(
+        name="own", summary="x", create=AsksItself, measures=(Measure("brightness", "x"),), defaults=Defaults()
+    )
+    model = replace(TEST_MODEL, name="able", capabilities=frozenset({"likelihood"}), check_judge=refuse)
+    resolver = StaticResolver(model, metric, TEST_PROMPTS)
+    asked = Request(("own",), (ModelRequest("able"),), (TEST_PROMPTS.name,), device="cpu")
+    with pytest.raises(NoJudge, match="no likelihood of None on cpu"):
+        make_plan(asked, resolver)
+    broken = replace(model, check_judge=lambda setup, capability: 1 / 0)
+    with pytest.raises(BrokenPlugin, match="asked for likelihood"):
+        make_plan(asked, StaticResolver(broken, metric, TEST_PROMPTS))

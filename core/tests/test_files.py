@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from t2i_core.errors import BadModel, NotHere
+from t2i_core.errors import BadModel, BadOption, NotHere
 from t2i_core.models import files
 
 CONTENT = bytes(range(256)) * 5000
@@ -42,6 +42,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(CONTENT)))
         self.end_headers()
         self.wfile.write(CONTENT[:-100] if name == "cut" else CONTENT)
+
+    def do_HEAD(self) -> None:
+        self.server.asked.append(f"head of {self.path.rpartition('/')[2]}")
+        self.send_error(404)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -108,12 +112,35 @@ def test_what_is_cut_off_gone_or_another_file_leaves_nothing(server: Server, tmp
 
 def test_nothing_is_asked_offline(server: Server) -> None:
     assert f"may be fetched: run `t2i prefetch {SPEC}` with a network" in refused(url(server, "a"), None, True)
+    with pytest.raises(NotHere, match=f"may be fetched: run `t2i prefetch {SPEC}` with a network"):
+        files.check_url(url(server, "a"), True, SPEC)
     assert server.asked == []
 
 
 def test_no_server(server: Server) -> None:
-    with pytest.raises(NotHere, match=rf"^no network, and {SPEC} \(http://127.0.0.1:1/a.pt\) is not .*: URLError"):
-        files.from_url("http://127.0.0.1:1/a.pt", None, False, SPEC)
+    said = (
+        rf"^no network, and {SPEC} \(http://127.0.0.1:1/a.pt, to be put at .*hub/checkpoints/mine/a.pt\) is not .*"
+        ": URLError"
+    )
+    with pytest.raises(NotHere, match=said):
+        files.from_url("http://127.0.0.1:1/a.pt", None, False, SPEC, "mine")
+    with pytest.raises(NotHere, match=said):
+        files.check_url("http://127.0.0.1:1/a.pt", False, SPEC, "mine")
+
+
+def test_before_a_file_is_fetched_its_server_is_asked_for_no_more_than_an_answer(server: Server) -> None:
+    address = url(server, "good.pt")
+    files.check_url(address, False, SPEC)
+    assert server.asked == ["head of good.pt"]
+    files.from_url(address, DIGEST, False, SPEC)
+    files.check_url(address, True, SPEC)
+    assert server.asked == ["head of good.pt", "good.pt"]
+
+
+def test_what_lies_here_has_no_revisions(tmp_path: Path) -> None:
+    files.refuse_revision(None, tmp_path, SPEC)
+    with pytest.raises(BadOption, match=rf"{SPEC}: {tmp_path} .* no revisions: leave out the option revision=v2"):
+        files.refuse_revision("v2", tmp_path, SPEC)
 
 
 def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path) -> None:

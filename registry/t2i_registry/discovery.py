@@ -37,6 +37,7 @@ class Entry:
     module:        the entry point's target, the plugin's light module
     summary:       the distribution's summary
     capabilities:  of a judge: the groups `t2i.judges.CAPABILITY` under which it is entered too
+    licence:       the distribution's, not that of weights; empty where it does not say
     """
 
     kind: EntryKind
@@ -46,6 +47,7 @@ class Entry:
     module: str
     summary: str = ""
     capabilities: tuple[str, ...] = ()
+    licence: str = ""
 
     @property
     def origin(self) -> str:
@@ -121,7 +123,7 @@ def scan() -> Catalogue:
         if "t2i." not in text:
             continue
         try:
-            name, version, summary = _identity(dist)
+            name, version, summary, licence = _identity(dist)
         except (OSError, ValueError, LookupError, TypeError) as error:
             problems.append(f"{_place(dist)}: its metadata cannot be read: {error}")
             continue
@@ -130,7 +132,7 @@ def scan() -> Catalogue:
         seen.add(canonical(name))
         of_dist = _read(text)
         problems += [f"{name} {version}: {problem}" for problem in of_dist.problems]
-        found += _entries(of_dist, name, version, summary)
+        found += _entries(of_dist, name, version, summary, licence)
         elsewhere |= of_dist.elsewhere
     disabled = _disabled(found)
     kept = sorted(set(found) - disabled)
@@ -143,12 +145,15 @@ def scan() -> Catalogue:
     )
 
 
-def _identity(dist: Distribution) -> tuple[str, str, str]:
+def _identity(dist: Distribution) -> tuple[str, str, str, str]:
+    """Name, version, summary and licence; of a licence's whole text, as the older field may hold it, the title."""
     metadata = dist.metadata
     name = metadata["Name"]
     if not name:
         raise LookupError("it has no name")
-    return str(name), str(metadata["Version"] or "?"), str(metadata["Summary"] or "")
+    title = str(metadata["License"] or "").strip().partition("\n")[0]
+    licence = str(metadata["License-Expression"] or title)
+    return str(name), str(metadata["Version"] or "?"), str(metadata["Summary"] or ""), licence
 
 
 def _place(dist: Distribution) -> str:
@@ -195,11 +200,11 @@ def _read(text: str) -> _Found:
     return found
 
 
-def _entries(found: _Found, dist: str, version: str, summary: str) -> Iterator[Entry]:
+def _entries(found: _Found, dist: str, version: str, summary: str, licence: str) -> Iterator[Entry]:
     for (kind, name), targets in found.targets.items():
         capabilities = tuple(sorted(found.capabilities.get(name, ()))) if kind == "judge" else ()
         for target in dict.fromkeys(targets):
-            yield Entry(kind, name, dist, version, target, summary, capabilities)
+            yield Entry(kind, name, dist, version, target, summary, capabilities, licence)
 
 
 def _disabled(entries: Iterable[Entry]) -> set[Entry]:

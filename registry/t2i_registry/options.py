@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from t2i_core.errors import BadOption, did_you_mean
+from t2i_core.errors import BadOption, did_you_mean, in_one_line
 
 from .discovery import KINDS, canonical
 
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from t2i_core.resolving import OptionTable
 
 Path = tuple[str, ...]
+
+
+class Word(str):
+    """A value as it was written on a command line, where an option's type alone says what is meant by it."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class OptionHelp:
     type:        as it is written in Python
     default:     as text; None where the option is required
     constraint:  bounds and patterns, in words
+    table:       name of the optional table that it is a key of: as long as none of its keys is given there is none
     """
 
     name: str
@@ -68,6 +77,7 @@ class OptionHelp:
     default: str | None
     constraint: str
     description: str
+    table: str | None = None
 
 
 def kind_named(word: str) -> Kind | None:
@@ -76,7 +86,7 @@ def kind_named(word: str) -> Kind | None:
     return next((kind for kind in KINDS if kind == singular), None)
 
 
-def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, str]:
+def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
     """Read `NAME.KEY=VALUE` into the table's key, the option's path and the value as text.
 
     NAME may be `kind:name` and `dist/name`, and may itself hold dots: the longest of the known names counts.
@@ -90,7 +100,7 @@ def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, str]:
     path = tuple(rest[len(name) + 1 :].split("."))
     if not equals or not name or not all(path):
         raise BadOption(f"option {text!r}: want NAME.KEY=VALUE, for instance tiam.confidence=0.4")
-    return f"{prefix.strip()}{name}", path, value
+    return f"{prefix.strip()}{name}", path, Word(value)
 
 
 def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,10 +130,12 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
     """Make the options. Raises BadOption, all that is wrong in one line.
 
     A text that does not fit as it is is read again as YAML (`[1, 2]`, `{a: 1}`, `null`) and as a list separated
-    by commas, so that every type can be written on a command line.
+    by commas, so that every type can be written on a command line. Where anything fits, a word of the command line
+    is read as YAML at once.
     """
     from pydantic import ValidationError
 
+    values = {name: _meant(_type_of(model, name), value) for name, value in values.items()}
     first: ValidationError | None = None
     for read in (None, _as_yaml, _as_list):
         if first is not None and read is not None:
@@ -133,25 +145,35 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
         except ValidationError as error:
             first = first or error
     assert first is not None
-    raise BadOption("; ".join(dict.fromkeys(_problems(model, first, whose)))) from first
+    raise BadOption(in_one_line(dict.fromkeys(_problems(model, first, whose)))) from first
 
 
-def option_help(model: type[BaseModel], prefix: str = "") -> Iterator[OptionHelp]:
+def option_help(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:
     """Describe every option of a model, those of nested models under dotted names."""
+    for name, field in model.model_fields.items():
+        below, optional = _nested(field.annotation)
+        if below is None or optional:
+            yield OptionHelp(
+                name=prefix + name,
+                type=_type_text(field.annotation),
+                default=None if field.is_required() else repr(field.get_default(call_default_factory=True)),
+                constraint=", ".join(_constraints(field)),
+                description=" ".join((field.description or "").split()),
+                table=table,
+            )
+        if below is not None:
+            yield from option_help(below, f"{prefix}{name}.", prefix + name if optional else table)
+
+
+def _nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+    """The model that an option is a table of, if it is, and whether there may be none."""
     from pydantic import BaseModel
 
-    for name, field in model.model_fields.items():
-        annotation = field.annotation
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield from option_help(annotation, f"{prefix}{name}.")
-            continue
-        yield OptionHelp(
-            name=prefix + name,
-            type=_type_text(annotation),
-            default=None if field.is_required() else repr(field.get_default(call_default_factory=True)),
-            constraint=", ".join(_constraints(field)),
-            description=" ".join((field.description or "").split()),
-        )
+    members = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+    models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
+    if len(models) == 1 and set(members) <= {models[0], NoneType}:
+        return models[0], len(members) > 1
+    return None, False
 
 
 def _as_yaml(text: str) -> Any:
@@ -162,6 +184,39 @@ def _as_yaml(text: str) -> Any:
     except yaml.YAMLError:
         return text
     return None if text.strip().lower() == "none" else value
+
+
+def _type_of(model: type[BaseModel], name: str) -> Any:
+    field = model.model_fields.get(name)
+    return field.annotation if field else None
+
+
+def _meant(annotation: Any, value: Any) -> Any:
+    """Read the words of a value that stand where any value may."""
+    if annotation is Any and isinstance(value, Word):
+        return _plain_data(value)
+    if not isinstance(value, Mapping):
+        return value
+    model, _ = _nested(annotation)
+    if model is not None:
+        return {key: _meant(_type_of(model, key), below) for key, below in value.items()}
+    entry = get_args(annotation)[1] if get_origin(annotation) is dict else annotation
+    return {key: _meant(entry, below) for key, below in value.items()}
+
+
+def _plain_data(text: str) -> Any:
+    """What a text says as YAML, or as JSON, which knows `1e-5`; what is no plain data stays as it is written."""
+    import json
+
+    value = _as_yaml(text) if text else ""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return json.loads(value, parse_constant=str)
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        value = text
+    return str(value) if isinstance(value, str) else value
 
 
 def _as_list(text: str) -> Any:
@@ -205,8 +260,9 @@ def _problems(model: type[BaseModel], error: Any, whose: str) -> Iterator[str]:
 
 
 def _type_text(annotation: Any) -> str:
+    """A type without the modules that its parts come from; what stands in quotes is a value."""
     text = annotation.__name__ if isinstance(annotation, type) and not _is_generic(annotation) else str(annotation)
-    return re.sub(r"\b(?:typing|collections\.abc|pathlib|datetime)\.", "", text)
+    return re.sub(r"('[^']*')|\b(?:[^\W\d]\w*\.)+", lambda found: found[1] or "", text)
 
 
 def _is_generic(annotation: Any) -> bool:

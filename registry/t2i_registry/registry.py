@@ -179,6 +179,12 @@ class Registry:
             table[key] = merged(table.get(key, {}), {".".join(path): value})
         return table
 
+    def option_name(self, entry: Entry) -> str:
+        """Return the name before the dot by which a user sets options of this component and of no other."""
+        same = [e for kind in KINDS for e in self.catalogue.named(kind, entry.name)]
+        name = entry.full_name if len({e.dist for e in same if e.kind == entry.kind}) > 1 else entry.name
+        return f"{entry.kind}:{name}" if len({e.kind for e in same}) > 1 else name
+
     def check_names(self, options: OptionTable) -> None:
         """Refuse options of components that nobody offers. Raises UnknownName, AmbiguousName or BadOption."""
         for key in self._unambiguous(options):
@@ -250,7 +256,7 @@ class Registry:
     def _refuse_absent(self, name: str, dist: str | None) -> None:
         """Raise MissingDependency for a name that a distribution offers which is not installed."""
         wanted = self.to_install(name)
-        if wanted and dist in (None, wanted):
+        if wanted and (dist is None or canonical(dist) == wanted):
             raise MissingDependency(f"{name!r} comes with {wanted}, which is not installed: install {wanted}")
 
     def _unknown(self, kind: EntryKind, name: str, dist: str | None) -> UnknownName:

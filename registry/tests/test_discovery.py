@@ -107,10 +107,27 @@ def test_who_would_offer_what_is_not_there(install):
     install("x-near", {"t2i.judges": {"other": "x_near"}})
     assert scan().elsewhere == {"far": "x-far", "near": "x-near"}
     registry = Registry(scan())
-    for ask in (lambda: registry.find("judge", "far"), lambda: registry.find_any("far:argument")):
+    for ask in (
+        lambda: registry.find("judge", "far"),
+        lambda: registry.find("judge", "far", "X_Far"),
+        lambda: registry.find_any("far:argument"),
+    ):
         with pytest.raises(
             MissingDependency, match="'far' comes with x-far, which is not installed: install x-far"
         ):
             ask()
     with pytest.raises(UnknownName):  # its distribution is there, and does not offer it
         registry.find("judge", "near")
+
+
+def test_a_licence_is_said_in_one_line(install, tmp_path):
+    for name, field, said in [
+        ("x-new", "License-Expression: MIT", "MIT"),
+        ("x-old", "License: The X Licence\n        |        You may do this.", "The X Licence"),
+        ("x-none", "Keywords: none", ""),
+    ]:
+        install(name, {"t2i.judges": {name: "x"}})
+        with (tmp_path / f"{name.replace('-', '_')}-1.0.dist-info" / "METADATA").open("a") as file:
+            file.write(f"{field}\n")
+        (entry,) = scan().named("judge", name)
+        assert entry.licence == said

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field, field_validator
@@ -67,6 +67,7 @@ def test_every_type_can_be_given_as_text(given, want):
         ({"mode": "slow"}, ["'fast' or 'exact'"]),
         ({"fault": {"rate": "2"}}, ["option 'fault.rate'", "less than or equal to 1"]),
         ({"steps": "x", "mode": "y", "nam": 1}, ["'steps'", "'mode'", "'nam'"]),
+        ({"stepps": 1, "zz": 1}, ["did you mean 'steps'? Unknown option 'zz' of metric 'm'; it has steps"]),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(given, parts):
@@ -108,9 +109,55 @@ def test_help_describes_nested_options_too():
     class Required(Options):
         path: Annotated[str, Field(min_length=2, pattern="a+")]
 
+    class Table(Options):
+        inner: Fault | None = None
+        word: Literal["a.b"] = "a.b"
+
+    assert [(o.name, o.type, o.table) for o in option_help(Table)] == [
+        ("inner", "Fault | None", None),
+        ("inner.rate", "float", "inner"),
+        ("inner.of", "tuple[str, ...]", "inner"),
+        ("word", "Literal['a.b']", None),
+    ]
     (option,) = option_help(Required)
     assert option.default is None
     assert option.constraint == "length >= 2, pattern a+"
+
+
+class Free(Options):
+    call: dict[str, Any] = Field(default_factory=dict)
+    names: dict[str, str] = Field(default_factory=dict)
+    anything: Any = None
+    stage: Free | None = None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("0.5", 0.5),
+        ("1e-5", 1e-5),
+        ("false", False),
+        ("none", None),
+        ("[1, a]", [1, "a"]),
+        ("trailing", "trailing"),
+        ("2024-05-06", "2024-05-06"),
+        ("NaN", "NaN"),
+        (".inf", ".inf"),
+        ("{", "{"),
+        ("", ""),
+    ],
+)
+def test_a_word_is_read_where_anything_fits(word, meant):
+    keys = ("call.a", "call.b.c", "names.a", "anything", "stage.call.a")
+    assignments = [split_assignment(f"m.{key}={word}", ["m"]) for key in keys]
+    table = merged(*({".".join(path): value} for _, path, value in assignments))
+    options = checked(Free, table, "m")
+    assert options.call == {"a": meant, "b": {"c": meant}}
+    assert type(options.call["a"]) is type(meant)
+    assert options.names == {"a": word}
+    assert options.anything == meant
+    assert options.stage.call == {"a": meant}
+    assert checked(Free, {"call": {"a": "false"}}, "m").call == {"a": "false"}  # a recipe has read it already
 
 
 @pytest.mark.parametrize(
@@ -176,6 +223,17 @@ def test_options_find_their_component(install):
         registry.component("generator", "x-only", {"x-same": {"a": "1"}})
     with pytest.raises(BadOption, match="'metrik' is no kind"):
         registry.component("generator", "x-only", {"metrik:x-same": {"a": "1"}})
+
+
+def test_the_name_that_sets_options_of_one_component_alone(install):
+    install("x-one", {"t2i.generators": {"x-same": "x_one", "x-only": "x_one"}, "t2i.judges": {"x-same": "x_one"}})
+    install("x-two", {"t2i.judges": {"x-same": "x_two"}})
+    registry = Registry()
+    entries = [registry.find("generator", "x-only"), registry.find("generator", "x-same")]
+    entries += [registry.find("judge", "x-same", dist) for dist in ("x-one", "x-two")]
+    names = [registry.option_name(entry) for entry in entries]
+    assert names == ["x-only", "generator:x-same", "judge:x-one/x-same", "judge:x-two/x-same"]
+    registry.check_names({name: {} for name in names})
 
 
 def test_options_of_nobody_are_refused(install):

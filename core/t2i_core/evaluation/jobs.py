@@ -12,7 +12,7 @@ from ..capabilities import expand
 from ..components import Component, GeneratorInfo, MetricInfo
 from ..generation import Failure, ImageRequest
 from ..judging import Capability, Query
-from ..metrics import Metric, Need, Row, Sample, Unit, image_alone
+from ..metrics import Metric, Need, Row, Sample, SettledMeasure, Unit, image_alone
 from ..observations import TYPES, Labels
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice
@@ -81,10 +81,14 @@ class Served:
 
 @dataclass(frozen=True)
 class Job:
-    """One metric on one model, or, where it compares pairs, on all models together."""
+    """One metric on one model, or, where it compares pairs, on all models together.
+
+    measures:  what it measures, the headline first, with the bounds that hold under its options
+    """
 
     metric: Component[MetricInfo]
     instance: Metric
+    measures: tuple[SettledMeasure, ...]
     models: tuple[Model, ...]
     prompts: tuple[Prompt, ...]
     prompts_name: str

@@ -375,7 +375,7 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
     """Say what is wrong with the rows of a unit, if anything."""
     if not found and job.metric.info is not IMAGES:
         return "neither rows nor a reason why there are none"
-    measures = {m.name: m for m in job.metric.info.measures}
+    measures = {m.name: m for m in job.measures}
     given: set[tuple[Any, ...]] = set()
     for row in found:
         if not isinstance(row, Row | Rows):

@@ -17,8 +17,8 @@ from ..components import (
     MetricInfo,
     component,
 )
-from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName
-from ..judging import Query
+from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, in_one_line
+from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
@@ -104,6 +104,9 @@ class _Planner:
                 metrics.append(metric)
         jobs = [job for metric in metrics for job in self.jobs_of(metric, models)]
         self.refuse_unused()
+        if self.request.shard:
+            part, parts = self.request.shard
+            self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
         digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
         folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
         installed = tuple(self._resolver.manifest()) if self._resolver else ()
@@ -152,6 +155,12 @@ class _Planner:
             with guarded(found, "to check its argument and options"):
                 found.info.check(found.setup(self.request.device, offline=self.request.offline))
 
+    def check_judge(self, model: Component[GeneratorInfo], capability: Capability) -> None:
+        """Have a model say why it cannot be asked about itself, before anything is loaded."""
+        if model.info.check_judge is not None:
+            with guarded(model, f"to check whether it can be asked for {capability}"):
+                model.info.check_judge(model.setup(self.request.device, offline=self.request.offline), capability)
+
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
         found: dict[str, Any] = {}
@@ -168,7 +177,8 @@ class _Planner:
             kind, name = _address(key)
             if not ((kind, name) in self.used if kind else name in known):
                 parts = ", ".join(sorted(known))
-                raise UnknownName.among("component in options", key, known, f"taking part: {parts}")
+                said = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
+                raise UnknownName(in_one_line([said, f"taking part: {parts}"]))
         for word in self.request.judges:
             name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
             if ("judge", name) not in self.used:
@@ -215,9 +225,12 @@ class _Planner:
             self.refuse_ignorant(served, prompts, metric)
         with guarded(metric, "to check its prompts"):
             instance.check(prompts)
+        with guarded(metric, "to say the bounds of its measures"):
+            measures = tuple(m.settled(metric.options) for m in metric.info.measures)
         job = Job(
             metric=metric,
             instance=instance,
+            measures=measures,
             models=models,
             prompts=prompts,
             prompts_name=name,
@@ -241,6 +254,7 @@ class _Planner:
                         f"metric {metric.spec!r} asks the model itself for {need.capability}, "
                         f"which {described(model.component)} does not offer"
                     )
+                self.check_judge(model.component, need.capability)
             return Served(need, None)
         if need.capability == "pixels":
             return Served(need, look())

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..metrics import Measure
+from ..metrics import SettledMeasure
 from ..options import result_options
 from ..statistics import (
     Comparison,
@@ -62,7 +62,7 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     if job.pairs:
         found = _aggregated(job, table, interval)
         labels = [model.label for model in job.models]
-        headline = job.metric.info.measures[0].name
+        headline = job.measures[0].name
         others = {name: estimate for name, estimate in found.items() if name not in labels}
         return {
             label: Scores({headline: found[label], **others} if label in found else {}, {}) for label in labels
@@ -72,7 +72,7 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
         return {model.label: Scores(_jackknifed(job, table), {})}
     means, facets, notes = {}, {}, []
     aggregated = _aggregated(job, table, interval)
-    for measure in job.metric.info.measures:
+    for measure in job.measures:
         rows = table[table["measure"] == measure.name]
         if measure.name in aggregated:
             facets[measure.name], said = _facets(
@@ -84,7 +84,7 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
             means[measure.name] = mean(rows)
             facets[measure.name], said = _facets(job, measure, rows, mean)
             notes += said
-    order = [m.name for m in job.metric.info.measures]
+    order = [m.name for m in job.measures]
     named = {**means, **aggregated}
     ordered = sorted(named, key=lambda n: order.index(n) if n in order else len(order))
     return {
@@ -119,7 +119,7 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
         return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, table))[a, b]
     if job.instance.group_by == "model":
         return _jackknifed_difference(job, table, a, b)
-    headline = job.metric.info.measures[0]
+    headline = job.measures[0]
     digests = {p.id: p.scene_digest for p in other.prompts}
     same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
     rows = _shared(table[table["prompt"].isin(same)], a, b)
@@ -131,17 +131,17 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
     return _paired(job, headline, rows, (a, b), interval)
 
 
-def _one_aggregated(job: Job, measure: Measure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
+def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
     return _aggregated(job, rows, interval).get(measure.name)
 
 
-def _mean(job: Job, measure: Measure, interval: Question, rows: pd.DataFrame) -> Estimate:
+def _mean(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate:
     clusters = _clusters(job, rows)
     return mean_interval(rows["value"], interval=interval, low=measure.low, high=measure.high, **clusters)
 
 
 def _facets(
-    job: Job, measure: Measure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
+    job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
 ) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
     """Estimate a measure for each level of its facets."""
     found: dict[str, dict[str, Estimate]] = {}
@@ -189,7 +189,7 @@ def _aggregated(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, 
     names = set(statistic(np.ones(len(table))))
     if not names:
         return {}
-    ranges = {m.name: (m.low, m.high) for m in job.metric.info.measures if m.name in names}
+    ranges = {m.name: (m.low, m.high) for m in job.measures if m.name in names}
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **_clusters(job, table))
 
 
@@ -210,7 +210,7 @@ def _shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
 
 
 def _paired(
-    job: Job, measure: Measure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
+    job: Job, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
 ) -> Comparison | None:
     """Pair the cells of two models; a cell with several rows counts with their mean."""
     rows = rows[rows["measure"] == measure.name]
@@ -237,7 +237,7 @@ def _left_out(table: pd.DataFrame, measure: str) -> tuple[float, pd.Series[float
 
 def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
     scores = {}
-    for measure in job.metric.info.measures:
+    for measure in job.measures:
         if (table["measure"] == measure.name).any():
             full, parts = _left_out(table, measure.name)
             if len(parts) < 2:
@@ -253,7 +253,7 @@ def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
 
 def _jackknifed_difference(job: Job, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
     """Compare two sets by leaving the same blocks of images out of both."""
-    name = job.metric.info.measures[0].name
+    name = job.measures[0].name
     both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
     if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
         return None  # sets of different images: a difference would be one of size too

@@ -11,9 +11,10 @@ from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
-from t2i_core.errors import BadModel, NotHere
+from t2i_core.errors import BadModel, BadOption, NotHere
+from t2i_core.models.weights import SAFE, damage
 from t2i_core.sources import file_digest
 from t2i_core.store import write_whole
 from t2i_core.texts import said
@@ -25,7 +26,7 @@ _SECONDS = 60
 """So long a server may be silent."""
 
 _SECONDS_TO_REACH = 5
-"""So long the hub may take to answer at all."""
+"""So long the hub, or any server, may take to answer at all."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,12 +42,10 @@ def from_url(url: str, sha256: str | None, offline: bool, spec: str, folder: str
     It is written whole: another process sees all of it or nothing. Raises BadModel where it cannot be had, is cut
     off, or is another file.
     """
-    import torch
-
-    file = Path(torch.hub.get_dir()) / "checkpoints" / folder / url.rpartition("/")[2]
+    file = _place_of(url, folder)
     if not file.is_file():
         if offline:
-            raise NotHere(str(file), spec)
+            raise NotHere(_wanted(url, file), spec)
         _download(url, file, sha256, spec)
     if sha256:
         return check(file, sha256, spec)
@@ -57,6 +56,34 @@ def from_url(url: str, sha256: str | None, offline: bool, spec: str, folder: str
             "remove it, or say by the option sha256 that it is the one"
         )
     return file
+
+
+def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
+    """Raise NotHere where `from_url` would find no file here and could fetch none, before anything else is done.
+
+    The server is asked for the file's head alone, and any answer will do: some describe no file that they give.
+    """
+    file = _place_of(url, folder)
+    if file.is_file():
+        return
+    if offline:
+        raise NotHere(_wanted(url, file), spec)
+    try:
+        with suppress(HTTPError), urlopen(Request(url, method="HEAD"), timeout=_SECONDS_TO_REACH):
+            pass
+    except (OSError, HTTPException) as error:  # no name, no route, no answer, no trust
+        raise NotHere(_wanted(url, file), spec, said(error)) from error
+
+
+def _place_of(url: str, folder: str) -> Path:
+    """Where a published file is kept: in torch's folder of checkpoints."""
+    import torch
+
+    return Path(torch.hub.get_dir()) / "checkpoints" / folder / url.rpartition("/")[2]
+
+
+def _wanted(url: str, file: Path) -> str:
+    return f"{url}, to be put at {file}"
 
 
 def _download(url: str, file: Path, sha256: str | None, spec: str) -> None:
@@ -73,7 +100,7 @@ def _download(url: str, file: Path, sha256: str | None, spec: str) -> None:
         part.replace(file)
     except (OSError, EOFError, HTTPException) as error:  # no network, no such page, a full disk
         if isinstance(error, URLError) and not isinstance(error, HTTPError):
-            raise NotHere(url, spec, said(error)) from error
+            raise NotHere(_wanted(url, file), spec, said(error)) from error
         raise BadModel(f"{spec}: {url} cannot be fetched ({said(error)})") from error
     finally:
         with suppress(OSError):  # its folder may be none
@@ -193,12 +220,22 @@ def commit(file: Path) -> str | None:
 
 
 def check(file: Path, sha256: str | None, spec: str) -> Path:
-    """Return a file, whose digest must begin as given. Raises BadModel where it does not, or is no file."""
+    """Return a file, whose digest must begin as given. Raises BadModel where it does not, or is no whole file."""
     if not file.is_file():
         raise BadModel(f"{spec}: there is no file {file}")
+    if file.suffix == SAFE and (problem := damage(file)):
+        raise BadModel(f"{spec}: cannot be loaded from {file}: it {problem}")
     if sha256 and not (found := file_digest(file)).startswith(sha256):
         raise BadModel(f"{spec}: {file} is not the file that was asked for: its SHA-256 is {found}, not {sha256}")
     return file
+
+
+def refuse_revision(revision: str | None, place: Path, spec: str) -> None:
+    """Raise BadOption where a revision is asked of files on this machine, which are as they are."""
+    if revision is not None:
+        raise BadOption(
+            f"{spec}: {place} lies on this machine and has no revisions: leave out the option revision={revision}"
+        )
 
 
 @contextmanager

@@ -274,11 +274,13 @@ class MetricContract(ComponentContract):
         return run_plan(make_plan(request, StaticResolver(self.judge, *self.resolver_parts)))
 
     def test_measures_are_described(self, info: MetricInfo) -> None:
-        """Each measure has its own name and says what it is."""
+        """Each measure has its own name, says what it is, and has bounds that are numbers or options."""
         names = [m.name for m in info.measures]
         assert names
         assert len(set(names)) == len(names)
         assert all(m.summary for m in info.measures)
+        bounds = [b for m in info.measures for b in (m.low, m.high) if isinstance(b, str)]
+        assert set(bounds) <= set(info.options.model_fields), "a bound is the name of no option"
 
     def test_scores_every_model(self, run: Run) -> None:
         """Every model gets a score, and every sample is accounted for."""
@@ -292,7 +294,8 @@ class MetricContract(ComponentContract):
     def test_values_lie_in_the_declared_range(self, info: MetricInfo, run: Run) -> None:
         """Rows keep to the bounds that their measures declare."""
         table = run.measurements()
-        for measure in info.measures:
+        options = settle(info, self.options, None).options
+        for measure in (m.settled(options) for m in info.measures):
             values = table.loc[table["measure"] == measure.name, "value"]
             assert measure.low is None or (values >= measure.low).all()
             assert measure.high is None or (values <= measure.high).all()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from t2i_core.errors import BadPrompts
 from t2i_core.prompts import Prompt
+from t2i_core.texts import read_text
 
 from .options import CocoOptions
 from .sampling import rank, sample
@@ -101,11 +102,8 @@ def _of_split(captions: Iterable[Caption], file: Path, split_file: Path, split: 
 
 
 def _json(file: Path) -> Any:
+    text = read_text(file, BadPrompts)
     try:
-        return json.loads(file.read_bytes())
-    except FileNotFoundError:
-        raise BadPrompts(f"{file}: no such file") from None
-    except OSError as error:
-        raise BadPrompts(f"{file}: cannot be read ({error.strerror})") from error
-    except ValueError as error:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise BadPrompts(f"{file}: not JSON ({error})") from error

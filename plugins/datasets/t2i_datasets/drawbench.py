@@ -12,6 +12,7 @@ from pathlib import Path
 
 from t2i_core.errors import BadPrompts
 from t2i_core.prompts import Prompt
+from t2i_core.texts import read_text
 
 _PROMPT = ("prompts", "prompt")
 _CATEGORY = ("category", "categories")
@@ -22,7 +23,7 @@ def prompts(file: Path) -> Iterator[Prompt]:
 
     The ids number them, for a text may stand twice, under two categories.
     """
-    text = _text(file)
+    text = read_text(file, BadPrompts)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in text.partition("\n")[0] else ",")
     try:
         header = [name.strip().lower() for name in next(rows, [])]
@@ -46,14 +47,3 @@ def _column(file: Path, header: list[str], names: tuple[str, ...]) -> int:
     if found is None:
         raise BadPrompts(f"{file}, line 1: no column {names[0].capitalize()!r} (columns: {', '.join(header)})")
     return found
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise BadPrompts(f"{file}: no such file") from None
-    except OSError as error:
-        raise BadPrompts(f"{file}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise BadPrompts(f"{file}: not UTF-8 (byte {error.start})") from error

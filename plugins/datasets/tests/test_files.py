@@ -180,6 +180,19 @@ def test_a_bad_drawbench_file_is_told_in_one_line(tmp_path, content, said):
     assert str(tmp_path) in str(caught.value)
 
 
+@pytest.mark.parametrize("prompts", [read, lambda file: list(drawbench.prompts(file))])
+def test_files_that_cannot_be_read(tmp_path, prompts):
+    """The file of a split likewise, for it is read in the same way."""
+    (tmp_path / "latin").write_bytes("Prompts,Category\nein H\u00fcgel,b\n".encode("latin-1"))
+    for name, said in (
+        ("gone", r"gone: no such file$"),
+        (".", r": cannot be read \(Is a directory\)$"),
+        ("latin", r"latin, line 2: not UTF-8 \(byte 0xfc\)$"),
+    ):
+        with pytest.raises(BadPrompts, match=said):
+            prompts(tmp_path / name)
+
+
 def test_coco_and_drawbench_need_no_library(tmp_path):
     """They read their files where the library datasets, and whatever it wants, is not installed."""
     rows = table(tmp_path, "Prompts,Category\na,b\n")

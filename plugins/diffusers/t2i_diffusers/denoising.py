@@ -58,11 +58,6 @@ class Denoiser:
         self._stage, self._loaded = loaded.main, loaded
         name = type(self._stage.pipe).__name__
         self.parts = parts(loaded)
-        if any(stage.name == "prior" for stage in loaded.stages):
-            raise BadModel(
-                f"{self._stage.model}: {name} draws from what its prior made of a text, not from the text: "
-                "there is no likelihood of an image under a text"
-            )
         self.schedule = schedule_of(self.parts.scheduler, self._stage.model)
         if self.schedule.is_flow and name not in _VELOCITIES:
             raise BadModel(f"{self._stage.model}: how {name} counts time is not known here")

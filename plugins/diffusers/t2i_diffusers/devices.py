@@ -1,4 +1,4 @@
-"""Where a pipeline works, in which precision, and what stays in main memory meanwhile."""
+"""Where a pipeline works, and what stays in main memory meanwhile."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from t2i_core.models.devices import best_device
 
 ROOM = 2 * 2**30
 """Bytes of a GPU's memory that are left for the work itself when weights are placed."""
-
-
-def precision(dtype: str, device: str | None) -> str:
-    """Settle `auto`: float16 on a GPU, float32 elsewhere."""
-    if dtype != "auto":
-        return dtype
-    return "float16" if best_device(device).type in ("cuda", "mps") else "float32"
 
 
 def place(pipes: Sequence[Any], device: torch.device, offload: str) -> str:

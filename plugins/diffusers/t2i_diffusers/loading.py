@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,38 +14,21 @@ import diffusers
 import torch
 import transformers
 from diffusers import DiffusionPipeline
-from huggingface_hub import constants, hf_hub_download
-from huggingface_hub.errors import LocalEntryNotFoundError
+from huggingface_hub import constants
 from t2i_core import Setup
-from t2i_core.errors import BadModel, BadOption, T2IError, did_you_mean
+from t2i_core.errors import BadModel, T2IError
 from t2i_core.models import files
 from t2i_core.models.devices import best_device
 from t2i_core.texts import said
 
-from .devices import place, precision
+from .calls import Plan, call_arguments, call_of, check_chain
+from .devices import place
+from .hub import commit_of, hub_pickles, index_folder, not_here
 from .noise import MAIN
-from .options import CallOptions, DiffusersOptions
-from .sources import (
-    INDEX,
-    Source,
-    check_pickles,
-    check_place,
-    commit_of,
-    hub_pickles,
-    not_here,
-    parts_of,
-    read_index,
-    sources,
-)
-from .wholeness import left_out, problems
-
-ARGUMENTS = {
-    "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
-    "guidance": {"UnCLIPPipeline": "decoder_guidance_scale", "QwenImagePipeline": "true_cfg_scale"},
-}
-"""What an option is called by classes that do not call it as the others do."""
-
-_USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
+from .options import CallOptions, DiffusersOptions, precision
+from .schedulers import replacement
+from .sources import Source, check_pickles, check_place, left_out, parts_of, read_index, sources
+from .wholeness import problems
 
 
 @dataclass(frozen=True)
@@ -100,8 +82,8 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     Raises BadModel where there is no such model, BadOption where a pipeline does not take what options set.
     """
     options = setup.options
-    dtype = precision(options.dtype, setup.device)
     device = best_device(setup.device)
+    dtype = precision(device.type) if options.dtype == "auto" else options.dtype
     plan = _planned(setup, pipeline_class)
     stages = tuple(
         Stage(
@@ -124,70 +106,18 @@ def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) 
         _folder_of(source, cls, setup.options, offline=False)
 
 
-def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
-    """Return the arguments of a pipeline's call by name; that it takes any further ones does not count."""
-    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    parameters = inspect.signature(cls.__call__).parameters
-    return {name: p for name, p in parameters.items() if name != "self" and p.kind in named}
-
-
-def call_of(cls: type, options: CallOptions, source: Source | None = None) -> dict[str, Any]:
-    """Return the arguments that options set, by the names of a pipeline's call.
-
-    Raises BadOption where the pipeline takes no such argument, with the names that it does take.
-    """
-    takes = call_arguments(cls)
-    asked = {
-        option: (ARGUMENTS.get(option, {}).get(cls.__name__, _USUAL.get(option, option)), getattr(options, option))
-        for option in ("steps", "guidance", "negative_prompt", "height", "width")
-    }
-    call: dict[str, Any] = {}
-    for option, (name, value) in [*asked.items(), *((f"call.{n}", (n, v)) for n, v in options.call.items())]:
-        if value is None and not option.startswith("call."):
-            continue
-        if name not in takes:
-            near = (
-                [n for n in takes if name.split("_")[0] in n] or get_close_matches(name, takes, n=3) or list(takes)
-            )
-            where = f"{source.option}." if source and source.option else ""
-            raise BadOption(f"option {where}{option}: {cls.__name__} takes no {name}; it takes {', '.join(near)}")
-        call[name] = value
-    return call
-
-
-_Plan = dict[str, tuple[Source, type[DiffusionPipeline], dict[str, Any]]]
-"""By the name of the option: checkpoint, class, and the arguments of its call."""
-
-
-def _planned(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> _Plan:
+def _planned(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> Plan:
     """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded."""
     own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
-    plan: _Plan = {}
+    plan: Plan = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
-        name = read_index(_index_folder(source, setup.offline))["_class_name"]
-        cls = _class_of(source, pipeline_class if pipeline_class and not source.option else name)
-        _check_scheduler(own[source.option])
+        index = read_index(index_folder(source, setup.offline))
+        cls = _class_of(source, pipeline_class if pipeline_class and not source.option else index["_class_name"])
+        replacement(own[source.option], index, f"{source.option}." if source.option else "")
         plan[source.option] = source, cls, call_of(cls, own[source.option], source)
-    _check_chain(plan)
+    check_chain(plan)
     return plan
-
-
-def _index_folder(source: Source, offline: bool) -> Path:
-    """Return the folder that holds a pipeline's index, which alone is fetched."""
-    if (folder := source.folder) is not None:
-        return folder
-    commit = commit_of(source, offline)
-    with suppress(LocalEntryNotFoundError):
-        return Path(hf_hub_download(source.model, INDEX, revision=commit, local_files_only=True)).parent
-    if offline or constants.HF_HUB_OFFLINE:
-        raise not_here(source)
-    if why := files.unreachable():
-        raise not_here(source, network=why)
-    try:
-        return Path(hf_hub_download(source.model, INDEX, revision=commit)).parent
-    except Exception as error:  # the hub's and the network's
-        raise files.hub_error(str(source), source.model, error) from error
 
 
 def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bool) -> Path:
@@ -242,32 +172,13 @@ def _known_by_its_old_place(cls: type) -> None:
         setattr(diffusers.pipelines, name, import_module(f"{package}.{name}"))
 
 
-def _check_chain(plan: _Plan) -> None:
-    """Raise BadModel where a pipeline wants more than a prompt and what the stage before it gives."""
-    for option, (source, cls, _) in plan.items():
-        arguments = call_arguments(cls)
-        wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty}
-        wanted -= {"prompt", "token_indices"}
-        given = {"image"} if option.startswith("upscaler") else set()
-        if not option and "prior" in plan:
-            given = {n for n in wanted if "embed" in n}
-        if wanted - given:
-            hint = "; give its prior's repository by the option prior.model" if "image_embeds" in wanted else ""
-            raise BadModel(
-                f"{source}: {cls.__name__} draws from {', '.join(sorted(wanted))}, not from a text{hint}"
-            )
-        if not option and "prior" not in plan and "prompt" not in arguments:
-            raise BadModel(f"{source}: {cls.__name__} takes no prompt: it is no text-to-image pipeline")
-        if option.startswith("upscaler") and "image" not in arguments:
-            raise BadModel(f"{source}: {cls.__name__} takes no image: it enlarges nothing")
-
-
 def _pipeline(
     source: Source, cls: type[DiffusionPipeline], folder: Path, setup: Setup[DiffusersOptions], dtype: str
 ) -> Any:
     """Make one pipeline from its files, in main memory."""
     options = setup.options
-    parts = parts_of(read_index(folder))
+    index = read_index(folder)
+    parts = parts_of(index)
     without: dict[str, Any] = {**_left_out(source, cls, options)}
     check_pickles(source, folder, [p for p in parts if p not in without], options.pickles)
     if problem := next(problems(source, folder, without, options), None):
@@ -295,33 +206,9 @@ def _pipeline(
         raise BadModel(f"{source}: does not load as {cls.__name__}: {said(error)}") from error
     pipe.set_progress_bar_config(disable=True)
     own = options.stages[source.option] if source.option else options
-    if own.scheduler or own.scheduler_options:
-        _set_scheduler(pipe, own)
+    if scheduler := replacement(own, index):
+        pipe.scheduler = scheduler.from_config(pipe.scheduler.config, **own.scheduler_options)
     return pipe
-
-
-def _check_scheduler(options: CallOptions) -> None:
-    if options.scheduler is not None:
-        _scheduler_class(options.scheduler)
-
-
-def _scheduler_class(name: str) -> Any:
-    cls = getattr(diffusers, name, None)
-    if isinstance(cls, type) and issubclass(cls, diffusers.SchedulerMixin):
-        return cls
-    known = [n for n in dir(diffusers) if n.endswith("Scheduler")]
-    raise BadOption(f"option scheduler: diffusers has no scheduler {name!r}{did_you_mean(name, known)}")
-
-
-def _set_scheduler(pipe: Any, options: CallOptions) -> None:
-    present = getattr(pipe, "scheduler", None)
-    if present is None:
-        raise BadOption(f"option scheduler: {type(pipe).__name__} has no one scheduler that could be replaced")
-    cls = _scheduler_class(options.scheduler or type(present).__name__)
-    unknown = options.scheduler_options.keys() - inspect.signature(cls.__init__).parameters.keys()
-    if unknown:
-        raise BadOption(f"option scheduler_options: {cls.__name__} has no {', '.join(sorted(unknown))}")
-    pipe.scheduler = cls.from_config(present.config, **options.scheduler_options)
 
 
 @contextmanager

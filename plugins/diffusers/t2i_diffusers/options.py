@@ -95,3 +95,8 @@ class DiffusersOptions(CallOptions):
         """The further pipelines by the name of their option; the model itself is not among them."""
         given = {"prior": self.prior, "upscaler": self.upscaler, "upscaler2": self.upscaler2}
         return {name: stage for name, stage in given.items() if stage is not None}
+
+
+def precision(device: str) -> Precision:
+    """Return what `auto` means on a kind of device: float16 on a GPU, float32 on a CPU."""
+    return "float32" if device == "cpu" else "float16"

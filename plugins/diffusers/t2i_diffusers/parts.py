@@ -7,6 +7,7 @@ from typing import Any
 
 from t2i_core.errors import BadModel
 
+from .askable import DENOISERS, why_not
 from .loading import Loaded
 
 
@@ -27,13 +28,13 @@ class Parts:
 
 
 def parts(loaded: Loaded) -> Parts:
-    """Return the parts of the main stage. Raises BadModel where it has not one denoiser and one scheduler."""
+    """Return the parts of the main stage. Raises BadModel where they cannot tell how likely an image is."""
     pipe = loaded.main.pipe
+    there = [name for name, part in pipe.components.items() if part is not None]
+    if why := why_not(type(pipe).__name__, there, [stage.name for stage in loaded.stages]):
+        raise BadModel(f"{loaded.main.model}: {why}")
 
     def first(*names: str) -> Any:
         return next((part for name in names if (part := getattr(pipe, name, None)) is not None), None)
 
-    denoiser, scheduler = first("unet", "transformer"), first("scheduler")
-    if denoiser is None or scheduler is None:
-        raise BadModel(f"{loaded.main.model}: {type(pipe).__name__} has not one denoiser with one schedule")
-    return Parts(pipe, denoiser, scheduler, first("vae", "vqvae", "movq"))
+    return Parts(pipe, first(*DENOISERS), pipe.scheduler, first("vae", "vqvae", "movq"))

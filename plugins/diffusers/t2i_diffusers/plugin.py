@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
 
-from .options import CallOptions, DiffusersOptions
+from .options import CallOptions, DiffusersOptions, precision
 from .presets import KNOWN
 
 if TYPE_CHECKING:
+    from t2i_core.judging import Capability
+
     from .generating import Diffusers
 
 _DRAWING = (
-    "attend_excite.py", "devices.py", "generating.py", "loading.py", "noise.py", "options.py", "plugin.py",
-    "sources.py", "stages.py",
+    "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
+    "options.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
-"""What an image depends on; presets act through their options, tokens are only counted."""
+"""What an image depends on; presets act through their options, tokens are only counted, wholeness only refuses."""
 
 _ASKED = (
-    "arithmetic.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py", "likelihood.py",
-    "parts.py", "schedules.py", "terms.py",
+    "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
+    "likelihood.py", "parts.py", "schedules.py", "terms.py",
 )  # fmt: skip
 """What a likelihood depends on, and no image."""
 
@@ -41,12 +42,21 @@ def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
 
 
 def _check(setup: Setup[DiffusersOptions]) -> None:
+    from t2i_core.models import devices
+
     from .sources import check_place, sources
     from .wholeness import check_folder
 
+    devices.check(setup.device)
     for source in sources(setup.argument, setup.options):
         check_place(source)
         check_folder(source, setup.options)
+
+
+def _check_judge(setup: Setup[DiffusersOptions], capability: Capability) -> None:
+    from .askable import check_askable
+
+    check_askable(setup)
 
 
 def _prefetch(setup: Setup[DiffusersOptions]) -> None:
@@ -64,7 +74,10 @@ def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
 
 def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
-    from .sources import check_place, commit_of, sources
+    from t2i_core.models.devices import kind_of
+
+    from .hub import commit_of
+    from .sources import check_place, sources
 
     options = setup.options
     changes: dict[str, Any] = {}
@@ -75,28 +88,19 @@ def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
             own: CallOptions = getattr(options, source.option) if source.option else options
             changes |= {source.option: own.model_copy(update=pinned)} if source.option else pinned
     if options.dtype == "auto":
-        changes["dtype"] = _precision(setup.device)
+        changes["dtype"] = precision(kind_of(setup.device))
     return options.model_copy(update=changes)
 
 
-def _precision(device: str | None) -> str:
-    """float16 on a GPU; torch is imported only where the device is left open."""
-    if device is not None:
-        return "float32" if device.startswith("cpu") else "float16"
-    from .devices import precision
-
-    return precision("auto", None)
-
-
 def _weights(argument: str | None, options: DiffusersOptions) -> Iterator[Path | str]:
-    from .sources import commit_of, files_of, sources
+    from .hub import commit_of
+    from .sources import files_of, sources
 
-    offline = bool(os.environ.get("HF_HUB_OFFLINE"))
     for source in sources(argument, options):
         if source.folder is not None:
             yield from files_of(source.folder)
         else:
-            yield f"{source.model}@{commit_of(source, offline)}"
+            yield f"{source.model}@{commit_of(source, offline=False)}"
 
 
 @hookimpl
@@ -119,6 +123,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             create=_create,
             capabilities=frozenset({"likelihood"}),
             judge_code=_ASKED,
+            check_judge=_check_judge,
             prefetch=_prefetch,
             citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers",
             **shared,

@@ -1,7 +1,8 @@
 """Known models: repository, settings, licence and needs, as data. Imports nothing heavy.
 
-Where no revision is set, a run pins the commit that it finds, and records it: commits are set here only as their
-publishers name them. Memory is an estimate in GB for weights in half precision and one image at a time.
+Where no revision is set, a run settles to the commit that it finds, and records it; commits are set here only
+where they are known for sure, as yet nowhere. Memory is an estimate in GB for weights in half precision and one
+image at a time.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _DDIM = {"scheduler": "DDIMScheduler", "call": {"eta": 0.0}}
 _SD = {"steps": 50, "guidance": 7.5, "height": 512, "width": 512, **_DDIM}
 _GATED = "Gated: accept the licence on the repository's page and log in (`hf auth login`)."
 _DEPRECATED = "The pipeline is deprecated in diffusers: no longer maintained there, and may go."
+_NO_LIKELIHOOD = "It has no likelihood: it draws what a prior makes of the text."
 _NO_SAFETENSORS = (
     "Where the repository has no safetensors, loading names its pickles with their SHA-256, to be pinned by the "
     "option `pickles`."
@@ -155,7 +157,7 @@ KNOWN = (
         },
         licence="CreativeML Open RAIL-M",
         memory_gb=8,
-        notes=f"{_DEPRECATED} {_NO_SAFETENSORS}",
+        notes=f"{_DEPRECATED} {_NO_SAFETENSORS} {_NO_LIKELIHOOD}",
         citation=TIAM,
     ),
     Known(
@@ -206,6 +208,7 @@ KNOWN = (
         },
         licence="Apache-2.0",
         memory_gb=9,
+        notes=_NO_LIKELIHOOD,
         stage_pipelines={"prior": "KandinskyPriorPipeline"},
     ),
     Known(

@@ -1,6 +1,6 @@
-"""Where checkpoints lie: folders and repositories, their commits, and what is wrong where there is none.
+"""Where checkpoints lie, folders and repositories; what a pipeline's folder holds, and what of it is loaded.
 
-Imports huggingface_hub only where a repository is asked about, and torch never.
+Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel, NotHere
-from t2i_core.models import files
+from t2i_core.errors import BadModel
 from t2i_core.sources import file_digest
-from t2i_core.texts import said
 
 from .options import CallOptions, DiffusersOptions
 
@@ -25,8 +23,10 @@ INDEX = "model_index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
 
+_FAMILY = "IF"
+"""The classes whose stages share one text encoder, by the beginning of their names."""
+
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
-_TIMEOUT = 20
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,10 @@ def check_place(source: Source) -> None:
             f"{source}: is one file; want the folder of a pipeline ({INDEX} and a folder for each part): "
             "`from_single_file(FILE).save_pretrained(FOLDER)` of diffusers makes one"
         )
+    elif "@" in source.model and _REPOSITORY.fullmatch(source.model.partition("@")[0]):
+        repository, _, revision = source.model.partition("@")
+        key = f"{source.option}.revision" if source.option else "revision"
+        raise BadModel(f"{source}: name {repository} alone, and its revision by the option {key}={revision}")
     elif not _REPOSITORY.fullmatch(source.model):
         raise BadModel(f"{source}: no such folder, and no repository either, which would be ORG/NAME")
 
@@ -96,6 +100,12 @@ def parts_of(index: Mapping[str, Any]) -> list[str]:
         for name, value in index.items()
         if not name.startswith("_") and isinstance(value, list) and len(value) == 2 and value[0] is not None
     ]
+
+
+def left_out(source: Source, pipeline: str, options: DiffusersOptions) -> list[str]:
+    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
+    shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
+    return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -127,7 +137,7 @@ def check_pickles(source: Source, folder: Path, parts: Iterable[str], pinned: It
             if not unread and (digest := file_digest(file)) not in pinned:
                 unknown[file.relative_to(folder).as_posix()] = digest
     if unknown:
-        raise _pickles_refused(source, unknown, pinned)
+        raise pickles_refused(source, unknown, pinned)
 
 
 def _as_safetensors(name: str) -> str | None:
@@ -137,60 +147,10 @@ def _as_safetensors(name: str) -> str | None:
     return re.sub("^pytorch_model", "model", name.rpartition(".")[0]) + SAFE
 
 
-def _pickles_refused(source: Source, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
+def pickles_refused(source: Source, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
+    """Name pickles that were not pinned (digests by file), and say how they are."""
     said_files = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
     return BadModel(
         f"{source}: has pickles in place of safetensors: {said_files}; where you trust them, pin them by the "
         f"option pickles={json.dumps(sorted({*pinned, *found.values()}))}"
     )
-
-
-def commit_of(source: Source, offline: bool) -> str:
-    """Return the commit of a repository: the one on this machine, or else the newest of its revision.
-
-    What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
-    revision, for a newer one. Raises BadModel where the commit cannot be known.
-    """
-    from huggingface_hub import constants, hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
-
-    if known := files.known_commit(source.model, source.revision):
-        return known
-    if offline or constants.HF_HUB_OFFLINE:
-        raise not_here(source)
-    if why := files.unreachable():
-        raise not_here(source, network=why)
-    try:  # by fetching the index under the revision's name, so that the cache remembers what the name meant
-        return Path(hf_hub_download(source.model, INDEX, revision=source.revision)).parent.name
-    except LocalEntryNotFoundError as error:  # the network is gone
-        raise not_here(source, network=said(error)) from error
-    except EntryNotFoundError as error:
-        raise BadModel(
-            f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
-        ) from error
-    except Exception as error:  # the hub's and the network's
-        raise files.hub_error(str(source), source.model, error) from error
-
-
-def not_here(source: Source, missing: str | None = None, network: str | None = None) -> NotHere:
-    """Say what must be fetched while there is a network.
-
-    missing: what the rest lacks that is here; None: nothing is here. network: None where nothing may be fetched,
-    else why nothing can be
-    """
-    return NotHere(str(source), source.spec, network, missing)
-
-
-def hub_pickles(source: Source, commit: str) -> BadModel | None:
-    """Where a repository has no safetensors, name its pickles with the digests that the hub keeps of them."""
-    from huggingface_hub import HfApi
-
-    info = HfApi().model_info(source.model, revision=commit, files_metadata=True, timeout=_TIMEOUT)
-    files = {f.rfilename: f.lfs.sha256 for f in info.siblings or () if f.lfs is not None}
-    safe = {name.rpartition("/")[0] for name in files if name.endswith(SAFE)}
-    found = {
-        name: digest
-        for name, digest in files.items()
-        if name.endswith(PICKLES) and "/" in name and name.rpartition("/")[0] not in safe
-    }
-    return _pickles_refused(source, found) if found else None

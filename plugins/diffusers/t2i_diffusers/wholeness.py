@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.errors import BadModel
+from t2i_core.models.weights import damage
 
 from .options import DiffusersOptions
-from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, parts_of, read_index
-
-_FAMILY = "IF"
-"""The classes whose stages share one text encoder, by the beginning of their names."""
+from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, left_out, parts_of, read_index
 
 _NAMES = ("diffusion_pytorch_model", "model")
 """What weights are called, by diffusers and by transformers."""
@@ -36,12 +34,6 @@ def check_folder(source: Source, options: DiffusersOptions) -> None:
     check_pickles(source, folder, [part for part in parts_of(index) if part not in names], options.pickles)
     if problem := next(problems(source, folder, names, options), None):
         raise BadModel(f"{source}: {problem}")
-
-
-def left_out(source: Source, pipeline: str, options: DiffusersOptions) -> list[str]:
-    """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
-    shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
-    return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
 
 
 def problems(source: Source, folder: Path, left_out: Collection[str], options: DiffusersOptions) -> Iterator[str]:
@@ -86,8 +78,8 @@ def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> I
     for file in found:
         if not file.is_file():
             yield f"its {part} lacks {file}, one of the files that its weights are split into"
-        elif damage := _damage(file):
-            yield f"its {part} is damaged: {file} {damage}"
+        elif problem := damage(file):
+            yield f"its {part} is damaged: {file} {problem}"
         else:
             continue
         return
@@ -104,20 +96,3 @@ def _weights(folder: Path, variant: str | None) -> list[Path]:
                     shards: dict[str, Any] = json.loads((folder / index).read_text("utf-8"))["weight_map"]
                     return [folder / shard for shard in sorted(set(shards.values()))]
     return []
-
-
-def _damage(file: Path) -> str | None:
-    """Say what is wrong with a file of safetensors, by its length and its header: 8 bytes that say the header's
-    length, the header as JSON, and the tensors one after the other, whose places it says."""
-    size = file.stat().st_size
-    with file.open("rb") as open_file:
-        header = int.from_bytes(open_file.read(8), "little")
-        if size < 8 or header > size - 8:
-            return f"is cut off, or no safetensors ({size} bytes)"
-        try:
-            tensors = json.loads(open_file.read(header))
-            end = max((t["data_offsets"][1] for name, t in tensors.items() if name != "__metadata__"), default=0)
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            return "is no safetensors: its header cannot be read"
-    whole = 8 + header + int(end)
-    return None if whole == size else f"has {size} bytes and should have {whole}"

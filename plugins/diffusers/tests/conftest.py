@@ -5,24 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from filelock import FileLock
 from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Models this small are slower on several threads."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 
 
 @pytest.fixture(scope="session")

@@ -155,3 +155,17 @@ def test_a_damaged_folder_is_refused_by_the_plan(t2i: Any, checkpoint: Any, tmp_
     assert done.exit_code == 12
     assert f"{folder}: its tokenizer has no files" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(
+    t2i: Any, checkpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    model = f"diffusers:{checkpoint('StableDiffusionPipeline')[0]}"
+    asked = ("generate", "--model", model, "--prompts", str(tmp_path / "prompts.txt"), "--dry-run")
+    done = t2i(*asked, "--device", "cuda", "--out", str(tmp_path / "run"))
+    assert done.exit_code == 6
+    assert done.stderr == "error: device 'cuda': this machine has no CUDA device\n"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from t2i_core import Component, Setup
 from t2i_core.testing import GeneratorContract
 from t2i_core.testing.parts import settle
+from t2i_diffusers import plugin
 
 
 class TestDiffusers(GeneratorContract):
@@ -37,6 +39,13 @@ def test_the_precision_left_open_is_the_devices(component: Any) -> None:
     assert resolve(Setup(component.argument, component.options, "cpu")).dtype == "float32"
     chosen = component.options.model_copy(update={"dtype": "bfloat16"})
     assert resolve(Setup(component.argument, chosen, "cpu")).dtype == "bfloat16"
+
+
+def test_images_depend_on_all_code_but_what_only_describes_counts_or_refuses(component: Any) -> None:
+    folder = Path(plugin.__file__).parent
+    depends = {*component.info.code, *component.info.judge_code}
+    rest = {file.name for file in folder.glob("*.py")} - depends
+    assert rest == {"__init__.py", "presets.py", "tokens.py", "wholeness.py"}
 
 
 def test_other_weights_are_another_model_and_offloading_is_not(component: Any, tiny: Any, tmp_path: Any) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from t2i_core import (
 )
 from t2i_core.checking import stored_form
 from t2i_core.errors import BadModel, BadOption, NoJudge, T2IError
-from t2i_core.evaluation import evaluate
+from t2i_core.evaluation import ModelRequest, Request, evaluate, make_plan
 from t2i_core.images import Image, image_file
 from t2i_core.testing import StaticResolver
 
@@ -239,6 +240,46 @@ def test_the_denoiser_says_what_it_says_when_the_pipeline_draws(pipeline: str, m
         torch.testing.assert_close(output[: len(expected)], expected, rtol=1e-3, atol=1e-4)
 
 
+class Decoding(Exception):
+    """The pipeline is about to decode these latents."""
+
+
+@pytest.mark.parametrize("pipeline", [p for p in [*NOISE, "Kandinsky3Pipeline", *FLOWS] if p != "IFPipeline"])
+def test_an_image_is_encoded_to_the_latents_that_the_pipeline_would_decode_to_it(
+    pipeline: str, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from diffusers.models.modeling_outputs import AutoencoderKLOutput
+    from t2i_diffusers.conditions import _call
+    from t2i_diffusers.latents import encode, size_of
+    from t2i_diffusers.parts import parts
+
+    loaded = model(pipeline).loaded
+    own, stage = parts(loaded), loaded.main
+    if pipeline.startswith("Flux2"):  # whose autoencoder has the latents' mean and variance from its training
+        own.autoencoder.bn.running_mean += 0.1
+        own.autoencoder.bn.running_var *= 1.5
+    drawn: list[torch.Tensor] = []
+    step = own.scheduler.step
+
+    def listened(*args: Any, **kwargs: Any) -> Any:
+        stepped = step(*args, **kwargs)
+        drawn.append(stepped[0])
+        return stepped
+
+    def decode(z: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        raise Decoding(z)
+
+    monkeypatch.setattr(own.scheduler, "step", listened)
+    monkeypatch.setattr(own.autoencoder, "decode", decode)
+    with torch.inference_mode(), pytest.raises(Decoding) as stopped:
+        stage.pipe(**{**_call(stage, CAPTIONS[0], size_of(own, stage)), "output_type": "pt"})
+    (z,) = stopped.value.args
+    encoded = AutoencoderKLOutput(latent_dist=SimpleNamespace(mean=z))
+    monkeypatch.setattr(own.autoencoder, "encode", lambda x: encoded)
+    found = encode(own, np.zeros((32, 32, 3), np.uint8), torch.device("cpu"))
+    torch.testing.assert_close(found.flatten(), drawn[-1][0].double().flatten(), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("pipeline", NOISE[1:])
 def test_models_of_noise(pipeline: str, model: Any, image: Image) -> None:
     loaded = model(pipeline, batch_size=4)
@@ -440,3 +481,22 @@ def test_a_metric_asks_the_model_itself(
     assert run("diffusers", "again").results["results"][0]["score"] == result["score"]
     with pytest.raises(NoJudge, match=r"attend-excite.*does not offer"):
         run("attend-excite", "refused")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "said"),
+    [
+        ("UnCLIPPipeline", "UnCLIPPipeline has not one denoiser"),
+        ("KandinskyPipeline", "draws from what its prior made of a text"),
+    ],
+)
+def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
+    pipeline: str, said: str, checkpoint: Any, image: Image, tmp_path: Path
+) -> None:
+    from t2i_diffusers.plugin import t2i_generators
+
+    folder, options = checkpoint(pipeline)
+    source = PromptSourceInfo(name="captions", summary="Captions.", prompts=lambda setup: [])
+    model = ModelRequest(f"diffusers:{folder}", settings=options)
+    with pytest.raises(NoJudge, match=said):
+        make_plan(Request((PICK,), (model,), ("captions",)), StaticResolver(source, *t2i_generators()))

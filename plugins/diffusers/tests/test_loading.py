@@ -83,6 +83,7 @@ def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
         (str(tmp_path / "nowhere"), "no such folder"),
         (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is not there\)"),
         (str(single), "is one file; want the folder of a pipeline"),
+        (f"org/tiny@{COMMIT}", f"name org/tiny alone, and its revision by the option revision={COMMIT}"),
     ):
         with pytest.raises(BadModel, match=message):
             load(argument)
@@ -179,6 +180,11 @@ def test_the_options_are_checked_before_weights_are_loaded(folder: Path) -> None
     (folder / "unet" / "diffusion_pytorch_model.safetensors").unlink()
     with pytest.raises(BadOption, match="StableDiffusionPipeline takes no strength"):
         load(str(folder), call={"strength": 0.5})
+    with pytest.raises(BadOption, match="option scheduler_options: PNDMScheduler has no spacing"):
+        load(str(folder), scheduler_options={"spacing": "trailing"})
+    second = {"model": str(folder), "scheduler": "DDIM"}
+    with pytest.raises(BadOption, match=r"option upscaler\.scheduler: diffusers has no scheduler 'DDIM'"):
+        load(str(folder), upscaler=second)
 
 
 def test_arguments_that_are_the_generators_own_are_refused() -> None:

@@ -48,7 +48,8 @@ def test_each_component_is_entered_and_none_else() -> None:
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
 def test_its_class_accepts_its_settings(known: Known) -> None:
     import diffusers
-    from t2i_diffusers.loading import _check_scheduler, call_arguments, call_of
+    from t2i_diffusers.calls import call_arguments, call_of
+    from t2i_diffusers.schedulers import replacement
 
     options = DiffusersOptions(**known.options)
     classes = {"": known.pipeline, **known.stage_pipelines}
@@ -58,7 +59,7 @@ def test_its_class_accepts_its_settings(known: Known) -> None:
         cls = getattr(diffusers, name)
         call = call_of(cls, own)
         assert call.keys() <= call_arguments(cls).keys()
-        _check_scheduler(own)
+        replacement(own, {"_class_name": name, "scheduler": ["diffusers", "PNDMScheduler"]})
     assert call_of(getattr(diffusers, known.pipeline), options), "a preset without settings is none"
 
 
@@ -124,7 +125,7 @@ def test_attend_and_excite_reads_the_scene_and_its_presets_are_of_it() -> None:
 )  # fmt: skip
 def test_the_calls_of_tiam(name: str, expected: dict[str, Any]) -> None:
     import diffusers
-    from t2i_diffusers.loading import call_of
+    from t2i_diffusers.calls import call_of
 
     known = next(k for k in KNOWN if k.name == name)
     assert call_of(getattr(diffusers, known.pipeline), DiffusersOptions(**known.options)) == expected

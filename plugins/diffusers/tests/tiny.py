@@ -163,7 +163,7 @@ def stable_diffusion_xl() -> Any:
 
 def stable_diffusion_3() -> Any:
     return d.StableDiffusion3Pipeline(
-        vae=vae(shift_factor=0.0, use_quant_conv=False, use_post_quant_conv=False),
+        vae=vae(shift_factor=0.1, use_quant_conv=False, use_post_quant_conv=False),
         text_encoder=clip_text(projection=True), text_encoder_2=clip_text(projection=True), text_encoder_3=t5(),
         tokenizer=clip_tokenizer(), tokenizer_2=clip_tokenizer(), tokenizer_3=t5_tokenizer(),
         scheduler=d.FlowMatchEulerDiscreteScheduler(),
@@ -390,7 +390,7 @@ def qwen_image() -> Any:
         scheduler=d.FlowMatchEulerDiscreteScheduler(),
         vae=d.AutoencoderKLQwenImage(
             base_dim=8, z_dim=4, dim_mult=[1, 2], num_res_blocks=1, temperal_downsample=[False],
-            latents_mean=[0.0] * 4, latents_std=[1.0] * 4,
+            latents_mean=[0.1, 0.0, -0.1, 0.2], latents_std=[0.8, 1.0, 1.2, 1.5],
         ),
         transformer=d.QwenImageTransformer2DModel(
             patch_size=2, in_channels=16, out_channels=4, num_layers=2, attention_head_dim=16,

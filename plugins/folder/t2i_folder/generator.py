@@ -33,6 +33,11 @@ class Folder:
         self._made = table.made
         self._asked: set[tuple[str, ...]] = set()
         self._strange: dict[tuple[str, str], None] = {}
+        if table.passed_over:
+            _log.warning(
+                "%s: is taken, and %s, which is there too, is passed over; the options layout and table name one",
+                table.source, ", ".join(table.passed_over),
+            )  # fmt: skip
         if table.unlisted:
             _log.warning(
                 "%s: does not list %d images that lie beside its own, and they are left out (first: %s)",

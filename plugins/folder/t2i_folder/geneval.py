@@ -19,6 +19,7 @@ from typing import Any
 from t2i_core.coco import CLASSES
 from t2i_core.errors import BadModel
 from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.texts import read_text
 
 from .entries import Entry
 from .options import SUFFIXES
@@ -31,8 +32,18 @@ _PREDICATES = {"left of": "left", "right of": "right", "above": "above", "below"
 
 def metadata_files(folder: Path) -> tuple[Path, ...]:
     """Return the metadata of the numbered folders, in their order."""
-    numbered = sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
-    return tuple(place / METADATA for place in numbered if (place / METADATA).is_file())
+    return tuple(place / METADATA for place in _numbered(folder) if (place / METADATA).is_file())
+
+
+def unlisted(folder: Path) -> Iterator[str]:
+    """Yield the images of numbered folders without metadata, which nobody can tell what they were made from."""
+    for place in _numbered(folder):
+        if not (place / METADATA).is_file():
+            yield from sorted(str(f) for f in (place / "samples").glob("*") if f.suffix.lower() in SUFFIXES)
+
+
+def _numbered(folder: Path) -> list[Path]:
+    return sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
 
 
 def read(files: Iterable[Path]) -> tuple[list[Entry], list[Prompt]]:
@@ -57,16 +68,17 @@ def _samples(folder: Path) -> Iterator[tuple[int, Path]]:
 
 
 def _prompt(file: Path) -> Prompt:
+    text = read_text(file, BadModel)
     try:
-        data = json.loads(file.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise BadModel(f"{file}: want one JSON object with a field 'prompt' ({error})") from error
     if not isinstance(data, dict) or not isinstance(data.get("prompt"), str):
         raise BadModel(f"{file}: want one JSON object with a field 'prompt'")
     facets = {"tag": data["tag"]} if isinstance(data.get("tag"), str) else {}
     try:
         scene = _scene(data["include"]) if data.get("include") else None
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise BadModel(f"{file}: include: not as GenEval writes it ({error!r})") from error
     return Prompt(file.parent.name, data["prompt"], scene, facets)
 
@@ -78,7 +90,10 @@ def _scene(include: Iterable[Mapping[str, Any]]) -> Scene:
         count = each.get("count", 1)
         if not isinstance(count, int) or count < 1:
             raise ValueError(f"count {count!r}")
-        objects.append(SceneObject(_class(each["class"]), each.get("color"), count))
+        colour = each.get("color")
+        if not isinstance(colour, str | None):
+            raise TypeError(f"color {colour!r}")
+        objects.append(SceneObject(_class(each["class"]), colour, count))
         if position := each.get("position"):
             relations.append(Relation(number, _PREDICATES[position[0]], int(position[1])))
     if any(not 0 <= relation.object < len(objects) for relation in relations):

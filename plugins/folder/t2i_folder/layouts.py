@@ -11,6 +11,8 @@ from . import geneval, parquet
 from .options import TABLES, FolderOptions
 
 RUN = "run.json"
+_OF_RUN = "images/*/metadata.jsonl"
+"""The tables of a run, one for each model."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Layout:
     @property
     def source(self) -> Path:
         """What messages name: the table where there is one."""
-        return self.files[0] if len(self.files) == 1 else self.folder
+        return self.files[0] if len(self.files) == 1 and self.kind != "geneval" else self.folder
 
     def depends_on(self) -> list[Path | str]:
         """Return what tells this list of images from any other."""
@@ -57,10 +59,21 @@ def find_layout(folder: Path, options: FolderOptions) -> Layout:
     raise BadModel(f"folder:{folder}: holds {', '.join(wanted.values())}, and no pattern is given")
 
 
+def passed_over(taken: Layout) -> tuple[str, ...]:
+    """Return the first file of each other table and layout that a folder could be taken for."""
+    folder = taken.folder
+    tables = [folder / name for name in TABLES if (folder / name).is_file()]
+    others = [found.files[0] for found in (_parquet(folder), _geneval(folder)) if found]
+    runs = sorted(folder.glob(_OF_RUN))[:1] if (folder / RUN).is_file() else []
+    return tuple(
+        file.relative_to(folder).as_posix() for file in (*tables, *others, *runs) if file not in taken.files
+    )
+
+
 def _named_table(folder: Path, name: str) -> Layout:
     file = folder / name
     if not file.is_file():
-        raise BadModel(f"folder:{folder}: holds no table of prompts ({name}) and no pattern is given")
+        raise BadModel(f"folder:{folder}: holds no {name}, as table={name} wants it")
     return Layout("parquet" if file.suffix.lower() == ".parquet" else "table", folder, (file,))
 
 
@@ -84,7 +97,7 @@ def _geneval(folder: Path) -> Layout | None:
 def _run(folder: Path) -> Layout | None:
     if not (folder / RUN).is_file():
         return None
-    files = sorted(folder.glob("images/*/metadata.jsonl"))
+    files = sorted(folder.glob(_OF_RUN))
     if len(files) == 1:
         return Layout("table", folder, (files[0],))
     if files:

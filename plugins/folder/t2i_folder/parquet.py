@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.errors import BadModel
-from t2i_core.prompt_files import FILE_FIELDS, Record
+from t2i_core.prompt_files import FILE_FIELDS, TEXT_FIELDS, Record
 
 from .entries import File, Stored
 from .options import SUFFIXES
@@ -60,6 +60,9 @@ def read(file: Path) -> tuple[list[Row], dict[int, File]]:
     with _opened(file) as table:
         image = _image_column(table.schema_arrow, file)
         holds = not _is_text(table.schema_arrow.field(image).type)
+        for field in table.schema_arrow:
+            if field.name in TEXT_FIELDS and not _is_plain(field.type):
+                raise BadModel(f"{file}: the column {field.name!r} is of {field.type}; want texts")
         names = [f.name for f in table.schema_arrow if _is_plain(f.type) and not (holds and f.name == image)]
         for group in range(table.num_row_groups):
             start = len(rows)
@@ -147,7 +150,9 @@ def _image_column(schema: Any, file: Path) -> str:
 def _is_text(kind: Any) -> bool:
     import pyarrow.types as types
 
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    if types.is_dictionary(kind):  # a column of pandas' categories
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _holds_bytes(kind: Any) -> bool:
@@ -155,7 +160,7 @@ def _holds_bytes(kind: Any) -> bool:
 
     if types.is_struct(kind):
         return any(kind.field(i).name == "bytes" for i in range(kind.num_fields))
-    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
 
 
 def _is_plain(kind: Any) -> bool:

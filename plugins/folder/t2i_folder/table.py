@@ -13,7 +13,7 @@ from t2i_core.prompts import Prompt
 
 from . import geneval, listed, named, parquet
 from .entries import Entry, File, Made
-from .layouts import Layout, find_layout
+from .layouts import Layout, find_layout, passed_over
 from .options import SUFFIXES, FolderOptions
 
 Key = tuple[Made, int]
@@ -29,6 +29,7 @@ class Table:
                 `("both", ID, TEXT)`
     ambiguous:  texts and seeds of which there are several images, told apart by the prompts' ids alone
     unlisted:   images beside those of the table that it does not list
+    passed_over: files by which the folder could be taken for something else, where nobody said what it is
     """
 
     source: Path
@@ -37,6 +38,7 @@ class Table:
     files: Mapping[Key, File]
     ambiguous: frozenset[Key]
     unlisted: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
 
     @property
     def seeds(self) -> list[int]:
@@ -98,15 +100,22 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
         entries = list(named.entries(layout.folder, options.pattern or ""))
     elif layout.kind == "geneval":
         entries, own = geneval.read(layout.files)
+        beside = tuple(geneval.unlisted(layout.folder))
     elif layout.kind == "parquet":
         entries = [e for file in layout.files for e in listed.entries(*parquet.read(file))]
     else:
         entries = listed.entries(read_records(layout.files[0]))
         beside = tuple(listed.unlisted(entries, SUFFIXES))
     if not entries:
+        if layout.kind == "geneval":
+            raise BadModel(
+                f"folder:{layout.folder}: its numbered folders hold no samples (00000/samples/0000.png)"
+            )
         raise BadModel(f"folder:{layout.folder}: {options.pattern or layout.source.name} names no image")
     merged, _ = merge_duplicates(own or (e.prompt for e in entries if e.prompt))
-    return Table(layout.source, layout.kind, tuple(merged), *_by_seed(entries), beside)
+    said = options.pattern or options.table or options.layout
+    others = () if said else passed_over(layout)
+    return Table(layout.source, layout.kind, tuple(merged), *_by_seed(entries), beside, others)
 
 
 def _by_seed(entries: Iterable[Entry]) -> tuple[dict[Key, File], frozenset[Key]]:

@@ -155,7 +155,7 @@ def test_what_is_no_folder_or_has_no_table_is_told(tmp_path):
         match=r"holds no table of prompts \(prompts\.csv, .*, no 00000/metadata.jsonl, .* and no pattern is given",
     ):
         table(tmp_path)
-    with pytest.raises(BadModel, match=r"holds no table of prompts \(x\.csv\)"):
+    with pytest.raises(BadModel, match=r"holds no x\.csv, as table=x\.csv wants it"):
         table(tmp_path, table="x.csv")
     with pytest.raises(BadModel, match="names no image"):
         table(tmp_path, pattern="{id}.png")

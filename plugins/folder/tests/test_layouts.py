@@ -136,6 +136,8 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
         ('{"prompt": "x", "include": [{"count": 1}]}', "include: not as GenEval writes it (KeyError('class'))"),
         ('{"prompt": "x", "include": [{"class": "a", "position": ["near", 0]}]}', "include: not as GenEval"),
         ('{"prompt": "x", "include": [{"class": "a", "position": ["above", 5]}]}', "include: not as GenEval"),
+        ('{"prompt": "x", "include": "a"}', "include: not as GenEval"),
+        ('{"prompt": "x", "include": [{"class": "a", "color": 3}]}', "include: not as GenEval"),
     ],
 )
 def test_bad_metadata_of_geneval_is_told_in_one_line(tmp_path, content, said):
@@ -151,6 +153,22 @@ def test_a_sample_of_geneval_whose_name_is_no_number_is_told(tmp_path):
     draw(geneval(tmp_path, DOG) / "00000" / "samples" / "best.png")
     with pytest.raises(BadModel, match=r"best\.png: want a number as name"):
         table(tmp_path)
+
+
+def test_metadata_of_geneval_that_is_not_utf_8_is_told_like_any_other_file(tmp_path):
+    (geneval(tmp_path, DOG) / "00000" / "metadata.jsonl").write_bytes('{"prompt": "\xfc"}'.encode("latin-1"))
+    with pytest.raises(BadModel, match=r"metadata\.jsonl, line 1: not UTF-8 \(byte 0xfc\)$"):
+        table(tmp_path)
+
+
+def test_folders_of_geneval_that_lack_a_half_are_said(tmp_path, caplog):
+    geneval(tmp_path, DOG, DOG)
+    (tmp_path / "00001" / "metadata.jsonl").unlink()
+    assert model_of(tmp_path).settings["unlisted"] == 2
+    assert f"{tmp_path}: does not list 2 images" in caplog.text
+    assert f"(first: {tmp_path / '00001' / 'samples' / '0000.png'})" in caplog.text
+    with pytest.raises(BadModel, match=r"its numbered folders hold no samples \(00000/samples/0000\.png\)"):
+        table(geneval(tmp_path / "none", DOG, samples=0))
 
 
 # runs of t2i generate ---------------------------------------------------------------------------------------
@@ -242,6 +260,26 @@ def test_the_option_says_the_layout_where_several_are_there(tmp_path):
     assert table(tmp_path, layout="geneval").prompts()[0].text == DOG["prompt"]
     with pytest.raises(BadModel, match=r"holds no \*\.parquet, nor in data/, as layout=parquet wants it"):
         table(tmp_path, layout="parquet")
+    with pytest.raises(BadModel, match=r"holds no t\.csv, as table=t\.csv wants it"):
+        table(tmp_path, table="t.csv")
+
+
+def test_what_else_a_folder_could_be_taken_for_is_said_unless_the_user_said_it(tmp_path, caplog):
+    draw(geneval(tmp_path, DOG) / "a.png")
+    for name, content in (
+        ("prompts.csv", "file,prompt\na.png,a car\n"),
+        ("metadata.jsonl", '{"file_name": "a.png", "text": "a dog"}\n'),
+        ("run.json", "{}"),
+        ("images/mini/metadata.jsonl", ""),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    for options in ({"table": "metadata.jsonl"}, {"layout": "geneval"}, {"pattern": "{id}.png"}):
+        model_of(tmp_path, **options)
+    assert "passed over" not in caplog.text
+    model_of(tmp_path)
+    others = "metadata.jsonl, 00000/metadata.jsonl, images/mini/metadata.jsonl"
+    assert f"{tmp_path / 'prompts.csv'}: is taken, and {others}, which is there too, is passed over" in caplog.text
 
 
 # formats ----------------------------------------------------------------------------------------------------

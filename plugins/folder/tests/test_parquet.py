@@ -60,8 +60,19 @@ def test_bytes_come_out_as_they_went_in_from_any_row_group(tmp_path):
     files = [answer.image for answer in given(folder, asked)]
     assert [file.read_bytes() for file in files] == [images[n] for n in (4, 0, 3, 2, 1)]
     assert [file.suffix for file in files] == [".jpg", ".png", ".png", ".webp", ".jpg"]
-    files[0].write_bytes(b"damaged")
-    assert given(folder, asked)[0].image.read_bytes() == images[4]
+    for damaged in (b"damaged", b"x" * len(images[4])):
+        files[0].write_bytes(damaged)
+        assert given(folder, asked)[0].image.read_bytes() == images[4]
+
+
+def test_images_are_found_in_row_groups_that_are_read_in_parts(tmp_path):
+    """A group has many more rows than are in memory at a time, and of each part one is wanted, or none."""
+    images = [encoded(n) for n in range(100)]
+    texts = [str(n) for n in range(100)]
+    folder = write(tmp_path / "f", row_group_size=60, image=images, prompt=texts)
+    wanted = [0, 17, 59, 60, 99]
+    found = given(folder, [(Prompt(texts[n], texts[n]), 0) for n in wanted])
+    assert [answer.image.read_bytes() for answer in found] == [images[n] for n in wanted]
 
 
 def test_plain_bytes_and_paths_too(tmp_path):
@@ -79,6 +90,16 @@ def test_plain_bytes_and_paths_too(tmp_path):
     there, gone = given(folder, [(Prompt("7", "a"), 0), (Prompt("8", "b"), 0)])
     assert there.image == tmp_path / "g" / "x.png"
     assert gone.missing
+
+
+def test_texts_and_bytes_as_other_libraries_write_them(tmp_path):
+    """Categories of pandas, and the views of Arrow's newer types."""
+    categories = pa.array(["a", "b", "a"]).dictionary_encode()
+    views = pa.array([encoded(n) for n in range(3)], pa.binary_view())
+    folder = write(tmp_path / "f", image=views, prompt=categories, kind=pa.array(["x"] * 3, pa.string_view()))
+    asked = [(Prompt("a", "a"), 1), (Prompt("b", "b"), 0)]
+    assert [answer.image.read_bytes() for answer in given(folder, asked)] == [encoded(2), encoded(1)]
+    assert read_table(folder, FolderOptions()).prompts() == tuple(Prompt(t, t, facets={"kind": "x"}) for t in "ab")
 
 
 def test_a_path_inside_the_struct_stands_for_bytes_and_stays_in_the_folder(tmp_path):
@@ -160,6 +181,7 @@ def test_memory_holds_one_row_group_however_many_there_are(tmp_path):
         ({"prompt": ["a"]}, "has no column 'file', 'file_name', 'image' (columns: prompt)"),
         ({"image": [encoded(1)]}, "has images, but no column 'prompt' or 'text'"),
         ({"image": [3], "prompt": ["a"]}, "the column 'image' is of int64; want paths"),
+        ({"image": [encoded(1)], "prompt": [["a"]], "seed": [1]}, "the column 'prompt' is of list<"),
         (
             {"image": [encoded(1)] * 2, "prompt": [None, "a"]},
             "row 1: prompt: is missing, and there is no id either",

@@ -86,6 +86,7 @@ def t2i_judges() -> Iterable[JudgeInfo]:
             summary="Segments the mini world's classes: a small SegFormer, trained on renders.",
             capabilities={"segment": frozenset({"class_probs"})},
             create=_mini_segmenter,
+            check=_check_segmenter,
             domain=DOMAIN,
             labels=_segmenter_labels,
             code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
@@ -112,6 +113,12 @@ def _mini_segmenter(setup: Setup[Any]) -> Judge:
     from t2i_miniworld.mini_segmenter import MiniSegmenter
 
     return MiniSegmenter(setup.device, setup.batch_size)
+
+
+def _check_segmenter(setup: Setup[Any]) -> None:
+    from t2i_core.models import devices
+
+    devices.check(setup.device)
 
 
 def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:

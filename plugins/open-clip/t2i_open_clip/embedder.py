@@ -16,7 +16,7 @@ from t2i_core.judging import Capability
 from t2i_core.models import files
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
-from t2i_core.texts import said
+from t2i_core.models.weights import unreadable
 
 from t2i_open_clip import sources
 from t2i_open_clip.options import ClipOptions
@@ -45,6 +45,7 @@ class Embedder:
         self._device = best_device(setup.device)
         file = sources.fetch(source, setup.options, setup.offline)
         self._tokenizer = sources.tokenizer(source, setup.options, setup.offline)
+        sources.text_config(source, setup.options, setup.offline)
         network = _network(source, file, setup)
         self._network = network.eval().requires_grad_(False).to(self._device)
         self._preprocess = image_transform_v2(PreprocessCfg(**network.visual.preprocess_cfg), is_train=False)
@@ -149,10 +150,10 @@ def _network(source: Source, file: Any, setup: Setup[ClipOptions]) -> Any:
         kwargs["pretrained"] = str(file)
         kwargs["force_preprocess_cfg"] = {k: source.tag[k] for k in _PREPROCESSING if k in source.tag}
     try:
-        with files.network(not setup.offline):
+        with files.network(allowed=False):  # all that it asks for is here by now
             return open_clip.create_model(name, precision=precision, require_pretrained=True, **kwargs)
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({said(error)})") from error
+        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({unreadable(error)})") from error
 
 
 def _is_quick(network: torch.nn.Module) -> bool:

@@ -67,8 +67,13 @@ def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:
 
 
 def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
-    """Return the options with the commit in place of a revision that may move. Raises UnknownName or BadModel."""
+    """Return the options with the commit in place of a revision that may move.
+
+    Raises UnknownName, BadModel, and BadOption for a revision of files on this machine.
+    """
     if not (repository := _repository(argument)):
+        if own := folder(argument) or own_file(argument):
+            files.refuse_revision(options.revision, own, f"open-clip:{argument}")
         return options
     commit = files.commit_of(repository, CONFIG, options.revision, offline, f"open-clip:{argument}")
     return options.model_copy(update={"revision": commit})

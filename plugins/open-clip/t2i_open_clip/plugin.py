@@ -83,6 +83,9 @@ def _weights(argument: str | None, options: ClipOptions) -> Iterable[Path | str]
 
 
 def _check(setup: Setup[ClipOptions]) -> None:
+    from t2i_core.models import devices
+
+    devices.check(setup.device)
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline:
         return  # spares the import of open_clip
@@ -90,6 +93,8 @@ def _check(setup: Setup[ClipOptions]) -> None:
 
     source = sources.find(setup.argument or "")
     if setup.offline:
+        _prefetch(setup)
+    elif source.folder or source.file:
         sources.fetch(source, setup.options, offline=True)
 
 
@@ -105,4 +110,4 @@ def _prefetch(setup: Setup[ClipOptions]) -> None:
     source = sources.find(setup.argument or "")
     sources.fetch(source, setup.options, setup.offline)
     sources.tokenizer(source, setup.options, setup.offline)
-    sources.text_config(source, setup.offline)
+    sources.text_config(source, setup.options, setup.offline)

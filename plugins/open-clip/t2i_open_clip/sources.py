@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from t2i_open_clip.options import ClipOptions
 
 _WEIGHTS = ("open_clip_model.safetensors",)
 _PICKLES = ("open_clip_pytorch_model.bin",)
+_FAILS = (OSError, ValueError, KeyError, RuntimeError)
+"""What transformers and the hub's client raise where files are missing, broken, or of another kind."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ def find(argument: str) -> Source:
     if argument.startswith(places.HUB):
         return Source(argument, repository=argument.removeprefix(places.HUB))
     if folder := places.folder(argument):
-        return Source(argument, folder=folder)
+        found = Source(argument, folder=folder)
+        _text_config(found, f"local-dir:{folder}")  # one that cannot be read is told here
+        return found
     model, _, pretrained = argument.partition("/")
     if model not in open_clip.list_models():
         raise UnknownName.among("model of open_clip", model, open_clip.list_models())
@@ -107,49 +111,61 @@ def place(source: Source, options: ClipOptions, offline: bool) -> str:
 
 
 def tokenizer(source: Source, options: ClipOptions, offline: bool) -> Any:
-    """Return the tokenizer. Raises BadModel where it wants files from the hub that cannot be had."""
+    """Return the tokenizer. Raises BadModel where it wants files that cannot be had."""
     name = place(source, options, offline)
-    if source.repository and _text_config(name).get("hf_tokenizer_name"):
-        from huggingface_hub import snapshot_download
+    in_repository = bool(source.repository and _text_config(source, name).get("hf_tokenizer_name"))
 
-        with files.network(not offline):
-            _try(
-                source, "its tokenizer",
-                lambda: snapshot_download(
-                    source.repository, revision=options.revision, local_files_only=offline,
-                    allow_patterns=["*.json", "*.txt", "*.model"],
-                ),
+    def made() -> Any:
+        if in_repository:
+            from huggingface_hub import snapshot_download
+
+            snapshot_download(
+                source.repository, revision=options.revision, local_files_only=constants.HF_HUB_OFFLINE,
+                allow_patterns=["*.json", "*.txt", "*.model"],
             )  # fmt: skip
-    with files.network(not offline):
-        return _try(source, "its tokenizer", lambda: open_clip.get_tokenizer(name))
+        return open_clip.get_tokenizer(name)
+
+    return _here_or_fetched(source, "its tokenizer", offline, made, of_hub=source.folder is None)
 
 
-def text_config(source: Source, offline: bool) -> None:
-    """Fetch the config of a text tower that is transformers' own, as multilingual CLIPs have."""
-    name = source.model or (f"local-dir:{source.folder}" if source.folder else "")
-    if name and (tower := _text_config(name).get("hf_model_name")):
+def text_config(source: Source, options: ClipOptions, offline: bool) -> None:
+    """Fetch the config of a text tower that is transformers' own, as multilingual CLIPs have. Raises BadModel."""
+    if tower := _text_config(source, place(source, options, offline)).get("hf_model_name"):
         from transformers import AutoConfig
 
-        with files.network(not offline):
-            _try(source, f"the config of its text tower {tower}", lambda: AutoConfig.from_pretrained(tower))
+        what = f"the config of its text tower {tower}"
+        _here_or_fetched(source, what, offline, lambda: AutoConfig.from_pretrained(tower))
 
 
-def _text_config(name: str) -> Mapping[str, Any]:
-    if name.startswith("local-dir:"):
-        file = Path(name.removeprefix("local-dir:")) / places.CONFIG
-        config = json.loads(file.read_text(encoding="utf-8"))["model_cfg"]
-    else:
-        config = open_clip.get_model_config(name)
-    found: Mapping[str, Any] = config["text_cfg"]
+def _text_config(source: Source, name: str) -> Mapping[str, Any]:
+    if not name.startswith("local-dir:"):
+        return open_clip.get_model_config(name)["text_cfg"]  # type: ignore[no-any-return]
+    file = Path(name.removeprefix("local-dir:")) / places.CONFIG
+    try:
+        found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({said(error)})") from error
     return found
 
 
-def _try(source: Source, what: str, do: Any) -> Any:
+def _here_or_fetched(
+    source: Source, what: str, offline: bool, made: Callable[[], Any], of_hub: bool = True
+) -> Any:
+    """Return what a library makes of files that it finds itself: those that are here, else those of the hub.
+
+    of_hub: whether the hub has them at all
+    """
     try:
-        return do()
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        if constants.HF_HUB_OFFLINE and isinstance(error, OSError) and source.folder is None:
+        with files.network(allowed=False):
+            return made()
+    except _FAILS as error:
+        if not of_hub:
+            raise BadModel(f"{source.spec}: {what} cannot be had from {source.folder} ({said(error)})") from error
+        if offline or constants.HF_HUB_OFFLINE:
             raise NotHere(what, source.spec) from error
-        raise BadModel(
-            f"{source.spec}: {what} cannot be had ({said(error)}); fetch it with `t2i prefetch {source.spec}`"
-        ) from error
+        if why := files.unreachable():
+            raise NotHere(what, source.spec, why) from error
+    try:
+        return made()
+    except _FAILS as error:
+        raise BadModel(f"{source.spec}: {what} cannot be had ({said(error)})") from error

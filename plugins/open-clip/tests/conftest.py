@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 
 CONFIG: dict[str, Any] = {
     "embed_dim": 16,
@@ -20,15 +20,6 @@ PREPROCESSING = {
     "interpolation": "bilinear",
     "resize_mode": "squash",
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small networks gain nothing from more threads, and lose much where other work runs beside them."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

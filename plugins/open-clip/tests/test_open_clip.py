@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from t2i_core import Embedding, Failure, JudgeInfo, Preset, Query, Setup
-from t2i_core.errors import BadModel, UnknownName
+from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_open_clip import places, plugin, sources
@@ -220,6 +221,13 @@ def test_names_of_open_clip_are_settled_to_a_commit_of_their_repository(
     assert INFO.resolve(Setup(str(tiny_clip), ClipOptions(), offline=True)) == ClipOptions()
 
 
+def test_files_of_this_machine_have_no_revision(tiny_clip: Path) -> None:
+    assert INFO.resolve
+    for own in (tiny_clip, f"ViT-B-32/{tiny_clip / 'open_clip_model.safetensors'}"):
+        with pytest.raises(BadOption, match=rf"open-clip:{own}: .* leave out the option revision=v2"):
+            INFO.resolve(Setup(str(own), ClipOptions(revision="v2")))
+
+
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'ViT-B-32'"):
         check("ViT-B32/openai")
@@ -253,6 +261,48 @@ def test_a_tokenizer_that_is_not_there_is_not_fetched(tmp_path: Path, monkeypatc
         sources.tokenizer(sources.find("ViT-B-16-SigLIP/webli"), ClipOptions(), offline=True)
 
 
+def test_without_a_network_a_missing_tokenizer_is_said_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The libraries would ask the hub again and again, for each of its files."""
+    for module in ("constants", "file_download.constants"):
+        monkeypatch.setattr(f"huggingface_hub.{module}.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it waits"))
+    siglip, roberta = sources.find("ViT-B-16-SigLIP/webli"), sources.find("roberta-ViT-B-32/laion2b_s12b_b32k")
+    for what, ask in (
+        ("its tokenizer", lambda: sources.tokenizer(siglip, ClipOptions(), offline=False)),
+        ("the config of its text tower roberta-base", lambda: sources.text_config(roberta, ClipOptions(), False)),
+    ):
+        with pytest.raises(NotHere, match=rf"^no network, and open-clip:\S+ \({what}\) is not on this machine"):
+            ask()
+
+
+def test_a_tokenizer_that_is_here_asks_nothing_of_the_hub(
+    tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: pytest.fail("it asks"))
+    source = sources.find(str(tiny_clip))
+    assert sources.tokenizer(source, ClipOptions(), offline=False)(["a dog"]).shape == (1, 77)
+
+
+def test_offline_a_missing_tokenizer_is_told_by_the_plan(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights are here, what reads texts is not: no image is to be made before that is known."""
+    content = tmp_path / "content"
+    shutil.copytree(tiny_clip, content)
+    config = json.loads((content / places.CONFIG).read_text())
+    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "someone/words"
+    (content / places.CONFIG).write_text(json.dumps(config))
+    hub(tmp_path, monkeypatch, "someone--tiny", content)
+    with pytest.raises(NotHere, match=r"its tokenizer is not on this machine.*t2i prefetch open-clip:hf-hub:some"):
+        check("hf-hub:someone/tiny", offline=True)
+    with pytest.raises(BadModel, match=f"its tokenizer cannot be had from {content}"):
+        check(str(content), offline=True)
+
+
 def test_memory_that_runs_out_halves_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
     asked = queries(sample_images(tmp_path, 6), [*TEXTS, "dog " * 99])
     expected = vectors(made(tiny_clip), asked)
@@ -282,8 +332,39 @@ def test_files_that_are_no_weights_are_refused(tiny_clip: Path, tmp_path: Path) 
     (folder / "open_clip_model.safetensors").write_bytes(b"nothing")
     with pytest.raises(BadModel, match="cannot be loaded"):
         made(folder)
+    for offline in (True, False):
+        with pytest.raises(BadModel, match=r"cannot be loaded from .*: it is cut off"):
+            check(str(folder), offline)
     with pytest.raises(BadModel, match="its SHA-256 is"):
         made(tiny_clip, sha256="0" * 64)
+    for config in ("{", "[]", '{"model_cfg": {}}', '{"model_cfg": {"text_cfg": 3}}'):
+        (folder / "open_clip_config.json").write_text(config)
+        with pytest.raises(BadModel, match=r"open_clip_config\.json is no config of open_clip"):
+            check(str(folder))
+
+
+class _Evil:
+    def __reduce__(self) -> Any:
+        return (Path.touch, (Path("evil"),))
+
+
+def test_a_pickle_of_more_than_weights_is_refused(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(tiny_clip, tmp_path / "bad", ignore=shutil.ignore_patterns("*.safetensors"))
+    torch.save({"a": _Evil()}, tmp_path / "bad" / "open_clip_pytorch_model.bin")
+    with pytest.raises(BadModel, match=r"its pickle wants \S+, which is no part of weights") as error:
+        made(tmp_path / "bad")
+    assert "weights_only" not in str(error.value)
+    assert not Path("evil").exists()
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert INFO.check
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        INFO.check(Setup(str(OFFERED["clip-vit-b32"].argument), ClipOptions(), "cuda"))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -120,7 +120,7 @@ class Server:
                 trouble = self._settled(error, elsewhere)
                 asked_to_wait = _retry_after(error.response.headers)
             except openai.APIConnectionError as error:
-                trouble = f"the connection failed ({_cause(error)})"
+                trouble = f"the connection to {_server_of(error)} failed ({_cause(error)})"
             else:
                 self._unanswered = 0
                 return answer
@@ -182,13 +182,19 @@ class Server:
             raise Refused(said) from None
         url = self.options.base_url
         if status == 401:  # its words are not repeated: they hold parts of the key
+            variable = f"the environment variable {self.options.api_key_env}"
             raise BadModel(
-                f"{url} does not accept the key in the environment variable {self.options.api_key_env} (401)"
+                f"{url} wants a key, and there is none: set {variable} (401)"
+                if self._key == _NO_KEY
+                else f"{url} does not accept the key in {variable} (401)"
             ) from None
         if "quota" in str(error.code) or "billing" in str(error.code) or status == 402:
             raise BadModel(f"{url}: the account has no credit ({said}); what was answered is kept") from None
         if status in (403, 404):
-            raise BadModel(f"{url} does not offer model {self.model!r} to this key ({status}: {said})") from None
+            address = "; look at base_url too, which mostly ends in /v1" if status == 404 else ""
+            raise BadModel(
+                f"{url} does not offer model {self.model!r} to this key ({status}: {said}){address}"
+            ) from None
         raise Failed(trouble) from None
 
     def _given_up(self, trouble: str) -> None:
@@ -222,6 +228,12 @@ def _retry_after(headers: Mapping[str, str]) -> float:
             return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time())
     except ValueError:  # neither: as if it were not there
         return 0.0
+
+
+def _server_of(error: openai.APIConnectionError) -> str:
+    """Where a request went, without the path, which may hold a signature."""
+    url = error.request.url
+    return f"{url.scheme}://{url.netloc.decode()}"
 
 
 def _cause(error: BaseException) -> str:

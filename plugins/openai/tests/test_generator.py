@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 
@@ -165,8 +166,9 @@ class TestTroubleThatPasses:
         assert reasons["busy"] == "the server answered 429: slow down (1 try)"
         assert reasons["slow"] == reasons["never ends"] == "no answer within 0.6 s (1 try)"
         assert reasons["a page"] == "the answer is no JSON (24 bytes) (1 try)"
-        assert reasons["cut"].startswith("the connection failed (RemoteProtocolError")
-        assert reasons["hangs up"].startswith("the connection failed (RemoteProtocolError")
+        failed = f"the connection to {server.url.removesuffix('/v1')} failed (RemoteProtocolError"
+        assert reasons["cut"].startswith(failed)
+        assert reasons["hangs up"].startswith(failed)
 
     def test_waits_as_long_as_the_server_asks(self, server, model):
         server.script.append(server.error(429, headers={"Retry-After": "1"}))
@@ -312,7 +314,7 @@ class TestWhatNoRequestGetsPast:
         server.end()
         answer = draw_one(model(retries=0))
         assert isinstance(answer, Failure)
-        assert answer.reason.startswith("the connection failed (")
+        assert answer.reason.startswith(f"the connection to {server.url.removesuffix('/v1')} failed (")
 
     def test_offline(self, server, model):
         assert isinstance(draw_one(model(offline=True)), Generated)  # this machine may be asked
@@ -388,6 +390,24 @@ class TestManyAtATime:
         draw_one(generator)
         draw_one(generator)
         assert server.log[1].at - begun >= 0.3
+
+    def test_the_rate_is_waited_for_and_not_left_to_slowness(self, server, model, monkeypatch):
+        """However long the machine takes over each: by the clock alone a busy one keeps any rate."""
+        waits, sleep = [], asyncio.sleep
+
+        async def recorded(delay, *rest):
+            if delay > 10:
+                waits.append(delay)
+                delay = 0
+            return await sleep(delay, *rest)
+
+        monkeypatch.setattr("asyncio.sleep", recorded)
+        generator = model(requests_per_minute=1)
+        for _ in range(3):
+            draw_one(generator)
+        second, third = waits
+        assert 30 < second <= 60
+        assert 90 < third <= 120
 
     def test_who_stops_listening_waits_for_nothing(self, server, model):
         server.script.append(server.good)

@@ -316,6 +316,21 @@ def test_a_key_that_is_not_there(folder, monkeypatch):
         evaluate(BATTLES, "openai:one", prompts="prompts.txt", judge="prefer=openai:judge", seeds=1, out="run")
 
 
+def test_a_server_that_wants_a_key_where_there_is_none(server, folder, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    server.default = server.error(401, "no key")
+    with pytest.raises(
+        BadModel, match="wants a key, and there is none: set the environment variable OPENAI_API_KEY"
+    ):
+        battles(server)
+
+
+def test_an_address_without_its_end_is_looked_at(server, folder):
+    """What is served at /v1 is not found without it, whatever the model."""
+    with pytest.raises(BadModel, match=r"(?s)404.*look at base_url too, which mostly ends in /v1"):
+        battles(server, base_url=server.root)
+
+
 def test_a_server_that_wants_no_key(server, folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     battles(server)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Derive, Metric, Need, Row, Unit
+from t2i_core.metrics import Derive, Metric, Need, Note, Row, Unit
 from t2i_core.prompts import Prompt, SceneObject
 
 from .evidence import Evidence
@@ -19,6 +19,11 @@ from .options import TiamOptions
 from .rules import Finding, Thresholds, decide
 
 NEED = "objects"
+NOT_SCORED = (
+    "tiam asks whether objects are there, in their colours: what else prompts say of them (numbers, relations, "
+    "other attributes) is not scored"
+)
+"""What a result says once where prompts expect more than the paper's metric looks at."""
 
 
 class Tiam(Metric):
@@ -48,13 +53,15 @@ class Tiam(Metric):
                         f"which is none of the references: {', '.join(self.columns)}"
                     )
 
-    def measure(self, unit: Unit) -> Iterator[Row]:
+    def measure(self, unit: Unit) -> Iterator[Row | Note]:
         """Turn one image into rows.
 
         tiam:            1 where every object is found and carries its colour if it has one, else 0
         objects:         for prompts with colours: 1 where every object is found, else 0
         found:           per object, 0 or 1
         binding_pooled:  per found object with a colour, 0 or 1
+
+        What the prompt expects beyond that is no part of any row; a note says so.
         """
         observed = unit.one()
         assert observed.prompt.scene is not None  # as checked before anything ran
@@ -66,6 +73,8 @@ class Tiam(Metric):
             yield Row("objects", float(all(f.found for f in findings)), size)
         for position, (expected, finding) in enumerate(zip(objects, findings, strict=True), 1):
             yield from _object_rows(position, expected, finding)
+        if observed.prompt.scene.relations or any(o.count > 1 or o.attributes for o in objects):
+            yield Note(NOT_SCORED)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.

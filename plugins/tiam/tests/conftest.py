@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
+from t2i_core import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
 from t2i_core.masks import PackedMask
 from t2i_core.metrics import Answer
 from t2i_tiam.labels import LABELS
@@ -73,7 +73,7 @@ class World:
     def metric(self, **options: Any) -> Tiam:
         return Tiam(Setup(None, TiamOptions(**options)))
 
-    def rows(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> list[Row]:
+    def rows(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> list[Row | Note]:
         """What the metric says of one image."""
         metric = self.metric(**options)
         derive = metric.needs[0].derive
@@ -83,7 +83,8 @@ class World:
         return list(metric.measure(Unit(("model",), prompt, 0, [observed])))
 
     def score(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> float:
-        return next(r.value for r in self.rows(prompt, pixels, found, **options) if r.measure == "tiam")
+        rows = self.rows(prompt, pixels, found, **options)
+        return next(r.value for r in rows if isinstance(r, Row) and r.measure == "tiam")
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from t2i_core import Prompt
+from t2i_core import Note, Prompt, Row, Scene
 from t2i_core.errors import BadPrompts
+from t2i_core.prompts import Relation
 from t2i_tiam.options import TiamOptions
 
 
@@ -29,6 +32,25 @@ def test_prompts_without_colours_have_no_rows_about_colours(world):
         ("tiam", 1, {"n_objects": 1}),
         ("found", 1, {"object": "car", "position": 1}),
     ]
+
+
+def test_what_a_prompt_expects_beyond_objects_and_colours_is_said_not_to_be_scored(world):
+    image = world.strip(("car", 0.9, {"red": 9}), ("couch", 0.9, {"blue": 9}))
+    car, couch = world.prompt("red car", "couch").scene.objects
+    not_scored = (
+        "tiam asks whether objects are there, in their colours: what else prompts say of them (numbers, "
+        "relations, other attributes) is not scored"
+    )
+    for scene, notes in [
+        (Scene((car, couch)), []),
+        (Scene((replace(car, count=2), couch)), [not_scored]),
+        (Scene((car, replace(couch, attributes={"material": "wood"}))), [not_scored]),
+        (Scene((car, couch), (Relation(0, "left", 1),)), [not_scored]),
+        (Scene((replace(car, count=3), couch), (Relation(0, "left", 1),)), [not_scored]),
+    ]:
+        said = world.rows(Prompt("x", "x", scene), *image)
+        assert [s.text for s in said if isinstance(s, Note)] == notes
+        assert [s for s in said if isinstance(s, Row)] == world.rows(world.prompt("red car", "couch"), *image)
 
 
 def test_prompts_that_expect_nothing_or_an_unknown_colour_are_refused(world):

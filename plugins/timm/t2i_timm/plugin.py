@@ -107,9 +107,12 @@ def _timm_weights(argument: str | None, options: TimmOptions) -> Iterable[Path |
 
 
 def _check_timm(setup: Setup[TimmOptions]) -> None:
+    from t2i_core.models import devices
+
     from t2i_timm import timm_models
 
-    if setup.offline:
+    devices.check(setup.device)
+    if setup.offline or timm_models.is_here(_given(setup), setup.options):
         timm_models.fetch(_given(setup), setup.options, offline=True)
     timm_models.labels(_given(setup), setup.options)
 
@@ -144,13 +147,16 @@ def _torchvision_weights(argument: str | None, options: ClassifierOptions) -> It
 
 
 def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
+    from t2i_core.models import devices
+
+    devices.check(setup.device)
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline and not setup.options.checkpoint:
         return  # spares the import of torchvision
     from t2i_timm import torchvision_models
 
     weights = torchvision_models.find(_given(setup))
-    if setup.offline:
+    if setup.offline or setup.options.checkpoint:
         torchvision_models.fetch(weights, setup.options, offline=True)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from t2i_core import ObjectClass
 from t2i_core.errors import BadModel, UnknownName
 from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.models.weights import unreadable
 
 from t2i_timm import synsets
 from t2i_timm.options import TimmOptions
@@ -53,9 +53,20 @@ def weights(argument: str, options: TimmOptions) -> Iterable[Path | str]:
     return [f"{_repository(argument)}{at}"]
 
 
+def is_here(argument: str, options: TimmOptions) -> bool:
+    """Whether all that it is loaded from is the user's own, and nothing of the hub. Raises BadModel."""
+    return bool(_folder(argument) or (options.checkpoint and "/" not in argument))
+
+
 def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
-    """Return the options with the commit in place of a revision that may move. Raises UnknownName or BadModel."""
-    if _folder(argument) or (options.checkpoint and "/" not in argument):
+    """Return the options with the commit in place of a revision that may move.
+
+    Raises UnknownName, BadModel, and BadOption for a revision of the user's own files.
+    """
+    if is_here(argument, options):
+        own = _folder(argument) or options.checkpoint
+        assert own is not None
+        files.refuse_revision(options.revision, own, f"timm:{argument}")
         return options
     if not (repository := _repository(argument)):
         return options  # `fetch` says where its weights are
@@ -103,7 +114,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
     try:
         network = _network(argument, options, file, len(classes))
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({said(error)})") from error
+        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({unreadable(error)})") from error
     config = resolve_model_data_config(network)
     size = (config["input_size"][1], config["input_size"][2])
     check_head(network, classes, size, f"timm:{argument}")

@@ -9,7 +9,7 @@ import torch
 import torchvision
 from t2i_core.errors import BadModel, UnknownName
 from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.models.weights import unreadable
 
 from t2i_timm import preprocessing, synsets
 from t2i_timm.classifier import Loaded, check_head
@@ -54,7 +54,9 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
     try:
         network.load_state_dict(_read(file))
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"torchvision:{argument}: {file} does not hold its weights ({said(error)})") from error
+        raise BadModel(
+            f"torchvision:{argument}: {file} does not hold its weights ({unreadable(error)})"
+        ) from error
     own = weights.transforms()
     size = (own.crop_size[0], own.crop_size[0])
     labels = synsets.labels("imagenet-1k")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file
 from t2i_core import JudgeInfo, ObjectClass, Query, Setup
-from t2i_core.errors import BadModel, UnknownName
+from t2i_core.errors import BadModel, BadOption, UnknownName
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin
@@ -110,9 +111,34 @@ def test_a_pickle_of_more_than_weights_is_refused(
     tiny_timm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch.save({"state_dict": _Rude()}, tmp_path / "rude.pth")
-    with pytest.raises(BadModel, match=r"rude\.pth"):
+    with pytest.raises(BadModel, match=r"rude\.pth .*its pickle wants \S*print, which is no part of") as error:
         made(tiny_timm, checkpoint=tmp_path / "rude.pth")
+    assert "weights_only" not in str(error.value)
     assert "has run" not in capsys.readouterr().out
+
+
+def test_files_are_checked_before_anything_is_loaded(tiny_timm: Path, tmp_path: Path) -> None:
+    def check(argument: Any, **options: Any) -> None:
+        assert INFO.check
+        INFO.check(Setup(str(argument), TimmOptions(**options)))
+
+    for argument in (tiny_timm, "resnet18.a1_in1k"):
+        with pytest.raises(BadModel, match=r"there is no file .*none\.pth"):
+            check(argument, checkpoint=tmp_path / "none.pth")
+    folder = tmp_path / "bad"
+    shutil.copytree(tiny_timm, folder)
+    (folder / "model.safetensors").write_bytes((tiny_timm / "model.safetensors").read_bytes()[:-10])
+    with pytest.raises(BadModel, match=r"cannot be loaded from .*: it has \d+ bytes and should have"):
+        check(folder)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BadModel, match="holds no weights"):
+        check(folder)
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(tiny_timm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        INFO.check(Setup(str(tiny_timm), TimmOptions(), "cuda"))  # type: ignore[misc]
 
 
 def test_a_digest_that_is_another_is_refused(tiny_timm: Path) -> None:
@@ -226,6 +252,14 @@ def test_names_of_timm_are_settled_to_a_commit_of_their_repository(
     assert list(INFO.weights("resnet50", settled)) == [f"timm/resnet50.a1_in1k@{commit}"]
     same = TimmOptions(revision="f" * 40)
     assert INFO.resolve(Setup("resnet50", same, offline=True)) == same
+
+
+def test_files_of_this_machine_have_no_revision(tiny_timm: Path) -> None:
+    assert INFO.resolve
+    own = TimmOptions(revision="v2", checkpoint=tiny_timm / "model.safetensors")
+    for argument, options in ((str(tiny_timm), TimmOptions(revision="v2")), ("resnet50", own)):
+        with pytest.raises(BadOption, match=rf"timm:{argument}: {tiny_timm}.* leave out the option revision=v2"):
+            INFO.resolve(Setup(argument, options))
 
 
 def test_weights_of_the_hub_are_found_in_its_cache(

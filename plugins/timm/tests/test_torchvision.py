@@ -14,7 +14,7 @@ import torchvision
 from PIL import Image as PILImage
 from safetensors.torch import save_file
 from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.errors import BadModel, UnknownName
+from t2i_core.errors import BadModel, BadOption, UnknownName
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin, torchvision_models
@@ -171,5 +171,15 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     save_file({"head": torch.zeros(2)}, tmp_path / "other.safetensors")
     with pytest.raises(BadModel, match="does not hold its weights"):
         INFO.create(setup(checkpoint=tmp_path / "other.safetensors"))
-    with pytest.raises(BadModel, match="there is no file"):
-        INFO.create(setup(checkpoint=tmp_path / "none.safetensors"))
+    missing = setup(offline=False, checkpoint=tmp_path / "none.safetensors")
+    assert INFO.check
+    for refused in (INFO.check, INFO.create):
+        with pytest.raises(BadModel, match="there is no file"):
+            refused(missing)
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert INFO.check
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        INFO.check(Setup(NAME, ClassifierOptions(), "cuda"))

@@ -17,7 +17,8 @@ def clip_score(image: NDArray[np.float32], text: NDArray[np.float32], w: float) 
     """Return w max(cos(image, text), 0): Hessel et al. (2021), equation in section 3. NaN where either is 0."""
     a, b = image.astype(np.float64), text.astype(np.float64)
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return w * max(float(a @ b) / length, 0.0) if length else float("nan")
+    # by rounding the cosine of a vector with itself can come out above 1, and the score above w
+    return w * min(max(float(a @ b) / length, 0.0), 1.0) if length else float("nan")
 
 
 class ClipScore(Metric):

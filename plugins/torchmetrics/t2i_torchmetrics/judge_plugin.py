@@ -58,11 +58,12 @@ def _weights(_: str | None, options: InceptionOptions) -> Iterable[Path | str]:
 
 
 def _check(setup: Setup[InceptionOptions]) -> None:
-    if not setup.options.checkpoint and not setup.offline:
-        return  # spares the import of torch
+    from t2i_core.models import devices
+
     from t2i_torchmetrics import weights
 
-    weights.fetch(setup.options, offline=True)
+    devices.check(setup.device)
+    weights.check(setup.options, setup.offline)
 
 
 def _prefetch(setup: Setup[InceptionOptions]) -> None:

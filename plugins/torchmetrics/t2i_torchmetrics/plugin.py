@@ -32,7 +32,13 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_clipscore,
             code=(*_CODE, "clipscore.py"),
             measures=(
-                Measure("clipscore", "w max(cosine, 0), mean over images.", low=0, facets=("*", "prompt", "seed")),
+                Measure(
+                    "clipscore",
+                    "w max(cosine, 0), mean over images.",
+                    low=0,
+                    high="w",
+                    facets=("*", "prompt", "seed"),
+                ),
             ),
             defaults=Defaults(judges={"embed": "clip-vit-b32"}),
         ),

@@ -25,6 +25,14 @@ def fetch(options: InceptionOptions, offline: bool) -> Path:
     return files.from_url(URL, SHA256, offline, SPEC)
 
 
+def check(options: InceptionOptions, offline: bool) -> None:
+    """Raise BadModel where the weights are neither here, as they should be, nor to be had."""
+    if options.checkpoint or offline:
+        fetch(options, offline=True)
+    else:
+        files.check_url(URL, offline, SPEC)
+
+
 def trusted(file: Path) -> io.BytesIO:
     """Return a file's weights, and nothing else that it may hold, as torch saves them.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 import torch_fidelity.feature_extractor_inceptionv3 as original
 from filelock import FileLock
+from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 
 
 @pytest.fixture(scope="session")
@@ -39,15 +39,6 @@ def _draw(file: Path) -> None:
                 torch.nn.init.kaiming_normal_(module.weight)
         network.fc.weight.mul_(10)
     torch.save(network.state_dict(), file)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """So that tests side by side do not wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,52 @@ def test_fid_is_torchmetrics(n: int, d: int) -> None:
     ours = frechet_distance(Gaussian.of(fake), Gaussian.of(real))
     # with fewer images than features their eigenvalues, 0 but for rounding, add roots of that rounding
     assert ours == pytest.approx(float(theirs.compute()), rel=1e-9 if n > d else 1e-5)
+
+
+@pytest.mark.parametrize(("fake", "real"), [(40, 50), (40, 90), (90, 40), (90, 100)])
+def test_fid_is_torchmetrics_however_few_images_either_side_has(fake: int, real: int) -> None:
+    """20 features, and the same turned into 64: their distance is one, and theirs of 20 has full rank."""
+    a, b = vectors(fake, 20, 1, 0.2), vectors(real, 20, 0)
+    theirs = FrechetInceptionDistance(feature=Given(20))
+    theirs.update(torch.from_numpy(b), real=True)
+    theirs.update(torch.from_numpy(a), real=False)
+    expected = float(theirs.compute())
+    assert frechet_distance(Gaussian.of(a), Gaussian.of(b)) == pytest.approx(expected, rel=1e-9)
+    turned = np.linalg.qr(np.random.default_rng(5).normal(size=(64, 20)))[0].T
+    assert frechet_distance(Gaussian.of(a @ turned), Gaussian.of(b @ turned)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("fake", "real"), [(40, 50), (40, 90), (90, 40)])
+def test_fid_of_few_images_is_of_the_singular_values(fake: int, real: int) -> None:
+    a, b = vectors(fake, 64, 1, 0.2), vectors(real, 64, 0)
+    rows = [(x - x.mean(axis=0)) / math.sqrt(len(x) - 1) for x in (a, b)]
+    root = np.linalg.svd(rows[0] @ rows[1].T, compute_uv=False).sum()
+    shift = np.square(a.mean(axis=0) - b.mean(axis=0)).sum()
+    expected = shift + a.var(axis=0, ddof=1).sum() + b.var(axis=0, ddof=1).sum() - 2 * root
+    assert frechet_distance(Gaussian.of(a), Gaussian.of(b)) == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_feature_that_never_changes_is_no_trouble() -> None:
+    """A covariance that is not of full rank, with more images than features."""
+    a, b = vectors(90, 20, 1, 0.2), vectors(100, 20, 0)
+    still = [np.column_stack([x, np.zeros((len(x), 2))]) for x in (a, b)]
+    expected = frechet_distance(Gaussian.of(a), Gaussian.of(b))
+    assert frechet_distance(*map(Gaussian.of, still)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_distance_of_few_images_is_soon_there() -> None:
+    """Of 2048 features against torchmetrics' own: what takes it a minute, and an interval wants 21 times."""
+    fake, real = vectors(60, 2048, 1, 0.2), vectors(70, 2048, 0)
+    theirs = FrechetInceptionDistance(feature=Given(2048))
+    theirs.update(torch.from_numpy(real), real=True)
+    theirs.update(torch.from_numpy(fake), real=False)
+    begun = time.process_time()
+    expected = float(theirs.compute())
+    theirs_took = time.process_time() - begun
+    begun = time.process_time()
+    assert frechet_distance(Gaussian.of(fake), Gaussian.of(real)) == pytest.approx(expected, rel=1e-5)
+    assert time.process_time() - begun < theirs_took / 50
 
 
 def test_fid_of_gaussians_is_the_closed_form() -> None:

@@ -13,7 +13,7 @@ from PIL import Image as PILImage
 from safetensors.torch import save_file
 from t2i_core import Query
 from t2i_core.components import component
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, BadOption, NotHere
 from t2i_core.images import Image, image_file
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_torchmetrics import weights
@@ -112,7 +112,30 @@ def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypat
         INFO.check(component(INFO).setup(offline=True))
     with pytest.raises(BadModel, match="there is no file"):
         INFO.check(component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
+
+
+def test_without_a_network_missing_weights_are_said_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to fetch elsewhere, and where to put it."""
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
+    monkeypatch.setattr(weights, "URL", "http://127.0.0.1:1/inception.pth")
+    with pytest.raises(NotHere) as error:
+        INFO.check(component(INFO).setup())
+    put = tmp_path / "checkpoints" / "inception.pth"
+    assert str(error.value).startswith(
+        f"no network, and inception-v3 (http://127.0.0.1:1/inception.pth, to be put at {put}) is not on this "
+        "machine: "
+    )
+    put.parent.mkdir()
+    put.write_bytes(b"here")
     INFO.check(component(INFO).setup())
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        INFO.check(component(INFO).setup(device="cuda"))
 
 
 def test_another_file_in_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies
+from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
 from t2i_core import Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
 from t2i_core.components import component
@@ -18,6 +21,7 @@ from t2i_core.metrics import Sample
 from t2i_core.prompts import Prompt
 from t2i_core.sources import files_digest
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
+from t2i_torchmetrics.clipscore import clip_score
 from t2i_torchmetrics.fid import Gaussian, frechet_distance
 from t2i_torchmetrics.kid import subset
 from t2i_torchmetrics.plugin import t2i_metrics
@@ -234,6 +238,46 @@ def test_clipscore_of_known_angles(tmp_path: Path, w: float, prefix: str) -> Non
     (result,) = run.results["results"]
     assert result["score"] == pytest.approx(w * max(math.cos(math.radians(angle)), 0), rel=1e-6)
     assert (result["score"] == 0) == (angle > 90)
+
+
+class Aside:
+    """Embeds texts and dark images at 0 degrees, the few images with something lighter at some more."""
+
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+        for query in queries:
+            angle = 0.0 if query.texts else 0.5 * float(query.images[0].pixels.max() > 60)
+            yield query, Embedding(np.array([math.cos(angle), math.sin(angle)], np.float32))
+
+
+@pytest.mark.parametrize("w", [100, 0.01])
+def test_the_interval_of_a_clipscore_near_its_greatest_stays_within(tmp_path: Path, w: float) -> None:
+    judge = JudgeInfo(
+        name="aside", summary="A.", capabilities={"embed": frozenset()}, create=lambda setup: Aside()
+    )
+    info = INFOS["clipscore"]
+    for bounded in (info, replace(info, measures=(replace(info.measures[0], low=None, high=None),))):
+        run = evaluate(
+            bounded, ModelRequest(NOISE, "dark", {"mean": 20}), prompts="test-prompts", seeds=6,
+            out=tmp_path / f"run {bounded is info}", resolver=StaticResolver(judge, TEST_PROMPTS),
+            options={"clipscore": {"w": w}},
+        )  # fmt: skip
+        (result,) = run.results["results"]
+        levels = [level for facet in result["facets"]["clipscore"].values() for level in facet.values()]
+        ends = [hi for _, hi in (each["ci"] for each in [result, *levels]) if hi is not None]
+        assert 0.9 * w < result["score"] < w
+        assert (result["ci"][1] <= w) == (bounded is info)
+        assert (max(ends) <= w) == (bounded is info)
+
+
+_VECTORS = arrays(np.float32, 3, elements=strategies.floats(-1e6, 1e6, width=32))
+
+
+@given(_VECTORS, _VECTORS, strategies.floats(1e-6, 1e12))
+def test_no_clipscore_leaves_0_to_w(image: Any, text: Any, w: float) -> None:
+    """Nor does rounding take it out, however large w is: the score of one vector with itself is w at most."""
+    for a, b in ((image, text), (image, image)):
+        score = clip_score(a, b, w)
+        assert math.isnan(score) or 0 <= score <= w
 
 
 def test_an_embedding_of_0_has_no_score(tmp_path: Path) -> None:

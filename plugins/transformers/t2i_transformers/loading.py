@@ -13,11 +13,12 @@ import transformers
 from t2i_core import Setup
 from t2i_core.errors import BadModel
 from t2i_core.models.devices import best_device
+from t2i_core.models.weights import unreadable
 from t2i_core.texts import said
 from transformers.utils import logging
 
 from . import places
-from .options import CheckpointOptions
+from .options import CheckpointOptions, precision
 from .places import Place
 
 
@@ -55,9 +56,9 @@ def load(
     """
     options: CheckpointOptions = setup.options
     folder = places.fetch(place, setup.offline, options.sha256)
-    weights = places.weights_file(place, folder, options.sha256)
+    weights = places.weights_file(place, folder, options.sha256, setup.offline)
     device = best_device(setup.device)
-    dtype: torch.dtype = getattr(torch, precision(options.dtype, device.type))
+    dtype: torch.dtype = getattr(torch, precision(device.type) if options.dtype == "auto" else options.dtype)
     of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)
     with _quiet():
         processing = _processor(place, of_processor, processor_class)
@@ -79,11 +80,6 @@ def load(
     )
 
 
-def precision(asked: str, device: str) -> str:
-    """Return the precision that `auto` means on a kind of device: bfloat16 on a GPU, float32 elsewhere."""
-    return asked if asked != "auto" else "bfloat16" if device == "cuda" else "float32"
-
-
 def _processor(place: Place, folder: Path, name: str) -> Any:
     try:
         return getattr(transformers, name).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -100,10 +96,17 @@ def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: 
             use_safetensors=weights[0].suffix == ".safetensors",
             weights_only=True,
             dtype=dtype,
+            ignore_mismatched_sizes=True,  # they are told below, all others by the library
             output_loading_info=True,
         )
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"{place.spec}: cannot be loaded from {folder} ({said(error)})") from error
+        raise BadModel(f"{place.spec}: cannot be loaded from {folder} ({unreadable(error)})") from error
+    if mismatched := sorted(report["mismatched_keys"]):
+        key, there, wanted = mismatched[0]
+        raise BadModel(
+            f"{place.spec}: cannot be loaded from {folder}: by its {places.CONFIG} {key} is of shape "
+            f"{tuple(wanted)}, in its weights of {tuple(there)}: they are not of one model"
+        )
     if missing := sorted(report["missing_keys"]):
         raise BadModel(
             f"{place.spec}: {folder} lacks {len(missing)} of the weights of {type(network).__name__}, such as "

@@ -67,3 +67,8 @@ class RewardOptions(CheckpointOptions):
         description="Repository (ORG/NAME or ORG/NAME@REVISION) or folder with tokenizer and image processor, "
         "where the checkpoint comes without.",
     )
+
+
+def precision(device: str) -> Precision:
+    """Return what `auto` means on a kind of device: bfloat16 on a GPU, float32 elsewhere."""
+    return "bfloat16" if device == "cuda" else "float32"

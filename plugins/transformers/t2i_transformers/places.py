@@ -6,7 +6,6 @@ Imports huggingface_hub only where a repository is asked about, and torch never.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from t2i_core.texts import said
 CONFIG = "config.json"
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
+_OF_IMAGES = ("preprocessor_config.json", "processor_config.json")
+_OF_WORDS = ("tokenizer.json", "vocab.json", "vocab.txt", "*.model")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 NEVER_ANNOTATED = frozenset(
@@ -50,9 +51,14 @@ class Place:
 
 
 def find(spec: str, name: str, revision: str | None = None) -> Place:
-    """Return the place of a name. Raises BadModel where it can be neither a folder nor a repository."""
+    """Return the place of a name.
+
+    Raises BadModel where it can be neither a folder nor a repository, and BadOption for a folder's revision.
+    """
     place = Place(spec, name, revision)
-    if place.folder is None and not _REPOSITORY.fullmatch(name):
+    if place.folder is not None:
+        files.refuse_revision(revision, place.folder, spec)
+    elif not _REPOSITORY.fullmatch(name):
         raise BadModel(f"{spec}: there is no folder {name}, and no repository either, which would be ORG/NAME")
     return place
 
@@ -62,13 +68,16 @@ def config(place: Place, offline: bool) -> Mapping[str, Any]:
     if place.folder is not None:
         file = files.check(place.folder / CONFIG, None, place.spec)
     else:
-        file = files.from_hub(place.name, (CONFIG,), place.revision, offline or _told_offline(), place.spec)
+        file = files.from_hub(place.name, (CONFIG,), place.revision, offline, place.spec)
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise BadModel(f"{place.spec}: {file} is no JSON ({error})") from error
     if not isinstance(found, dict) or not isinstance(found.get("model_type"), str):
         raise BadModel(f"{place.spec}: {file} names no architecture (`model_type`): no checkpoint of transformers")
+    names = found.get("id2label") or {}
+    if not isinstance(names, dict) or not all(index.isdecimal() for index in names):
+        raise BadModel(f"{place.spec}: {file} does not number its classes (`id2label`)")
     return found
 
 
@@ -83,7 +92,7 @@ def commit(place: Place, offline: bool) -> str | None:
     """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
     if place.folder is not None:
         return None
-    return files.commit_of(place.name, CONFIG, place.revision, offline or _told_offline(), place.spec)
+    return files.commit_of(place.name, CONFIG, place.revision, offline, place.spec)
 
 
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
@@ -105,35 +114,46 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
 def weights_of(folder: Path) -> list[Path]:
     """Return the files of safe weights in a folder, or none: one, or the parts that its index names.
 
-    The parts may not all be there.
+    The parts may not all be there. Raises BadModel where the index is none.
     """
     if (folder / SAFE).is_file():
         return [folder / SAFE]
-    if (folder / INDEX).is_file():
-        parts = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
-        return [folder / part for part in sorted(set(parts))]
-    return []
+    if not (folder / INDEX).is_file():
+        return []
+    try:
+        parts = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+        return [folder / part for part in sorted(parts)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadModel(f"{folder / INDEX} is no index of weights ({said(error)})") from error
 
 
-def weights_file(place: Place, folder: Path, sha256: str | None) -> list[Path]:
+def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
     """Return the files to load weights from, all there and of the digest asked for. Raises BadModel.
 
     A pickle is among them only where its digest is given.
     """
     found = weights_of(folder) or ([folder / PICKLE] if sha256 and (folder / PICKLE).is_file() else [])
     if not found and place.folder is None:
-        raise _not_whole(place, SAFE)
+        raise _not_whole(place, SAFE, offline)
     if not found:
         pickle = f"; {PICKLE}, a pickle, is taken only with its digest (option sha256)"
         has = pickle if (folder / PICKLE).is_file() else ""
         raise BadModel(f"{place.spec}: {folder} holds no {SAFE}{has}")
     if missing := [file.name for file in found if not file.is_file()]:
         if place.folder is None:
-            raise _not_whole(place, missing[0])
+            raise _not_whole(place, missing[0], offline)
         raise BadModel(f"{place.spec}: {folder} lacks {', '.join(missing)}")
     if sha256 and len(found) > 1:
         raise BadModel(f"{place.spec}: its weights are {len(found)} files: sha256 is for one; pin its revision")
     return [files.check(file, sha256, place.spec) for file in found]
+
+
+def check_processor(place: Place, folder: Path, words: bool) -> None:
+    """Raise BadModel where a folder does not say how images are prepared, or, where words are read, knows none."""
+    if not any((folder / name).is_file() for name in _OF_IMAGES):
+        raise BadModel(f"{place.spec}: {folder} holds no processor of images: none of {', '.join(_OF_IMAGES)}")
+    if words and not any(found for name in _OF_WORDS for found in folder.glob(name)):
+        raise BadModel(f"{place.spec}: {folder} holds no tokenizer: none of {', '.join(_OF_WORDS)}")
 
 
 def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool = True) -> Path:
@@ -143,10 +163,10 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
     """
     if place.folder is not None:
         return place.folder
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import constants, snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    offline = offline or _told_offline()
+    offline = offline or constants.HF_HUB_OFFLINE
     at = commit(place, offline)
     why = None if offline else files.unreachable()
     wanted = [*_SIDE_FILES, *([SAFE, "model-*-of-*.safetensors"] if weights else [])]
@@ -172,16 +192,22 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
 def depends_on(place: Place) -> Iterator[Path | str]:
     """Yield what results depend on: a folder's files, or a repository's name and commit."""
     if place.folder is None:
-        yield f"{place.name}@{commit(place, _told_offline())}"
+        yield f"{place.name}@{commit(place, offline=False)}"
         return
     small = {f for pattern in _SIDE_FILES for f in place.folder.glob(pattern)}
     yield from sorted(small)
     yield from weights_of(place.folder) or sorted(place.folder.glob(PICKLE))
 
 
-def _told_offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+def _not_whole(place: Place, missing: str, offline: bool) -> BadModel:
+    """Say why a repository's folder lacks a file after all was fetched that could be."""
+    from huggingface_hub import constants
 
-
-def _not_whole(place: Place, missing: str) -> NotHere:
-    return NotHere(f"{missing} of {place.name}", place.spec)
+    what = f"{missing} of {place.name}"
+    if offline or constants.HF_HUB_OFFLINE:
+        return NotHere(what, place.spec)
+    if why := files.unreachable():
+        return NotHere(what, place.spec, why)
+    return BadModel(
+        f"{place.spec}: {place.name} has no {missing}, which {INDEX} names: it is not whole on the hub"
+    )

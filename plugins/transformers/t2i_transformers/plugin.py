@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl, pair_questions
 
-from .options import CaptionerOptions, CheckpointOptions, DetectorOptions, PreferenceOptions, RewardOptions
+from .options import (
+    CaptionerOptions,
+    CheckpointOptions,
+    DetectorOptions,
+    PreferenceOptions,
+    RewardOptions,
+    precision,
+)
 from .presets import KNOWN
 
 if TYPE_CHECKING:
@@ -160,12 +167,17 @@ def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Ite
 
 def _check(name: str, setup: Setup[Any]) -> None:
     """Say what is wrong before anything is loaded; of a repository only where it must be here already."""
+    from t2i_core.models import devices
+
+    devices.check(setup.device)
     if _places(name, setup.argument, setup.options)[0].folder is not None or setup.offline:
         _prefetch(name, setup)
 
 
 def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
+    from t2i_core.models.devices import kind_of
+
     from . import places
 
     options: CheckpointOptions = setup.options
@@ -177,19 +189,8 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     if processor is not None and processor.folder is None:
         changes["processor"] = f"{processor.name}@{places.commit(processor, setup.offline)}"
     if options.dtype == "auto":
-        changes["dtype"] = _precision(setup.device)
+        changes["dtype"] = precision(kind_of(setup.device))
     return options.model_copy(update=changes)
-
-
-def _precision(device: str | None) -> str:
-    """bfloat16 on a GPU; torch is imported only where the device is left open."""
-    if device is not None:
-        return "bfloat16" if device.startswith("cuda") else "float32"
-    from t2i_core.models.devices import best_device
-
-    from .loading import precision
-
-    return precision("auto", best_device(None).type)
 
 
 def _prefetch(name: str, setup: Setup[Any]) -> None:
@@ -199,6 +200,7 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
     place, processor = _places(name, setup.argument, setup.options)
     places.check_type(place, TYPES[name], setup.offline)
     folder = places.fetch(place, setup.offline, setup.options.sha256)
-    places.weights_file(place, folder, setup.options.sha256)
+    places.weights_file(place, folder, setup.options.sha256, setup.offline)
     if processor is not None:
-        places.fetch(processor, setup.offline, weights=False)
+        folder = places.fetch(processor, setup.offline, weights=False)
+    places.check_processor(processor or place, folder, words=name not in (DETECTOR, SEGMENTER))

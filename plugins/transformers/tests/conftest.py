@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from t2i_core.images import Image
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small networks gain nothing from more threads, and lose much where other work runs beside them."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from t2i_core import Preset, Query, Setup
-from t2i_core.errors import BadModel
+from t2i_core.errors import BadModel, BadOption
 from t2i_core.images import Image
 from t2i_core.sources import file_digest
 from t2i_transformers import places
@@ -70,6 +70,36 @@ def test_a_repository_that_is_half_here_is_said(tiny: Any, tiny_detr: Path, hub:
     hub("someone/half", half)
     with pytest.raises(BadModel, match=r"model\.safetensors of someone/half .*t2i prefetch"):
         check(tiny, DETECTOR, "someone/half")
+
+
+def test_a_repository_that_lacks_parts_is_told_from_one_that_is_half_here(
+    tiny: Any, tiny_detr: Path, hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = {"weight_map": {"a": "model-1-of-2.safetensors", "b": "model-2-of-2.safetensors"}}
+    shutil.copytree(tiny_detr, tmp_path / "some", ignore=shutil.ignore_patterns("*.safetensors"))
+    (tmp_path / "some" / "model.safetensors.index.json").write_text(json.dumps(index))
+    shutil.copyfile(tiny_detr / "model.safetensors", tmp_path / "some" / "model-1-of-2.safetensors")
+    hub("someone/some", tmp_path / "some")
+    there = tmp_path / "cache" / "models--someone--some" / "snapshots" / COMMIT
+    monkeypatch.setattr(
+        "huggingface_hub.snapshot_download", lambda *_, **__: str(there)
+    )  # had all there is to have
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    info, options = tiny.OFFERED[DETECTOR], tiny.OFFERED[DETECTOR].options()
+    lacking = r"model-2-of-2\.safetensors"
+    for offline, network, said in (
+        (True, None, rf"{lacking} of someone/some .*nothing may be fetched: run `t2i prefetch"),
+        (False, "Connect: no route", rf"no network, .*{lacking} of someone/some.*no route"),
+        (False, None, rf"someone/some has no {lacking}, .*: it is not whole on the hub"),
+    ):
+        monkeypatch.setattr("t2i_core.models.files.unreachable", lambda network=network: network)
+        with pytest.raises(BadModel, match=said):
+            info.prefetch(Setup("someone/some", options, "cpu", None, offline))
+
+
+def test_files_of_this_machine_have_no_revision(tiny: Any, tiny_detr: Path) -> None:
+    with pytest.raises(BadOption, match=rf"{tiny_detr} .* leave out the option revision=v2"):
+        tiny.OFFERED[DETECTOR].resolve(setup(tiny, DETECTOR, tiny_detr, revision="v2"))
 
 
 def test_every_preset_says_offline_what_to_fetch(tiny: Any, hub: Any) -> None:
@@ -146,6 +176,56 @@ def test_names_and_files_that_are_none(tiny: Any, tiny_detr: Path, tmp_path: Pat
         check(tiny, DETECTOR, tiny_detr, sha256="0" * 64)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "file", "content", "message"),
+    [
+        (DETECTOR, "tiny_detr", "model.safetensors", b"x" * 99, r"cannot be loaded from .*: it is cut off"),
+        (DETECTOR, "tiny_detr", "preprocessor_config.json", None, "holds no processor of images"),
+        (CAPTIONER, "tiny_blip", "tokenizer.json", None, "holds no tokenizer"),
+        (REWARD, "tiny_clip", "tokenizer.json", None, "holds no tokenizer"),
+        (DETECTOR, "tiny_detr", "model.safetensors.index.json", b"{", "is no index of weights"),
+        (DETECTOR, "tiny_detr", "model.safetensors.index.json", b"[]", "is no index of weights"),
+        (DETECTOR, "tiny_detr", "model.safetensors.index.json", b"{}", "is no index of weights"),
+    ],
+)
+def test_a_folder_that_is_not_whole_is_refused_before_it_is_loaded(
+    name: str, kind: str, file: str, content: bytes | None, message: str, tiny: Any, hub: Any, tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    left_out = [file, "model.safetensors"] if "index" in file else [file]
+    folder = tmp_path / "not-whole"
+    shutil.copytree(request.getfixturevalue(kind), folder, ignore=shutil.ignore_patterns(*left_out))
+    if content is not None:
+        (folder / file).write_bytes(content)
+    hub("someone/not-whole", folder)
+    for argument in (folder, "someone/not-whole"):
+        with pytest.raises(BadModel, match=message):
+            check(tiny, name, argument)
+
+
+def test_config_and_weights_of_two_models(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    shutil.copytree(tiny_detr, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "id2label": {"0": "cat", "1": "dog"}}))
+    with pytest.raises(
+        BadModel, match=r"by its config\.json class_labels_cl\S+ is of shape \(3,\), in .* \(92,\)"
+    ):
+        tiny.made(DETECTOR, folder)
+    for names in ({"cat": 0}, ["cat"]):
+        (folder / "config.json").write_text(json.dumps({**config, "id2label": names}))
+        with pytest.raises(BadModel, match=r"config\.json does not number its classes"):
+            tiny.OFFERED[DETECTOR].labels(str(folder), tiny.OFFERED[DETECTOR].options())
+
+
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(
+    tiny: Any, tiny_detr: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        tiny.OFFERED[DETECTOR].check(Setup(str(tiny_detr), tiny.OFFERED[DETECTOR].options(), "cuda"))
+
+
 def test_weights_that_are_missing_are_not_made_up(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
@@ -204,7 +284,9 @@ def test_a_pickle_is_taken_only_with_its_digest_and_only_for_weights(
     np.testing.assert_array_equal(found.class_probs, expected.class_probs)
 
     torch.save({**weights, "evil": _Evil()}, folder / "pytorch_model.bin")
-    with pytest.raises(BadModel, match="cannot be loaded"):
+    with pytest.raises(
+        BadModel, match=r"cannot be loaded .*its pickle wants getattr, which is no part of weights"
+    ):
         tiny.made(DETECTOR, folder, sha256=file_digest(folder / "pytorch_model.bin"))
     assert not Path("evil").exists()
 

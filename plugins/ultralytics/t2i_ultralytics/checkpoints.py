@@ -7,7 +7,6 @@ PyTorch's, and plain data. Anything else in a file is refused before it is run; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +18,13 @@ from zipfile import is_zipfile
 import torch
 from t2i_core.errors import BadModel, BadOption
 from t2i_core.models import files
+from t2i_core.models.weights import unreadable
 from t2i_core.sources import file_digest
-from t2i_core.texts import one_line, said
 
 from t2i_ultralytics import assets, coco, library
 from t2i_ultralytics.options import DetectOptions
+
+_PARTS = "a network of ultralytics"
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def _read(file: Path, argument: str) -> Any:
             if isinstance(layer, torch.nn.Upsample) and not hasattr(layer, "recompute_scale_factor"):
                 layer.recompute_scale_factor = None  # files saved by PyTorch before 1.11 lack it
     except Exception as error:  # of many kinds: no archive, cut off, other classes than those of networks
-        raise BadModel(f"ultralytics:{argument}: {file} is refused: {_why(error)}") from error
+        raise BadModel(f"ultralytics:{argument}: {file} is refused: {unreadable(error, _PARTS)}") from error
     return network
 
 
@@ -148,13 +149,3 @@ def _read_as_it_stands() -> Iterator[None]:
         library.downloads.attempt_download_asset = look
         torch.serialization.clear_safe_globals()
         torch.serialization.add_safe_globals(safe)
-
-
-def _why(error: Exception) -> str:
-    """What is wrong with a file, in one line, without PyTorch's advice to read it without care."""
-    cause = error.__cause__ or error
-    if wanted := re.search(r"GLOBAL ([\w.]+)", str(cause)):
-        return f"its pickle wants {wanted[1]}, which is no part of a network of ultralytics"
-    if found := re.search(r"WeightsUnpickler error:\s*(.+)", str(cause)):
-        return one_line(f"its pickle cannot be read with care: {found[1]}")
-    return said(cause)

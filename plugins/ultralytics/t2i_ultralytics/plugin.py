@@ -102,6 +102,9 @@ def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | st
 
 
 def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
+    from t2i_core.models import devices
+
+    devices.check(setup.device)
     if assets.local(_given(setup)) is None:
         assets.check(_given(setup), masks)
         if not setup.offline:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ import yaml
 from filelock import FileLock
 from numpy.typing import NDArray
 from t2i_core.images import Image, image_file
+from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 from t2i_ultralytics import coco
 from t2i_ultralytics.library import tasks  # before anything else imports ultralytics, and writes settings
 
@@ -27,15 +28,6 @@ _COLOURS = {PERSON: (220, 30, 30), CAR: (30, 60, 220)}
 
 Scene = tuple[NDArray[np.uint8], dict[int, NDArray[np.uint8]]]
 Save = Callable[..., Path]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small networks gain nothing from more threads, and lose much where other work runs beside them."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def scene(seed: int, size: tuple[int, int] = (SIDE, SIDE)) -> Scene:

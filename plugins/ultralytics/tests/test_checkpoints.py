@@ -179,6 +179,12 @@ def test_sides_that_its_stride_does_not_divide(small: Any, save: Any, tmp_path: 
         check(Setup(str(file), DetectOptions(imgsz=608)))
 
 
+def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
+        OFFERED["ultralytics"].check(Setup("yolov8x-seg", SegmentOptions(), "cuda"))
+
+
 # what ultralytics publishes --------------------------------------------------------------------------------------
 
 

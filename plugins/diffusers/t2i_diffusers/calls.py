@@ -1,0 +1,75 @@
+"""What pipelines are called with: options by the names of each class, and what the stages of a chain need."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from typing import Any
+
+from diffusers import DiffusionPipeline
+from t2i_core.errors import BadModel, BadOption
+
+from .options import CallOptions
+from .sources import Source
+
+ARGUMENTS = {
+    "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
+    "guidance": {"UnCLIPPipeline": "decoder_guidance_scale", "QwenImagePipeline": "true_cfg_scale"},
+}
+"""What an option is called by classes that do not call it as the others do."""
+
+_USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
+
+Plan = dict[str, tuple[Source, type[DiffusionPipeline], dict[str, Any]]]
+"""By the name of the option: checkpoint, class, and the arguments of its call."""
+
+
+def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
+    """Return the arguments of a pipeline's call by name; that it takes any further ones does not count."""
+    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = inspect.signature(cls.__call__).parameters
+    return {name: p for name, p in parameters.items() if name != "self" and p.kind in named}
+
+
+def call_of(cls: type, options: CallOptions, source: Source | None = None) -> dict[str, Any]:
+    """Return the arguments that options set, by the names of a pipeline's call.
+
+    Raises BadOption where the pipeline takes no such argument, with the names that it does take.
+    """
+    takes = call_arguments(cls)
+    asked = {
+        option: (ARGUMENTS.get(option, {}).get(cls.__name__, _USUAL.get(option, option)), getattr(options, option))
+        for option in ("steps", "guidance", "negative_prompt", "height", "width")
+    }
+    call: dict[str, Any] = {}
+    for option, (name, value) in [*asked.items(), *((f"call.{n}", (n, v)) for n, v in options.call.items())]:
+        if value is None and not option.startswith("call."):
+            continue
+        if name not in takes:
+            near = (
+                [n for n in takes if name.split("_")[0] in n] or get_close_matches(name, takes, n=3) or list(takes)
+            )
+            where = f"{source.option}." if source and source.option else ""
+            raise BadOption(f"option {where}{option}: {cls.__name__} takes no {name}; it takes {', '.join(near)}")
+        call[name] = value
+    return call
+
+
+def check_chain(plan: Plan) -> None:
+    """Raise BadModel where a pipeline wants more than a prompt and what the stage before it gives."""
+    for option, (source, cls, _) in plan.items():
+        arguments = call_arguments(cls)
+        wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty}
+        wanted -= {"prompt", "token_indices"}
+        given = {"image"} if option.startswith("upscaler") else set()
+        if not option and "prior" in plan:
+            given = {n for n in wanted if "embed" in n}
+        if wanted - given:
+            hint = "; give its prior's repository by the option prior.model" if "image_embeds" in wanted else ""
+            raise BadModel(
+                f"{source}: {cls.__name__} draws from {', '.join(sorted(wanted))}, not from a text{hint}"
+            )
+        if not option and "prior" not in plan and "prompt" not in arguments:
+            raise BadModel(f"{source}: {cls.__name__} takes no prompt: it is no text-to-image pipeline")
+        if option.startswith("upscaler") and "image" not in arguments:
+            raise BadModel(f"{source}: {cls.__name__} takes no image: it enlarges nothing")

@@ -1,0 +1,81 @@
+"""Repositories of the Hugging Face hub: their commits, and what is fetched of them to learn what they hold.
+
+Imports huggingface_hub only where a repository is asked about, and torch never.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from t2i_core.errors import BadModel, NotHere
+from t2i_core.models import files
+from t2i_core.texts import said
+
+from .sources import INDEX, PICKLES, SAFE, Source, pickles_refused
+
+_TIMEOUT = 20
+"""So many seconds the hub may take to list a repository."""
+
+
+def commit_of(source: Source, offline: bool) -> str:
+    """Return the commit of a repository: the one on this machine, or else the newest of its revision.
+
+    What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
+    revision, for a newer one. Raises BadModel where the commit cannot be known.
+    """
+    return files.known_commit(source.model, source.revision) or index_folder(source, offline).name
+
+
+def index_folder(source: Source, offline: bool) -> Path:
+    """Return the folder that holds a pipeline's index, which alone is fetched where it is not here.
+
+    Raises BadModel where it cannot be had.
+    """
+    if (folder := source.folder) is not None:
+        return folder
+    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    # a revision whose commit is not known is asked for by its own name, so that the cache remembers what it meant
+    revision = files.known_commit(source.model, source.revision) or source.revision
+    with suppress(LocalEntryNotFoundError):
+        return Path(hf_hub_download(source.model, INDEX, revision=revision, local_files_only=True)).parent
+    if offline or constants.HF_HUB_OFFLINE:
+        raise not_here(source)
+    if why := files.unreachable():
+        raise not_here(source, network=why)
+    try:
+        return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent
+    except LocalEntryNotFoundError as error:  # the network is gone
+        raise not_here(source, network=said(error)) from error
+    except EntryNotFoundError as error:
+        raise BadModel(
+            f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
+        ) from error
+    except Exception as error:  # the hub's and the network's
+        raise files.hub_error(str(source), source.model, error) from error
+
+
+def not_here(source: Source, missing: str | None = None, network: str | None = None) -> NotHere:
+    """Say what must be fetched while there is a network.
+
+    missing: what the rest lacks that is here; None: nothing is here. network: None where nothing may be fetched,
+    else why nothing can be
+    """
+    return NotHere(str(source), source.spec, network, missing)
+
+
+def hub_pickles(source: Source, commit: str) -> BadModel | None:
+    """Where a repository has no safetensors, name its pickles with the digests that the hub keeps of them."""
+    from huggingface_hub import HfApi
+
+    info = HfApi().model_info(source.model, revision=commit, files_metadata=True, timeout=_TIMEOUT)
+    digests = {f.rfilename: f.lfs.sha256 for f in info.siblings or () if f.lfs is not None}
+    safe = {name.rpartition("/")[0] for name in digests if name.endswith(SAFE)}
+    found = {
+        name: digest
+        for name, digest in digests.items()
+        if name.endswith(PICKLES) and "/" in name and name.rpartition("/")[0] not in safe
+    }
+    return pickles_refused(source, found) if found else None
