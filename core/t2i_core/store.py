@@ -388,7 +388,7 @@ class Store:
 
 def _seal(table: str, row: Sequence[Any]) -> int:
     """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
-    return zlib.crc32(repr([table, *[zlib.crc32(f) if isinstance(f, bytes) else f for f in row]]).encode())
+    return zlib.crc32(repr([table, *[zlib.crc32(f) if type(f) is bytes else f for f in row]]).encode())
 
 
 def picture_size(path: Path) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from ..observations import TYPES, arrays_from_bytes
 from ..progress import Progress, Task
 from ..prompts import RESERVED, Prompt, strange_facet
 from ..store import Store
-from .jobs import IMAGES, Failures, Job, Model, Served, derived_key, key_of_image_alone
+from .jobs import IMAGES, Failures, Job, Model, Served, derived_key, keys_of_images_alone
 from .making import described, guarded
 from .observing import gathered, image_gone, keyed, shared_samples
 from .table import TableBuilder
@@ -217,7 +217,7 @@ class _Reader:
                 served.asked,
                 answers.setdefault(served.need.name, {}),
             )
-            keys = [key_of_image_alone(judge, asked, digest) for digest in images.values()]
+            keys = keys_of_images_alone(judge, asked, images.values())
             for seed, key, value in zip(images, keys, self.store.get_many(keys), strict=True):
                 if key in self.failures.observations:
                     lost[seed] = self.failures.observations[key]

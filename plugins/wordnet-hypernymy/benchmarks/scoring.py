@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from t2i_core import ClassScores, GeneratorInfo, JudgeInfo, ModelRequest, ObjectClass
 from t2i_core.evaluation import Request, make_plan
-from t2i_core.evaluation.jobs import Failures, Job, key_of_image_alone
+from t2i_core.evaluation.jobs import Failures, Job, keys_of_images_alone
 from t2i_core.evaluation.measuring import measure
 from t2i_core.evaluation.table import TableBuilder
 from t2i_core.progress import Silent
@@ -121,7 +121,8 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
         image = store.put_image(job.image_key(model, prompt, of_seed), pixels)
         logits = ClassScores(rng.normal(0, 3, CLASSES).astype(np.float32), LABELS)
-        store.put(key_of_image_alone(judge, "classify", image.digest), logits.to_bytes(LABELS))
+        (key,) = keys_of_images_alone(judge, "classify", [image.digest])
+        store.put(key, logits.to_bytes(LABELS))
 
 
 def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[TableBuilder]:
