@@ -147,12 +147,16 @@ class Job:
 
     def image_key(self, model: Model, prompt: Prompt, seed: int) -> str:
         """The key under which a sample's image is kept."""
+        return self.image_keys(model, prompt, (seed,))[0]
+
+    def image_keys(self, model: Model, prompt: Prompt, seeds: Iterable[int]) -> list[str]:
+        """The keys of a prompt's images."""
         info = model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
         # images that exist already are found by the prompt's id too
         identity = prompt.id if info.existing else ""
-        noise = noise_seed(self.noise, prompt, seed)
-        return digest_of([FORMAT, "image", model.fingerprint, drawn, identity, seed, noise])
+        head = canonical([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
+        return [digest_of_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
 
@@ -96,6 +96,11 @@ class _Group:
     models: tuple[Model, ...]
     cells: tuple[Cell, ...]
     left_out: int | None = None
+
+    @cached_property
+    def seeds(self) -> str:
+        """The seeds that a prompt's value is made of."""
+        return " ".join(str(seed) for _, seed in self.cells)
 
 
 def reading_alike(jobs: Iterable[Job]) -> Iterator[list[Job]]:
@@ -202,7 +207,7 @@ class _Reader:
         """
         lost: dict[int, Failure] = {}
         images: dict[int, str] = {}
-        keys = [self.job.image_key(model, prompt, seed) for seed in seeds]
+        keys = self.job.image_keys(model, prompt, seeds)
         for seed, key, digest in zip(seeds, keys, self.store.digests(keys), strict=True):
             if key in self.failures.images:
                 lost[seed] = self.failures.images[key]
@@ -422,7 +427,7 @@ def _columns(group: _Group, row: Row | Rows) -> dict[str, Any]:
     if unit.seed is not None:
         columns["seed"] = unit.seed
     elif unit.prompt and isinstance(row, Row):
-        columns["seeds"] = " ".join(str(seed) for _, seed in group.cells)
+        columns["seeds"] = group.seeds
     if unit.prompt is None:
         columns["left_out"] = "none" if group.left_out is None else group.left_out
         if group.left_out is None:
