@@ -36,10 +36,10 @@ class Asked:
     offline: bool | None = None
 
 
-def request(asked: Asked, recipe: Path | None, registry: Registry) -> Request:
+def request(asked: Asked, recipe: Path | None, registry: Registry, measures: bool = True) -> Request:
     """Settle what is asked for: the recipe, overridden by the command line; options are merged one by one.
 
-    Raises BadRecipe or BadOption.
+    Where nothing is measured, what a recipe says of metrics and judges is left out. Raises BadRecipe or BadOption.
     """
     from t2i_core.evaluation import Request
     from t2i_registry.options import merged
@@ -49,12 +49,30 @@ def request(asked: Asked, recipe: Path | None, registry: Registry) -> Request:
     known: dict[str, Any] = {"metrics": (), "models": ()}
     if recipe is not None:
         known |= read_recipe(recipe)
+        if not measures:
+            known |= _of_images_alone(known, registry)
     said = dict(_said(asked))
     if asked.options:
         table = registry.read_options(asked.options)
         below = known.get("options", {})
         said["options"] = below | {name: merged(below.get(name, {}), values) for name, values in table.items()}
     return Request(**(known | said))
+
+
+def _of_images_alone(known: dict[str, Any], registry: Registry) -> dict[str, Any]:
+    """What a recipe leaves of metrics, judges and options where only images are made."""
+    from t2i_registry.discovery import KINDS
+    from t2i_registry.options import Address
+
+    def measures(key: str) -> bool:
+        address = Address.parse(key)
+        kinds = {k for k in KINDS if registry.catalogue.named(k, address.name, address.dist)}
+        if address.kind:
+            kinds &= {address.kind}
+        return bool(kinds) and kinds <= {"metric", "judge"}
+
+    options = {key: values for key, values in known.get("options", {}).items() if not measures(key)}
+    return {"metrics": (), "judges": (), "options": options}
 
 
 def read_batch_size(value: str | int) -> int | None:

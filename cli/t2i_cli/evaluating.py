@@ -45,11 +45,9 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
 
 
 def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Make images only; a recipe's metrics, if it has any, are left out."""
-    from dataclasses import replace
-
+    """Make images only; what a recipe says of metrics and judges is left out."""
     registry = Registry()
-    wanted = replace(request(asked, recipe, registry), metrics=())
+    wanted = request(asked, recipe, registry, measures=False)
     run = _carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return

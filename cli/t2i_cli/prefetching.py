@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from t2i_core.errors import BadOption
 from t2i_core.evaluation import fetch, make_plan
+from t2i_core.evaluation.selection import load
 from t2i_registry import Registry
 
 from .asking import Asked, request
@@ -24,16 +25,31 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
         for found in _components(name, options, device, registry):
             options_said = found.options.model_dump_json()  # options may hold tables, which cannot be keys
             wanted.setdefault((found.kind, found.info.name, found.argument, options_said), found)
+    said: set[str] = set()
     for found in wanted.values():
-        revisions = fetch(found, device)
-        said = "needs nothing from a network" if revisions is None else ", ".join(["is here", *revisions])
-        typer.echo(f"{found.kind} {found.spec}: {said}")
+        line = f"{found.kind.replace('_', ' ')} {found.spec}: {_fetched(found, device)}"
+        if line not in said:  # of one model under several settings the same is loaded, most often
+            typer.echo(line)
+        said.add(line)
+
+
+def _fetched(found: Any, device: str | None) -> str:
+    """Fetch a component, and say what became of it."""
+    revisions = fetch(found, device)
+    if revisions is not None:
+        return ", ".join(["is here", *revisions])
+    if found.kind == "prompt_source" and not found.info.reads_labels:
+        load(found, None)  # it says what is wrong with its files
+    return "needs nothing from a network"
 
 
 def _components(name: str, options: list[str] | None, device: str | None, registry: Registry) -> Iterator[Any]:
     """Models, judges and prompt sources that a name means; models and judges that a recipe takes."""
     if Path(name).suffix in _RECIPES:
-        plan = make_plan(request(Asked(options=options, device=device), Path(name), registry), registry)
+        asked = Asked(
+            options=options, device=device, offline=False
+        )  # the recipe may be meant for a machine without
+        plan = make_plan(request(asked, Path(name), registry), registry)
         for job in plan.jobs:
             yield from (model.component for model in job.models)
             yield from (served.choice.judge for served in job.needs if served.choice)

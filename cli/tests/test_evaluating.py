@@ -42,6 +42,23 @@ def test_for_people_there_is_plan_table_and_folder(toy, t2i):
     assert "images: 0 to make, 16 kept already" in again.stdout
 
 
+def test_prompts_of_one_text_are_said(toy, install, t2i):
+    source = """
+        from t2i_core import Prompt, PromptSourceInfo, hookimpl
+        @hookimpl
+        def t2i_prompt_sources():
+            def prompts(setup):
+                return [Prompt(id=name, text=name[0]) for name in ("a1", "a2", "b1")]
+            return [PromptSourceInfo(name="alike", summary="Texts that stand twice.", prompts=prompts)]
+    """
+    install("x-alike", {"t2i.prompt_sources": {"alike": "x_alike"}}, {"x_alike": source})
+    words = ("generate", "--model", "grey", "--seeds", "1", "--dry-run", "--prompts")
+    plan = t2i(*words, "alike").stdout
+    assert "images: 2 to make" in plan
+    assert "\nalike: 1 share their text with another but differ in id or expectation: all 3 count" in plan
+    assert "share their text" not in t2i(*words, "four").stdout
+
+
 def test_dry_run_makes_nothing(toy, t2i):
     result = t2i(*EVAL, "--dry-run", "--out", "run")
     assert result.exit_code == 0
@@ -217,6 +234,25 @@ def test_generate_speaks_of_images_alone(toy, t2i_process):
     plan = json.loads(t2i_process(*words, "--dry-run", "--json").stdout)
     assert set(plan) == {"folder", "jobs", "images", "notes"}
     assert set(plan["jobs"][0]) == {"model", "as", "settings", "prompts", "n_prompts", "seeds"}
+
+
+def test_generate_leaves_out_what_a_recipe_measures_with(toy, t2i):
+    recipe = (
+        "metrics: brightness\njudges: reward=meter\nmodels: grey\nprompts: four\nseeds: 2\n"
+        "options: {brightness: {a: 1}, meter: {b: 1}, 'judge:meter': {c: 1}, grey: {level: 7}"
+    )
+    Path("r.yaml").write_text(recipe + "}\n")
+    done = t2i("generate", "--recipe", "r.yaml", "--dry-run", "--json")
+    assert done.exit_code == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert (plan["jobs"][0]["settings"], plan["images"]["to_make"]) == ({"level": 7}, 8)
+    for more, part in [("gray: {level: 7}", "'gray'"), ("'generator:meter': {b: 1}", "'generator:meter'")]:
+        Path("r.yaml").write_text(f"{recipe}, {more}}}\n")
+        wrong = t2i("generate", "--recipe", "r.yaml", "--dry-run")
+        assert wrong.exit_code == 3
+        assert part in wrong.stderr
+    said = t2i("generate", "--model", "grey", "--prompts", "four", "-o", "meter.b=1", "--dry-run")
+    assert said.exit_code == 3
 
 
 def test_a_shard_of_images_says_what_it_made(toy, t2i):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 PLUGIN = """
     from pathlib import Path
 
@@ -65,12 +67,69 @@ def test_all_parts_of_a_recipe_are_fetched(toy, install, t2i, tmp_path, monkeypa
     assert (tmp_path / "fetched").read_text() == "a float16\nb float16\n"
 
 
+def test_of_one_model_under_several_settings_it_is_said_once(toy, t2i, tmp_path):
+    (tmp_path / "r.yaml").write_text(
+        "metrics: brightness\nprompts: four\noffline: true\n"
+        "models: [grey, {model: grey, settings: {level: 7}}, {model: grey, label: dark, settings: {level: 8}}]\n"
+    )
+    done = t2i("prefetch", "r.yaml")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "generator grey: needs nothing from a network",
+        "judge meter: needs nothing from a network",
+    ]
+
+
+def test_what_is_not_on_this_machine_is_not_said_to_need_no_network(install, t2i):
+    install(
+        "x-lists",
+        {"t2i.prompt_sources": {"list": "x_lists"}, "t2i.judges": {"strict": "x_lists"}},
+        {"x_lists": LISTS},
+    )
+    gone = t2i("prefetch", "list:gone.txt")
+    assert (gone.exit_code, gone.stderr) == (10, "error: there is no gone.txt\n")
+    Path("here.txt").write_text("a dog\n")
+    assert t2i("prefetch", "list:here.txt").stdout == "prompt source list:here.txt: needs nothing from a network\n"
+    wrong = t2i("prefetch", "strict")
+    assert (wrong.exit_code, wrong.stdout, wrong.stderr) == (6, "", "error: never right\n")
+
+
+LISTS = """
+    from pathlib import Path
+
+    from t2i_core import JudgeInfo, Prompt, PromptSourceInfo, hookimpl
+    from t2i_core.errors import BadOption, BadPrompts
+
+
+    def prompts(setup):
+        if not Path(setup.argument).is_file():
+            raise BadPrompts(f"there is no {setup.argument}")
+        yield Prompt("one", "a dog")
+
+
+    def check(setup):
+        raise BadOption("never right")
+
+
+    @hookimpl
+    def t2i_prompt_sources():
+        return [PromptSourceInfo(name="list", summary="A list.", argument="FILE", prompts=prompts)]
+
+
+    @hookimpl
+    def t2i_judges():
+        return [JudgeInfo(name="strict", summary="S.", capabilities={}, create=print, check=check)]
+"""
+
+
 def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch):
     install("x-far", POINTS, {"x_far": PLUGIN})
     monkeypatch.chdir(tmp_path)
     gone = t2i("prefetch", "far:gone")
     assert (gone.exit_code, gone.stderr) == (12, "error: nobody has 'gone'\n")
-    assert t2i("prefetch", "fra").exit_code == 3
+    unknown = t2i("prefetch", "nonsense")
+    assert unknown.exit_code == 3
+    assert unknown.stderr == "error: unknown component 'nonsense'; `t2i list-plugins` shows what there is\n"
     assert "is a metric: nothing of it could be fetched" in t2i("prefetch", "brightness").stderr
 
 

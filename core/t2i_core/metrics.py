@@ -240,10 +240,12 @@ class Excluded:
 class Note:
     """What a reader of a score must know of the images that it was measured on (they are too few for it, say).
 
-    text: a sentence; stands with the result's other notes, once
+    text:    a sentence; stands with the result's other notes, once
+    counted: whether the number of units that it is said of stands before it
     """
 
     text: str
+    counted: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):

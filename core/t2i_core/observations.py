@@ -212,9 +212,25 @@ def _stack(data: Sequence[bytes]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Embedding(_Vector):
-    """An image's or a text's vector in a space that both share (not normalised), float32 (d,)."""
+    """An image's or a text's vector in a space that both share (not normalised), float32 (d,).
+
+    cut_to: so many tokens of a text were read, for the judge reads no more and the text has more; None: all
+    """
 
     capability: ClassVar[Capability] = "embed"
+
+    cut_to: int | None = None
+
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
+        """Return the stored form: raw float32, and of a text that was cut two bytes more, how many tokens of it."""
+        return super().to_bytes(labels) + (b"" if self.cut_to is None else self.cut_to.to_bytes(2, "little"))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
+        """Read what `to_bytes` wrote."""
+        whole = len(data) // 4 * 4
+        cut_to = int.from_bytes(data[whole:], "little") if data[whole:] else None
+        return cls(np.frombuffer(data[:whole], "<f4"), cut_to)
 
 
 @dataclass(frozen=True)

@@ -301,6 +301,51 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
             make_plan(request, StaticResolver(TEST_JUDGE, source))
 
 
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("finder", "--judge finder: the judge you asked for offers detect; named needs segment"),
+        (
+            "segment=finder:x",
+            "--judge segment=finder:x: the judge you asked for offers detect; named needs segment",
+        ),
+        (
+            "detect=finder",
+            "--judge detect=finder: the judge you asked for is named for detect alone; named needs seg",
+        ),
+    ],
+)
+def test_a_judge_of_the_wrong_kind_is_refused_before_another_is_looked_for(word: str, said: str) -> None:
+    class Outlines(Brightness):
+        needs = (Need("outlines", "segment"),)
+
+    def away(setup: Any) -> None:
+        raise AssertionError("the judge that nobody asked for is looked for")
+
+    metric = MetricInfo(name="named", summary="n", create=Outlines, measures=BRIGHTNESS.measures)
+    finder = judge("finder", lambda query: Failure("no"), "detect")
+    other = replace(judge("other", lambda query: Failure("no"), "segment"), check=away, resolve=away)
+    request = Request(("named",), (ModelRequest(TEST_MODEL),), prompts=("test-prompts",), judges=(word,))
+    resolver = StaticResolver(metric, replace(finder, argument="x"), other, TEST_PROMPTS)
+    with pytest.raises(NoJudge) as error:
+        make_plan(request, resolver)
+    assert str(error.value).startswith(said)
+
+
+def test_a_judge_that_serves_through_an_adapter_or_one_metric_of_two_is_of_use() -> None:
+    vectors = judge("vectors", lambda query: Failure("no"), "embed")
+    finder = judge("finder", lambda query: Failure("no"), "detect")
+
+    class Boxes(Brightness):
+        needs = (Need("boxes", "detect"),)
+
+    boxes = MetricInfo(name="boxes", summary="b", create=Boxes, measures=BRIGHTNESS.measures)
+    model = (ModelRequest(TEST_MODEL),)
+    request = Request((BRIGHTNESS, boxes), model, prompts=("test-prompts",), judges=("vectors", "finder"))
+    planned = make_plan(request, StaticResolver(vectors, finder, TEST_PROMPTS))
+    assert [s.choice.judge.name for job in planned.jobs for s in job.needs if s.choice] == ["vectors", "finder"]
+
+
 @pytest.mark.parametrize("offline", [False, True])
 def test_prompt_sources_are_told_whether_anything_may_be_fetched(offline: bool) -> None:
     told = []
@@ -769,11 +814,12 @@ def test_notes_come_with_failures_too_and_are_words() -> None:
     class Sceptic(Brightness):
         def measure(self, unit: Any) -> Any:
             yield Note("hard to see" if unit.seed else "dark")
+            yield Note("looked at twice", counted=True)
             yield Row("reward", 1.0) if unit.seed else Failure("nothing to see")
 
     run = evaluate(replace(BRIGHTNESS, create=Sceptic), TEST_MODEL, seeds=3, out="run", resolver=RESOLVER)
     (r,) = run.results["results"]
-    assert {"hard to see", "dark"} <= set(r["notes"])
+    assert {"hard to see", "dark", "6 samples: looked at twice"} <= set(r["notes"])
     with pytest.raises(TypeError, match="in words, not int"):
         Note(3)  # type: ignore[arg-type]
 

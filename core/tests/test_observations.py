@@ -80,6 +80,7 @@ EVERYTHING = [
     segments(n=0),
     ClassScores(np.array([1.5, -2], np.float32), LABELS),
     Embedding(np.arange(3, dtype=np.float32)),
+    Embedding(np.arange(3, dtype=np.float32), cut_to=77),
     Features(np.arange(5, dtype=np.float32)),
     Caption("ein großes Tier 🐘"),
     Preference("second", -0.25, "it has more legs"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import AmbiguousName, BadOption, BrokenPlugin, MissingDependency, UnknownName
+from t2i_core.errors import AmbiguousName, BadOption, BrokenPlugin, MissingDependency, UnknownName, did_you_mean
 
 from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, canonical, scan
 from .loading import load, load_target
@@ -104,7 +104,7 @@ class Registry:
                 raise self._unknown(kind, spec.name, spec.dist)
             self._refuse_absent(spec.name, spec.dist)
             known = {e.name for e in self.catalogue.entries}
-            raise UnknownName.among("component", spec.name, known, self._disabled_hint(spec.name))
+            raise _unknown_among("component", spec.name, known, self._disabled_hint(spec.name))
         return [(self.find(k, spec.name, spec.dist), spec.argument) for k in kinds]
 
     def describe(self, entry: Entry) -> Described:
@@ -266,12 +266,18 @@ class Registry:
         kinds = " and a ".join(_said(k) for k in others)
         hint = f"{name!r} is a {kinds}" if others else self._disabled_hint(name)
         if dist is not None:
-            return UnknownName.among(_said(kind), f"{dist}/{name}", (e.full_name for e in entries), hint)
-        return UnknownName.among(_said(kind), name, (e.name for e in entries), hint)
+            return _unknown_among(_said(kind), f"{dist}/{name}", {e.full_name for e in entries}, hint)
+        return _unknown_among(_said(kind), name, {e.name for e in entries}, hint)
 
     def _disabled_hint(self, name: str, before: str = "") -> str:
         disabled = any(e.name == name for e in self.catalogue.disabled)
         return f"{before}{name!r} is disabled by {DISABLE_VARIABLE}" if disabled else ""
+
+
+def _unknown_among(what: str, name: str, known: set[str], hint: str) -> UnknownName:
+    """What is unknown, with what helps: a hint, near names, or where all are listed."""
+    listed = "" if hint or did_you_mean(name, known) else "`t2i list-plugins` shows what there is"
+    return UnknownName.among(what, name, known, hint or listed)
 
 
 def _argument(described: Described, given: str | None) -> str | None:

@@ -153,6 +153,7 @@ def test_unknown_names_have_a_way_out(install, monkeypatch):
     registry = Registry()
     for kind, spec, part in [
         ("generator", "sharpner", "unknown generator 'sharpner': did you mean 'sharpener'?"),
+        ("generator", "nonsense", "unknown generator 'nonsense'; `t2i list-plugins` shows what there is"),
         ("metric", "sharpener", "'sharpener' is a generator"),
         ("metric", "x-gone", "'x-gone' is disabled by T2I_DISABLE_PLUGINS"),
         ("generator", "x-two/sharpener", "did you mean 'x-one/sharpener'?"),

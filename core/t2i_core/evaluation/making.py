@@ -57,14 +57,17 @@ def on_this_machine(component: Component[Any], device: str | None, offline: bool
 
 
 def fetch(component: Component[Any], device: str | None = None) -> list[str] | None:
-    """Have a model or judge fetch all that its loading will want from a network.
+    """Have a component fetch all that its loading will want from a network.
 
-    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing.
-    Raises BadModel or another T2IError where it cannot be had.
+    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing and
+    finds nothing wrong with its argument and options. Raises BadModel or another T2IError where it cannot be had.
     """
     settled = on_this_machine(component, device)
     info = settled.info
     if info.prefetch is None:
+        if info.check is not None:
+            with guarded(settled, "to check its argument and options"):
+                info.check(settled.setup(device))
         return None
     with guarded(settled, "to fetch what it loads"):
         info.prefetch(settled.setup(device))

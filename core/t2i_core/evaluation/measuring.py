@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -59,18 +60,23 @@ class Measured:
 
     counts:  by model label
     lost:    all that have no value
-    notes:   what the metric says of what it measured, by model label, each once
+    notes:   what the metric says of what it measured, by model label, and of how many units
     """
 
     counts: dict[str, Counts]
     lost: list[Lost] = field(default_factory=list)
-    notes: dict[str, dict[str, None]] = field(default_factory=dict)
+    notes: dict[str, Counter[Note]] = field(default_factory=dict)
 
     def remark(self, models: Sequence[Model], notes: Iterable[Note]) -> None:
         """Keep what is said of models' samples."""
         for note in notes:
             for model in models:
-                self.notes.setdefault(model.label, {})[note.text] = None
+                self.notes.setdefault(model.label, Counter())[note] += 1
+
+    def said(self, label: str, units: str) -> list[str]:
+        """Return what is said of a model's units, which are called so."""
+        notes = self.notes.get(label, Counter())
+        return [f"{n} {units}: {note.text}" if note.counted else note.text for note, n in notes.items()]
 
     def keep(self, models: Sequence[Model], cells: Iterable[Cell]) -> None:
         """Count samples that have a value."""

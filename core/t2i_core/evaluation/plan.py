@@ -27,6 +27,7 @@ from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
 from .folder import slug
+from .idle import refuse_idle
 from .jobs import IMAGES, Job, Model, Served
 from .making import described, guarded, on_this_machine
 from .request import ModelRequest, Request
@@ -80,6 +81,9 @@ def _address(key: str) -> tuple[str, str]:
     return kind, rest.rpartition("/")[2]
 
 
+_Settled = tuple[Component[MetricInfo], Metric, Defaults]
+
+
 class _Planner:
     """Settles one request, and remembers what it used, so that an option for nobody is found."""
 
@@ -102,7 +106,14 @@ class _Planner:
         for metric in self.request.metrics or (IMAGES,):
             if metric not in metrics:
                 metrics.append(metric)
-        jobs = [job for metric in metrics for job in self.jobs_of(metric, models)]
+        domains = {m.component.info.domain.name: m.component.info.domain for m in models}
+        settled = [{name: self.metric(asked, domain) for name, domain in domains.items()} for asked in metrics]
+        refuse_idle(
+            self.request.judges,
+            {metric.spec: instance.needs for each in settled for metric, instance, _ in each.values()},
+            lambda name: self.resolver.component("judge", name, self.request.options),
+        )
+        jobs = [job for each in settled for job in self.jobs_of(each, models)]
         self.refuse_unused()
         if self.request.shard:
             part, parts = self.request.shard
@@ -184,9 +195,8 @@ class _Planner:
             if ("judge", name) not in self.used:
                 raise NoJudge(f"--judge {word}: no metric of this run asks for what it offers")
 
-    def jobs_of(self, asked: str | MetricInfo, models: Sequence[Model]) -> list[Job]:
-        domains = {m.component.info.domain.name: m.component.info.domain for m in models}
-        settled = {name: self.metric(asked, domain) for name, domain in domains.items()}
+    def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[Job]:
+        """The jobs of one metric, which is settled for each domain by name."""
         metric, instance, defaults = settled[models[0].component.info.domain.name]
         if instance.group_by == "pair":
             if len(models) < 2:
@@ -194,7 +204,7 @@ class _Planner:
             return [self.job(metric, instance, defaults, tuple(models))]
         return [self.job(*settled[m.component.info.domain.name], (m,)) for m in models]
 
-    def metric(self, asked: str | MetricInfo, domain: Domain) -> tuple[Component[MetricInfo], Metric, Defaults]:
+    def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
         """Settle a metric for one domain, whose defaults come before the metric's own."""
         if asked is IMAGES:
             found: Component[MetricInfo] = component(IMAGES)
@@ -313,7 +323,9 @@ class _Planner:
             self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        return load(source, labels if source.info.reads_labels else None, self.request.offline)
+        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline)
+        self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
+        return prompts
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
         if self.request.seeds is not None:
@@ -346,7 +358,7 @@ class _Planner:
 
 
 def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
-    """Say in one line what a prompt file holds more than once, and what becomes of it."""
+    """Say in one line what a file or source of prompts holds more than once, and what becomes of it."""
     said = []
     if merged:
         said.append(f"{merged} of {kept + merged} entries repeat another in all, and are counted once")

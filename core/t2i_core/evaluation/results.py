@@ -21,7 +21,8 @@ def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[s
         else {"need": s.need.name, "name": model.component.spec, "why": "the model itself is asked"}
         for s in job.needs
     ]
-    notes = [*scores.notes, *(headline.notes if headline else ()), *measured.notes.get(model.label, ())]
+    said = measured.said(model.label, f"{job.instance.group_by}s")
+    notes = [*scores.notes, *(headline.notes if headline else ()), *said]
     if counts.missing:
         planned = counts.ok + counts.failed + counts.missing + counts.excluded
         notes.append(

@@ -9,13 +9,16 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import shorten
 
 from t2i_core.errors import BadPrompts
 from t2i_core.prompts import Prompt
-from t2i_core.texts import read_text
+from t2i_core.texts import read_text, visible
 
 _PROMPT = ("prompts", "prompt")
 _CATEGORY = ("category", "categories")
+_SHOWN = 100
+"""Characters of a first line that names other columns, or is none."""
 
 
 def prompts(file: Path) -> Iterator[Prompt]:
@@ -45,5 +48,6 @@ def prompts(file: Path) -> Iterator[Prompt]:
 def _column(file: Path, header: list[str], names: tuple[str, ...]) -> int:
     found = next((n for n, name in enumerate(header) if name in names), None)
     if found is None:
-        raise BadPrompts(f"{file}, line 1: no column {names[0].capitalize()!r} (columns: {', '.join(header)})")
+        columns = shorten(visible(", ".join(header)), _SHOWN, placeholder=" ...")
+        raise BadPrompts(f"{file}, line 1: no column {names[0].capitalize()!r} (columns: {columns})")
     return found

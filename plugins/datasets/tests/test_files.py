@@ -171,12 +171,14 @@ def test_drawbench_numbers_its_prompts_and_keeps_categories(tmp_path):
         ("Prompts,Category\na,\n", "line 2: want a prompt and a category"),
         ("Prompts,Category\n", "holds no prompts"),
         ("", "no column 'Prompts'"),
+        ("[" + "a\x1b[31m, b, " * 500 + "\n", r"line 1: no column 'Prompts' (columns: [a\x1b[31m, b, a"),
     ],
 )
 def test_a_bad_drawbench_file_is_told_in_one_line(tmp_path, content, said):
     with pytest.raises(BadPrompts) as caught:
         list(drawbench.prompts(table(tmp_path, content)))
     assert said in str(caught.value)
+    assert len(str(caught.value)) < 250 + len(str(tmp_path))
     assert str(tmp_path) in str(caught.value)
 
 

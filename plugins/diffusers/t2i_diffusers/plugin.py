@@ -75,6 +75,7 @@ def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
 def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
     from t2i_core.models.devices import kind_of
+    from t2i_core.models.files import refuse_revision
 
     from .hub import commit_of
     from .sources import check_place, sources
@@ -83,7 +84,9 @@ def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     changes: dict[str, Any] = {}
     for source in sources(setup.argument, options):
         check_place(source)
-        if source.folder is None:
+        if source.folder is not None:
+            refuse_revision(source.revision, source.folder, str(source))
+        else:
             pinned = {"revision": commit_of(source, setup.offline)}
             own: CallOptions = getattr(options, source.option) if source.option else options
             changes |= {source.option: own.model_copy(update=pinned)} if source.option else pinned

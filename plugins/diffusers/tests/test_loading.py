@@ -70,6 +70,12 @@ def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
         load("org/tiny", offline=True)
 
 
+def test_a_folder_has_no_revisions(folder: Path) -> None:
+    info = next(i for i in t2i_generators() if i.name == "diffusers")
+    with pytest.raises(BadOption, match=r"leave out the option revision=v2"):
+        info.resolve(Setup(str(folder), DiffusersOptions(revision="v2"), "cpu"))
+
+
 def test_a_stage_that_is_not_here_is_named_by_its_option(cached: Path) -> None:
     with pytest.raises(BadModel, match="upscaler org/up is not on this machine"):
         load("org/tiny", offline=True, upscaler={"model": "org/up"})

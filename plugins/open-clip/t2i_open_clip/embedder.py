@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from textwrap import shorten
 from typing import Any
 
 import open_clip
@@ -28,6 +29,8 @@ _PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _PREPROCESSING = ("mean", "std", "interpolation", "resize_mode")
 _SHOWN = 5
 """How many texts that were cut are shown."""
+_CHARACTERS = 60
+"""How much of each."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +39,7 @@ class Embedder:
     """Answers `embed` for an image or a text: what the towers give, float32, not normalised.
 
     Images are prepared as the model's own config says. A text that is longer than the model reads is cut, with a
-    warning, and counted in `settings`. The same for any batch up to rounding (1e-5 of the largest value in float32
+    warning, and its answer says so. The same for any batch up to rounding (1e-5 of the largest value in float32
     on a CPU).
     """
 
@@ -69,7 +72,7 @@ class Embedder:
     @property
     def settings(self) -> dict[str, Any]:
         """What a reader of its answers must know; the batch is what was left of it after any halving."""
-        return {**self._fixed, "texts_cut": self._cut, "batch_size": self._batches.size}
+        return {**self._fixed, "batch_size": self._batches.size}
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
@@ -91,7 +94,7 @@ class Embedder:
             if id(query) in of_image:
                 answers.append(Embedding(of_image[id(query)].numpy()))
             elif len(query.texts) == 1 and not query.images:
-                answers.append(Embedding(of_text[query.texts[0]].numpy()))
+                answers.append(of_text[query.texts[0]])
             else:
                 asked = f"{len(query.images)} images and {len(query.texts)} texts"
                 answers.append(Failure(f"one image or one text can be embedded, not {asked}", final=True))
@@ -105,25 +108,27 @@ class Embedder:
             found = self._network.encode_image(images.to(self._device, self._dtype), normalize=False)
         return list(found.float().cpu())
 
-    def _texts(self, texts: list[str]) -> list[torch.Tensor]:
+    def _texts(self, texts: list[str]) -> list[Embedding]:
         if not texts:
             return []
         tokens = self._tokenizer(texts)
         with torch.inference_mode():
             found = self._network.encode_text(tokens.to(self._device), normalize=False)
-        vectors = list(found.float().cpu())
-        for text in texts:  # after the work: a batch that is halved is not counted twice
-            self._count(text)
-        return vectors
+        vectors = found.float().cpu().numpy()
+        # after the work: of a batch that is halved nothing is said twice
+        return [Embedding(vector, self._cut_to(text)) for text, vector in zip(texts, vectors, strict=True)]
 
-    def _count(self, text: str) -> None:
-        length, reads = token_count(self._tokenizer, text), self._tokenizer.context_length
+    def _cut_to(self, text: str) -> int | None:
+        """Return how many tokens of a text are read, where it has more."""
+        length, reads = token_count(self._tokenizer, text), int(self._tokenizer.context_length)
         if length is None or length <= reads:
-            return
+            return None
         self._cut += 1
         if self._cut <= _SHOWN:
-            more = "; further ones are only counted" if self._cut == _SHOWN else ""
-            _log.warning("a text of %d tokens is cut to the %d that are read: %r%s", length, reads, text, more)
+            more = "; further ones are not shown" if self._cut == _SHOWN else ""
+            short = shorten(text, _CHARACTERS, placeholder="...")
+            _log.warning("a text of %d tokens is cut to the %d that are read: %r%s", length, reads, short, more)
+        return reads
 
 
 def token_count(tokenizer: Any, text: str) -> int | None:

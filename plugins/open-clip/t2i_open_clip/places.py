@@ -51,10 +51,14 @@ def file_of(folder: Path, argument: str) -> Path:
 
 
 def own_file(argument: str) -> Path | None:
-    """Return the file of MODEL/FILE, if it is there."""
+    """Return the file of MODEL/FILE, if it is there.
+
+    A bare word without a suffix is a name of published weights, whatever lies in the working folder.
+    """
     _, _, pretrained = argument.partition("/")
     path = Path(pretrained).expanduser()
-    return path if pretrained and path.is_file() else None
+    is_path = "/" in pretrained or bool(path.suffix)
+    return path if is_path and path.is_file() else None
 
 
 def weights(argument: str, options: ClipOptions) -> Iterable[Path | str]:

@@ -113,12 +113,12 @@ def test_a_text_that_is_cut_is_said(tiny_clip: Path, caplog: pytest.LogCaptureFi
     judge = made(tiny_clip)
     fits, longer = "dog " * 75, "dog " * 76
     with caplog.at_level(logging.WARNING):
-        found = vectors(judge, queries(texts=[fits, longer, "dog " * 90]))
-    np.testing.assert_allclose(found[0], found[1], atol=1e-6)  # what was cut is not seen
-    assert judge.settings["texts_cut"] == 2
-    assert [record.getMessage()[:48] for record in caplog.records] == [
-        "a text of 78 tokens is cut to the 77 that are re", "a text of 92 tokens is cut to the 77 that are re",
-    ]  # fmt: skip
+        found = [answer for _, answer in judge.observe("embed", queries(texts=[fits, longer, "dog " * 90]))]
+    np.testing.assert_allclose(found[0].values, found[1].values, atol=1e-6)  # what was cut is not seen
+    assert [answer.cut_to for answer in found] == [None, 77, 77]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"a text of {n} tokens is cut to the 77 that are read: {'dog ' * 13 + 'dog...'!r}" for n in (78, 92)
+    ]
 
 
 def test_weights_of_a_file(tiny_clip: Path, plain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,6 +228,18 @@ def test_files_of_this_machine_have_no_revision(tiny_clip: Path) -> None:
             INFO.resolve(Setup(str(own), ClipOptions(revision="v2")))
 
 
+def test_a_file_named_like_published_weights_is_not_taken_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("openai").touch()
+    Path("own.pt").touch()
+    assert INFO.weights
+    assert list(INFO.weights("ViT-B-32/openai", ClipOptions(revision="v2"))) == ["ViT-B-32/openai@v2"]
+    assert list(INFO.weights("ViT-B-32/./openai", ClipOptions())) == [Path("openai")]
+    assert list(INFO.weights("ViT-B-32/own.pt", ClipOptions())) == [Path("own.pt")]
+
+
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="did you mean 'ViT-B-32'"):
         check("ViT-B32/openai")
@@ -303,10 +315,13 @@ def test_offline_a_missing_tokenizer_is_told_by_the_plan(
         check(str(content), offline=True)
 
 
-def test_memory_that_runs_out_halves_the_batch(tiny_clip: Path, tmp_path: Path) -> None:
+def test_memory_that_runs_out_halves_the_batch(
+    tiny_clip: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     asked = queries(sample_images(tmp_path, 6), [*TEXTS, "dog " * 99])
     expected = vectors(made(tiny_clip), asked)
     judge = made(tiny_clip)
+    caplog.clear()
     encode, sizes = judge._network.encode_image, []
 
     def small(images: torch.Tensor, normalize: bool) -> torch.Tensor:
@@ -320,7 +335,7 @@ def test_memory_that_runs_out_halves_the_batch(tiny_clip: Path, tmp_path: Path) 
     assert sizes[0] == 6
     assert max(sizes[-2:]) <= 3
     assert judge.settings["batch_size"] < 6
-    assert judge.settings["texts_cut"] == 1
+    assert len(caplog.records) == 1  # of a text that is cut, once
 
 
 def test_files_that_are_no_weights_are_refused(tiny_clip: Path, tmp_path: Path) -> None:

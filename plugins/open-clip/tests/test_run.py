@@ -9,7 +9,6 @@ from typing import Any
 import open_clip
 import pytest
 from t2i_core import Measure, Metric, MetricInfo, Need, Row, evaluate
-from t2i_core.store import Store
 from t2i_core.testing import TEST_MODEL
 
 
@@ -42,6 +41,21 @@ def test_each_text_is_embedded_once(tiny_clip: Path, tmp_path: Path, monkeypatch
     assert (result["n_ok"], result["n_failed"]) == (6, 0)
     assert -1 <= result["score"] <= 1
     assert sum(texts) == 2
-    (judge,) = (part for part in run.manifest["components"] if part["kind"] == "judge")
-    with Store() as store:
-        assert (store.settings(judge["fingerprint"]) or {})["texts_cut"] == 0
+
+
+def test_texts_that_are_cut_are_told_with_the_score_however_often(
+    tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second run asks the judge nothing: it is the answers that say it."""
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text(f"a dog\n{'dog ' * 90}\n")
+    for out in ("first", "second"):
+        run = evaluate(
+            "clipscore", TEST_MODEL, prompts=str(prompts), judge=f"open-clip:{tiny_clip}", seeds=3,
+            out=tmp_path / out, offline=True, device="cpu",
+        )  # fmt: skip
+        (result,) = run.results["results"]
+        assert result["n_ok"] == 6
+        (said,) = (note for note in result["notes"] if "tokens" in note)
+        assert said.startswith("3 samples: the text is longer than the 77 tokens that the judge reads")

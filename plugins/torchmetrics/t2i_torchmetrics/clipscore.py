@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Failure, Metric, Need, Query, Row, Sample, Setup, Unit
+from t2i_core import Failure, Metric, Need, Note, Query, Row, Sample, Setup, Unit
 
 from t2i_torchmetrics.options import ClipScoreOptions
 
@@ -34,11 +34,17 @@ class ClipScore(Metric):
         (sample,) = samples
         return [sample.query(), Query(texts=(self.options.prefix + sample.prompt.text,))]
 
-    def measure(self, unit: Unit) -> Iterator[Row | Failure]:
+    def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Turn one image into one row."""
-        image, text = (answer.values for answer in unit.one().all(NEED))
+        answers = unit.one().all(NEED)
+        image, text = (answer.values for answer in answers)
         if image.shape != text.shape:
             yield Failure(f"an image's embedding has {image.size} dimensions, a text's {text.size}")
             return
+        if (read := answers[1].cut_to) is not None:
+            yield Note(
+                f"the text is longer than the {read} tokens that the judge reads: the rest of it is not scored",
+                counted=True,
+            )
         score = clip_score(image, text, self.options.w)
         yield Failure("an embedding is 0: it has no cosine") if np.isnan(score) else Row("clipscore", score)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import log_softmax
-from t2i_core import Metric, Need, Note, Row, Setup, Unit
+from t2i_core import Excluded, Metric, Need, Note, Row, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.options import InceptionScoreOptions
@@ -37,13 +37,16 @@ class InceptionScore(Metric):
         super().__init__(setup)
         self.needs = (Need(NEED, "classify"),)
 
-    def measure(self, unit: Unit) -> Iterator[Row | Note]:
-        """Turn a model's set into one row: the mean over equal random splits."""
+    def measure(self, unit: Unit) -> Iterator[Row | Note | Excluded]:
+        """Turn a model's set into one row: the mean over equal random splits, none of a single image."""
         logits, order = [], []
         for observed in unit.observed:
             logits.append(observed.one(NEED).logits)
             order.append(float(chance(observed.sample, self.options.seed, 1)[0]))
+        if len(logits) < 2:
+            yield Excluded("is: the score of a single image is 1 whatever it shows: at least two are needed")
+            return
         log_probabilities = log_softmax(stacked(logits)[np.argsort(order)], axis=1)
-        splits = np.array_split(log_probabilities, min(self.options.splits, len(logits)))
+        splits = np.array_split(log_probabilities, min(self.options.splits, len(logits) // 2))
         yield Row("is", float(np.mean([inception_score(split) for split in splits])))
-        yield from map(Note, remarks.few_for_is(len(logits), len(splits)))
+        yield from map(Note, remarks.few_for_is(len(logits), len(splits), self.options.splits))

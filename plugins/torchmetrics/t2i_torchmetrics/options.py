@@ -43,7 +43,12 @@ class KidOptions(ReferenceOptions):
 class InceptionScoreOptions(Options):
     """What `is` takes."""
 
-    splits: int = Field(10, ge=1, description="Equal parts of the images that the score is averaged over.")
+    splits: int = Field(
+        10,
+        ge=1,
+        description="Equal parts of the images that the score is averaged over; fewer where there are not two "
+        "images for each.",
+    )
     seed: int = Field(0, ge=0, description="Seed of the split.")
 
 

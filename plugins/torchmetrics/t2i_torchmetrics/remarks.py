@@ -29,12 +29,17 @@ def few_for_fid(generated: int, reference: int, dimensions: int) -> Iterator[str
             )
 
 
-def few_for_is(images: int, splits: int) -> Iterator[str]:
-    """Say where there are fewer images than published Inception Scores are made of."""
+def few_for_is(images: int, splits: int, asked: int) -> Iterator[str]:
+    """Say where there are fewer splits than asked for, and fewer images than published scores are made of."""
+    if splits < asked:
+        yield (
+            f"is: {splits} split{'s' * (splits != 1)} in place of {asked}: {images} images give no more of two "
+            "images each, and the score of a single image is 1 whatever it shows"
+        )
     if images < OF_PUBLISHED_IS:
         yield (
-            f"is: {images} images in {splits} splits, published scores are of {OF_PUBLISHED_IS}: the score "
-            "grows with the images of a split; compare only sets of the same size"
+            f"is: {images} images in {splits} split{'s' * (splits != 1)}, published scores are of "
+            f"{OF_PUBLISHED_IS}: the score grows with the images of a split; compare only sets of the same size"
         )
 
 

@@ -89,15 +89,21 @@ def test_safetensors_are_taken_too(random_inception: Path, plain: Any, tmp_path:
 
 
 class _Bomb:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
     def __reduce__(self) -> Any:
-        return (Path("/nonexistent/t2i").mkdir, ())
+        return (self.mark.mkdir, ())
 
 
 def test_a_pickle_of_more_than_weights_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "bomb.pth"
-    file.write_bytes(pickle.dumps(_Bomb()))
+    file, mark = tmp_path / "bomb.pth", tmp_path / "went off"
+    file.write_bytes(pickle.dumps(_Bomb(mark)))
     with pytest.raises(BadModel, match="does not hold weights"):
         _judge(checkpoint=file)
+    assert not mark.exists()
+    pickle.loads(file.read_bytes())
+    assert mark.exists()
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:

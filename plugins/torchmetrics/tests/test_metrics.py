@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies
 from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
-from t2i_core import Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
+from t2i_core import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
 from t2i_core.components import component
 from t2i_core.errors import BadOption
 from t2i_core.evaluation import ModelRequest, evaluate
@@ -21,6 +21,7 @@ from t2i_core.metrics import Sample
 from t2i_core.prompts import Prompt
 from t2i_core.sources import files_digest
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
+from t2i_core.testing.parts import CLASSES
 from t2i_torchmetrics.clipscore import clip_score
 from t2i_torchmetrics.fid import Gaussian, frechet_distance
 from t2i_torchmetrics.kid import subset
@@ -211,6 +212,57 @@ def test_subsets_stay_when_images_go() -> None:
     assert whole - gone <= part
     assert np.std(draws) == pytest.approx(math.sqrt(1 / 12), rel=0.1)
     assert (chance(samples[0], 1, 1) != draws[0]).all()
+
+
+def test_splits_of_the_inception_score_are_drawn_at_random(tmp_path: Path) -> None:
+    """Images come prompt by prompt: in that order each of two splits would hold one class, and the score be 1."""
+
+    class Told:
+        def generate(self, requests: Any) -> Iterator[Any]:
+            for r in requests:
+                yield r, Generated(np.full((2, 2, 3), 200 if r.prompt.id == "car" else 20, np.uint8))
+
+    class Sure:
+        def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+            for query in queries:
+                light = query.images[0].pixels.max() > 99
+                yield query, ClassScores(np.array([light, not light], np.float32) * 99, CLASSES)
+
+    judge = JudgeInfo(
+        name="sure", summary="S.", capabilities={"classify": frozenset()}, create=lambda setup: Sure(),
+        labels=lambda argument, options: CLASSES,
+    )  # fmt: skip
+    run = evaluate(
+        INFOS["is"], GeneratorInfo(name="told", summary="T.", create=lambda setup: Told()),
+        prompts="test-prompts", seeds=20, out=tmp_path / "run", resolver=StaticResolver(judge, TEST_PROMPTS),
+        options={"is": {"splits": 2}},
+    )  # fmt: skip
+    assert run.results["results"][0]["score"] > 1.5
+
+
+def _inception_score(tmp_path: Path, seeds: int, prompts: int) -> Any:
+    return evaluate(
+        INFOS["is"], TEST_MODEL, prompts="test-prompts", seeds=seeds, limit=prompts, out=tmp_path / "run",
+        resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS),
+    )  # fmt: skip
+
+
+def test_no_split_of_the_inception_score_is_a_single_image(tmp_path: Path) -> None:
+    """In as many splits as images the score would be 1 for any model, and its interval of no width."""
+    run = _inception_score(tmp_path, seeds=5, prompts=2)
+    (result,) = run.results["results"]
+    assert result["score"] > 1
+    assert result["ci"][0] < result["ci"][1]
+    said = _notes(run)
+    assert "is: 5 splits in place of 10: 10 images give no more of two images each" in said
+    assert "is: 10 images in 5 splits, published" in said
+
+
+def test_a_single_image_has_no_inception_score(tmp_path: Path) -> None:
+    run = _inception_score(tmp_path, seeds=1, prompts=1)
+    (result,) = run.results["results"]
+    assert result["score"] is None
+    assert result["n_excluded"] == 1
 
 
 # clipscore ----------------------------------------------------------------------------------------------------
