@@ -205,8 +205,11 @@ class _Vector:
 
 
 def _stack(data: Sequence[bytes]) -> NDArray[np.float32]:
-    if len({len(one) for one in data}) != 1:
+    lengths = {len(one) for one in data}
+    if len(lengths) != 1:
         raise ValueError("vectors of several lengths")
+    if lengths.pop() % 4:  # of images, which are never cut
+        raise ValueError("vectors of cut texts")
     return np.frombuffer(b"".join(data), "<f4").reshape(len(data), -1)
 
 

@@ -10,7 +10,7 @@ import pytest
 from t2i_core import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows, evaluate
 from t2i_core.errors import BadFolder, BrokenPlugin
 from t2i_core.evaluation.table import TableBuilder
-from t2i_core.observations import ClassScores, Features
+from t2i_core.observations import ClassScores, Embedding, Features
 from t2i_core.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import CLASSES
@@ -140,6 +140,14 @@ def test_classes_that_are_kept_with_the_answers_are_read_with_them():
     stacked = ClassScores.stacked([s.to_bytes() for s in scores], None)
     assert stacked.labels == CLASSES
     np.testing.assert_array_equal(stacked.logits, [[0, 0], [1, -1], [2, -2]])
+
+
+def test_vectors_of_cut_texts_are_not_taken_for_numbers():
+    cut = Embedding(np.ones(2, np.float32), cut_to=7).to_bytes()
+    with pytest.raises(ValueError, match="cut texts"):
+        Embedding.stacked([cut, cut], None)
+    whole = Embedding(np.ones(2, np.float32)).to_bytes()
+    np.testing.assert_array_equal(Embedding.stacked([whole, whole], None).values, np.ones((2, 2)))
 
 
 def said(*what):
