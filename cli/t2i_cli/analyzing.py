@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,20 +32,29 @@ def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, a
     """
     registry, data = Registry(), []
     table = registry.read_options(options)
+    taken: set[str] = set()
     for folder in folders:
         run = _finished(load_run(folder))
         found = list(_analyses(run, registry, table))
         if not found:
             typer.echo(f"{run.folder}: its metrics have no analyses", err=True)
         if out is not None:
+            place = out / _free(run.folder.name, taken)
             for metric, analysis in found:
-                _write(out / slug(run.folder.name), metric, analysis)
+                _write(place, metric, analysis)
         if as_json:
             data.append(_plain(run, found))
         else:
             _print(run, found)
     if as_json:
         print_json(data)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that no other run has taken, and take it: runs of several folders may be called alike."""
+    free = next(n for n in chain([name], (f"{name}-{number}" for number in count(2))) if n not in taken)
+    taken.add(free)
+    return free
 
 
 def _finished(run: Run) -> Run:

@@ -298,6 +298,14 @@ def test_analyses_take_options_of_their_own(toy, t2i):
     assert (unknown.exit_code, "did you mean 'brightness'" in unknown.stderr) == (3, True)
 
 
+def test_tables_of_runs_that_are_called_alike_lie_apart(toy, t2i):
+    for folder, level in (("a/run", 7), ("b/run", 200)):
+        assert t2i(*EVAL, "--out", folder, "-o", f"grey.level={level}").exit_code == 0
+    assert t2i("analyze", "a/run", "b/run", "--out", "tables").exit_code == 0
+    dark, light = (Path(f"tables/{name}/brightness-prompts.csv").read_text() for name in ("run", "run-2"))
+    assert float(dark.split(",")[-1]) < 0.1 < float(light.split(",")[-1])
+
+
 def test_a_fault_of_t2i_is_one_line_unless_asked(toy, t2i_process, monkeypatch, install):
     install("x-command", {"t2i.commands": {"fault": "x_command:app"}}, {"x_command": FAULT})
     done = t2i_process("fault")

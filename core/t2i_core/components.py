@@ -128,6 +128,7 @@ class GeneratorInfo(_Info):
                    argument and these options: raises a T2IError
     prompts:       its own prompts, where it comes with some (a folder of images)
     seeds:         the seeds that it has images for, where they exist already
+    holds:         whether it has an image of a prompt and a seed, where they exist already; opens none
     labels:        every class it can draw, in a lasting order: the categories of the annotations of its images
                    are numbered by it; wanted where it says what is really drawn (`Generated.truth`)
     licence:       of the weights
@@ -143,6 +144,7 @@ class GeneratorInfo(_Info):
     check_judge: Callable[[Setup[Any], Capability], None] | None = None
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
+    holds: Callable[[Setup[Any]], Callable[[Prompt, int], bool]] | None = None
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
     licence: str = ""
     memory_gb: float | None = None

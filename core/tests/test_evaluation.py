@@ -12,11 +12,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from PIL import Image as PILImage
 from t2i_core import (
     ClassScores,
     Defaults,
     Derive,
     Domain,
+    Embedding,
     Excluded,
     ExecutionOption,
     Failure,
@@ -75,6 +77,7 @@ BRIGHTNESS = MetricInfo(
     measures=(Measure("reward", "Mean.", facets=("object", "seed")),),
     defaults=Defaults(prompts="test-prompts", seeds=2),
 )
+TWIN = replace(BRIGHTNESS, name="twin")
 RESOLVER = StaticResolver(TEST_JUDGE, TEST_PROMPTS)
 
 
@@ -376,6 +379,57 @@ def test_the_forecast_counts_what_is_kept(tmp_path: Path) -> None:
     assert (after["observations"]["kept"], after["observations"]["to_make"]) == (4, 2)
     assert after["images"]["seconds"] > 0
     assert json.loads(json.dumps(after)) == after
+
+
+class Shared(Metric):
+    """Asks of each image what `Brightness` asks through the adapter, and of each prompt's text, too."""
+
+    needs = (Need("image", "embed"), Need("text", "embed", images="prompt", queries=lambda s: [_text_of(s)]))
+
+    def measure(self, unit: Any) -> Any:
+        yield Row("reward", 1.0)
+
+
+def _text_of(samples: Any) -> Query:
+    return Query(texts=(samples[0].prompt.text,))
+
+
+def test_the_forecast_counts_once_what_metrics_and_samples_share() -> None:
+    vectors = judge("vectors", lambda query: Embedding(np.ones(3, np.float32)), "embed")
+    shared = MetricInfo(name="shared", summary="s", create=Shared, measures=BRIGHTNESS.measures)
+    again = replace(shared, name="again", create=lambda setup: Shared(setup))
+    request = Request((BRIGHTNESS, shared, again), (ModelRequest(TEST_MODEL),), ("test-prompts",), seeds=(0, 1, 2))
+    resolver = StaticResolver(vectors, TEST_PROMPTS)
+
+    def counts(**more: Any) -> list[tuple[int, int]]:
+        found = forecast(make_plan(replace(request, **more), resolver))
+        return [(found[what]["to_make"], found[what]["kept"]) for what in ("images", "observations")]
+
+    assert counts() == [(6, 0), (6 + 2, 0)]  # each image once, and each text
+    assert counts(shard=(1, 2)) == counts(shard=(2, 2)) == [(3, 0), (3 + 2, 0)]
+    evaluate(
+        (BRIGHTNESS, shared, again), TEST_MODEL, prompts="test-prompts", seeds=3, out="run", resolver=resolver
+    )
+    assert counts() == [(0, 6), (0, 8)]
+    assert counts(seeds=(0, 1, 2, 3)) == [(2, 6), (2, 8)]
+
+
+def test_the_forecast_says_which_images_a_folder_lacks(tmp_path: Path) -> None:
+    def look_up(request: Any) -> Any:
+        if request.seed == 3:
+            return Failure("no such image", missing=True)
+        file = tmp_path / f"{request.prompt.id}-{request.seed}.png"
+        PILImage.new("RGB", (4, 4), (10, 20, request.seed + 1)).save(file)
+        return Generated(file)
+
+    lacking = model("pics", look_up, existing=True, holds=lambda setup: lambda prompt, seed: seed < 3)
+    planned = plan(models=(ModelRequest(lacking),), metrics=(BRIGHTNESS, TWIN), seeds=(0, 1, 2, 3))
+    for _ in range(2):
+        found = forecast(planned)
+        assert [found["images"][n] for n in ("to_make", "kept", "missing")] == [0, 6, 2]
+        assert "pics: 2 of 8 images are missing" in found["notes"]
+        assert found["observations"]["to_make"] + found["observations"]["kept"] == 6
+        evaluate((BRIGHTNESS, TWIN), lacking, seeds=4, resolver=RESOLVER)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

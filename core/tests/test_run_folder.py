@@ -15,6 +15,7 @@ from filelock import FileLock
 from t2i_core import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
 from t2i_core.errors import BadFolder
 from t2i_core.evaluation import evaluate
+from t2i_core.evaluation.samples import places_of
 from t2i_core.evaluation.streaming import PATIENCE
 from t2i_core.progress import Silent
 from t2i_core.runs import LOCK, Run, list_runs, load_run
@@ -279,3 +280,16 @@ def test_reading_a_run_leaves_nothing_in_its_folder(folder: Path) -> None:
     before = sorted(folder.iterdir())
     assert [each.manifest["status"] for each in list_runs(folder)] == ["done"]
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_long_label_is_cut_at_a_word_and_stays_one_models_own():
+    label = "attend-excite:models/sd pipeline=StableDiffusionAttendAndExcitePipeline model=main"
+    another = label.replace("main", "other")
+    unbroken = "w" * 70
+    places = places_of([label, another, unbroken, "short: one"])
+    assert list(places.values()) == [
+        "attend-excite-models-sd-pipeline",
+        "attend-excite-models-sd-pipeline-2",
+        "w" * 60,
+        "short-one",
+    ]

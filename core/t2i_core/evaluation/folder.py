@@ -31,6 +31,9 @@ from ..store import write_whole
 _LINE_END = "\r\n"
 """As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
 
+_LONGEST = 60
+"""How many characters of a label a name has: two of them and a digest still are a folder's name everywhere."""
+
 _MARK = ".plan"
 """Says whose folder this is where run.json cannot."""
 
@@ -234,5 +237,9 @@ def _image_name(place: str, prompt_number: int, seed: int, suffix: str) -> str:
 
 
 def slug(text: str) -> str:
-    """Turn any text into a short name that every file system takes."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:60] or "model"
+    """Turn any text into a short name that every file system takes; a long one ends where a word does."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
+    if len(name) > _LONGEST:
+        end = name.rfind("-", _LONGEST // 2, _LONGEST + 1)
+        name = name[: end if end > 0 else _LONGEST].rstrip("-.")
+    return name or "model"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ..generation import Failure
+from ..images import Image
+from ..metrics import Need, Sample
+from ..prompts import Prompt
 from ..store import Store
 from .generating import by_model, missing
-from .jobs import Failures, Job
-from .observing import asked, desks, gather
+from .jobs import Failures, Job, Model
+from .making import guarded
+from .observing import NOT_KEPT, asked, desks, gather
 from .plan import Plan
 
 
@@ -30,6 +35,13 @@ class Work:
             self.seconds = (self.seconds or 0.0) + count * (rate or 0.0) if known else None
 
 
+@dataclass
+class _Images(Work):
+    """Images; of those that exist already, the ones that are not there are missing."""
+
+    missing: int = 0
+
+
 def forecast(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
 
@@ -37,14 +49,15 @@ def forecast(plan: Plan) -> dict[str, Any]:
     """
     measures = len(plan.unmeasured) < len(plan.jobs)
     with Store(fresh=plan.request.fresh) as store:
-        images = _images(plan, store)
-        observations = {"observations": asdict(_observations(plan, store))} if measures else {}
+        failures = Failures()
+        images, lacking = _images(plan, store, failures)
+        observations = {"observations": asdict(_observations(plan, store, failures))} if measures else {}
     return {
         "folder": str(plan.folder),
         "jobs": [{**_drawn(job), **(_measured(job) if measures else {})} for job in plan.jobs],
         "images": asdict(images),
         **observations,
-        "notes": list(plan.notes),
+        "notes": [*plan.notes, *lacking],
     }
 
 
@@ -75,36 +88,78 @@ def _measured(job: Job) -> Mapping[str, Any]:
     }
 
 
-def _images(plan: Plan, store: Store) -> Work:
-    work = Work()
+def _images(plan: Plan, store: Store, failures: Failures) -> tuple[_Images, list[str]]:
+    """Count images, each once however many metrics and prompts share it, and say who lacks some.
+
+    `failures` takes those that cannot be had: nothing will be asked about them.
+    """
+    work, notes = _Images(), []
     for model, jobs in by_model(plan.jobs):
         if model.component.info.existing:
-            work.kept += sum(1 for job in jobs for _ in job.cells())
+            wanted, lacking = _looked_up(model, jobs, failures)
+            work.kept += wanted - lacking
+            work.missing += lacking
+            if lacking:
+                notes.append(f"{model.label}: {lacking} of {wanted} images are missing")
             continue
-        to_make = sum(1 for _ in missing(jobs, store, Failures()))
+        to_make = sum(1 for _ in missing(jobs, store, failures))
         work.add(to_make, store.rate(model.fingerprint))
-        work.kept += sum(store.image(job.image_key(*cell)) is not None for job in jobs for cell in job.cells())
-    return work
+        work.kept += sum(store.image(key) is not None for key in _keys(jobs))
+    return work, notes
 
 
-def _observations(plan: Plan, store: Store) -> Work:
-    """Count queries; those about images that are not made yet are counted by sample, one each.
+def _keys(jobs: Iterable[Job]) -> set[str]:
+    return {job.image_key(*cell) for job in jobs for cell in job.cells()}
 
-    A query that several samples share counts for each of them.
+
+def _looked_up(model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[int, int]:
+    """Count images that exist already, and those of them that are not there, as far as the model says so."""
+    info = model.component.info
+    if info.holds is None:
+        return len(_keys(jobs)), 0
+    wanted: set[str] = set()
+    lacking = 0
+    with guarded(model.component, "to say which images it holds"):
+        holds = info.holds(model.component.setup())
+        for job in jobs:
+            for own, prompt, seed in job.cells():
+                key = job.image_key(own, prompt, seed)
+                if key not in wanted and not holds(prompt, seed):
+                    failures.images[key] = Failure("it is not there", missing=True)
+                    lacking += 1
+                wanted.add(key)
+    return len(wanted), lacking
+
+
+def _observations(plan: Plan, store: Store, failures: Failures) -> Work:
+    """Count queries, each once however many needs and samples share it; images that are not made yet are all
+    taken to be different.
     """
-    work, failures = Work(), Failures()
+    work = Work()
     for desk in desks(plan.jobs):
-        kept = to_make = 0
-        for item in asked(desk, store, failures):
-            if store.has(item.key):
-                kept += 1
-            else:
-                to_make += 1
-        for job, served in desk.asking:
-            if served.need.per == "item":
-                for models, prompt, seed in job.items():
-                    found = gather(job, models, prompt, seed, served.need, store, failures)
-                    to_make += isinstance(found, Failure)
-        work.add(to_make, store.rate(desk.component.judge_fingerprint))
+        keys = {item.key for item in asked(desk, store, failures, _as_if_made)}
+        kept = sum(store.has(key) for key in keys)
+        work.add(len(keys) - kept, store.rate(desk.component.judge_fingerprint))
         work.kept += kept
     return work
+
+
+def _as_if_made(
+    job: Job,
+    models: Iterable[Model],
+    prompt: Prompt,
+    seed: int,
+    need: Need | None,
+    store: Store,
+    failures: Failures,
+) -> tuple[Sample, ...] | Failure:
+    """The samples of one item; an image that is not made yet has its key for a digest, and no pixels."""
+    models = tuple(models)
+    found = gather(job, models, prompt, seed, need, store, failures)
+    if found is not NOT_KEPT:
+        return found
+    keys = [(model.label, job.image_key(model, prompt, seed)) for model in models]
+    for _, key in keys:
+        if key in failures.images:
+            return failures.images[key]
+    return tuple(Sample(label, prompt, seed, store.image(key) or Image(key, Path(key))) for label, key in keys)

@@ -41,7 +41,7 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
             continue
         with (
             made(model.component, how) as generator,
-            progress.task(f"images of {model.label}", total, "images") as task,
+            progress.task(_title(model), total, "images") as task,
         ):
             worked = any(_kept(own, store))
             started, done, failed = time.monotonic(), 0, 0
@@ -62,6 +62,10 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
                 store.put_rate(model.fingerprint, seconds / done)
             all_made += Made(done - failed, seconds)
     return all_made
+
+
+def _title(model: Model) -> str:
+    return f"{'looking up ' if model.component.info.existing else ''}images of {model.label}"
 
 
 def _kept(jobs: Iterable[Job], store: Store) -> Iterator[bool]:

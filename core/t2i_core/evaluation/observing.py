@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,14 +165,44 @@ def missing(desk: Desk, store: Store, failures: Failures, in_flight: set[str] | 
             yield item
 
 
-def asked(desk: Desk, store: Store, failures: Failures) -> Iterator[_ToAsk]:
-    """Yield every query of a desk with its key; samples without an image ask nothing."""
+NOT_KEPT = Failure("its image is not made yet")
+
+
+def gather(
+    job: Job,
+    models: Iterable[Model],
+    prompt: Prompt,
+    seed: int,
+    need: Need | None,
+    store: Store,
+    failures: Failures,
+) -> tuple[Sample, ...] | Failure:
+    """Return the samples of one item, with their images where the need looks at them, or why there is none."""
+    samples = []
+    for model in models:
+        image = None
+        if need is None or need.images == "generated":
+            key = job.image_key(model, prompt, seed)
+            if key in failures.images:
+                return failures.images[key]
+            image = store.image(key)
+            if image is None:
+                return NOT_KEPT
+        samples.append(Sample(model.label, prompt, seed, image))
+    return tuple(samples)
+
+
+Gather = Callable[[Job, Iterable[Model], Prompt, int, Need | None, Store, Failures], tuple[Sample, ...] | Failure]
+
+
+def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gather) -> Iterator[_ToAsk]:
+    """Yield every query of a desk with its key; samples that cannot be gathered ask nothing."""
     for job, served in desk.asking:
         if served.need.per == "run":
             yield from _asked_once(job, served)
             continue
         for models, prompt, seed in job.items():
-            samples = gather(job, models, prompt, seed, served.need, store, failures)
+            samples = gathering(job, models, prompt, seed, served.need, store, failures)
             if isinstance(samples, Failure):
                 continue
             try:
@@ -201,33 +231,6 @@ def keyed(served: Served, model: Model, samples: tuple[Sample, ...]) -> Iterator
     fingerprint = served.judge_fingerprint(model)
     for query in served.queries(samples):
         yield observation_key(fingerprint, served.asked, query), query
-
-
-NOT_KEPT = Failure("its image is not made yet")
-
-
-def gather(
-    job: Job,
-    models: Iterable[Model],
-    prompt: Prompt,
-    seed: int,
-    need: Need | None,
-    store: Store,
-    failures: Failures,
-) -> tuple[Sample, ...] | Failure:
-    """Return the samples of one item, with their images where the need looks at them, or why there is none."""
-    samples = []
-    for model in models:
-        image = None
-        if need is None or need.images == "generated":
-            key = job.image_key(model, prompt, seed)
-            if key in failures.images:
-                return failures.images[key]
-            image = store.image(key)
-            if image is None:
-                return NOT_KEPT
-        samples.append(Sample(model.label, prompt, seed, image))
-    return tuple(samples)
 
 
 def gathered(

@@ -13,6 +13,7 @@ from typing import Any
 
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
+from t2i_core.models import files
 from t2i_core.prompts import RESERVED, Prompt, strange_facet
 from t2i_core.texts import said
 
@@ -28,8 +29,8 @@ _SAVED = ("dataset_dict.json", "state.json")
 def prompts(setup: Setup[HubOptions]) -> Iterator[Prompt]:
     """Yield the prompts in the order of the rows. Raises BadPrompts."""
     spec, options = f"hub:{setup.argument}", setup.options
-    with _errors_told(spec, setup.offline):
-        split, rows = _split(spec, _loaded(setup, spec), options.split)
+    with _errors_told(setup, spec) as offline:
+        split, rows = _split(spec, _loaded(setup, spec, offline), options.split)
         columns = _columns(spec, rows)
         text = _text_column(spec, columns, options.column)
         wanted = [text, *filter(None, [options.id_column]), *options.facets]
@@ -46,12 +47,12 @@ def prompts(setup: Setup[HubOptions]) -> Iterator[Prompt]:
 def fetch(setup: Setup[HubOptions]) -> None:
     """Have the library fetch a data set of the hub into its cache, where it is not there yet."""
     spec = f"hub:{setup.argument}"
-    with _errors_told(spec, setup.offline):
-        _loaded(setup, spec)
+    with _errors_told(setup, spec) as offline:
+        _loaded(setup, spec, offline)
 
 
-def _loaded(setup: Setup[HubOptions], spec: str) -> Any:
-    """Return the data set, split or not."""
+def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
+    """Return the data set, split or not. offline: nothing may be fetched, or can be."""
     import datasets
 
     place, options = Path(setup.argument or "").expanduser(), setup.options
@@ -72,7 +73,7 @@ def _loaded(setup: Setup[HubOptions], spec: str) -> Any:
         setup.argument,
         options.config,
         revision=options.revision,
-        streaming=options.streaming and not setup.offline,
+        streaming=options.streaming and not offline,
     )
 
 
@@ -133,18 +134,25 @@ def _prompt(where: str, id: str, row: Mapping[str, Any], text: str, options: Hub
 
 
 @contextmanager
-def _errors_told(spec: str, offline: bool) -> Iterator[None]:
-    """Keep the library from the network where nothing may be fetched, and say in one line what it cannot do."""
+def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
+    """Keep the library from the network where nothing may be fetched, or can be: its client would try five times
+    and tell of each. Gives whether it is kept from it, and says in one line what the library cannot do."""
     import datasets
     import huggingface_hub.constants as hub
 
     before = hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
+    why = None
+    if not (setup.offline or any(before) or Path(setup.argument or "").expanduser().exists()):
+        why = files.unreachable()
+    offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
     try:
-        yield
+        yield offline
     except BadPrompts:
         raise
     except ConnectionError as error:
+        if why is not None:
+            raise BadPrompts(f"no network, and {spec} is not on this machine: {why}") from error
         raise BadPrompts(
             f"{spec}: is not on this machine and cannot be fetched ({said(error)}); "
             f"`t2i prefetch {spec}` with a network"

@@ -148,6 +148,21 @@ def test_offline_a_data_set_of_the_hub_is_asked_for_nowhere(monkeypatch):
     assert not datasets.config.HF_HUB_OFFLINE
 
 
+@pytest.mark.parametrize("what", [HUB.prompts, HUB.prefetch])
+def test_without_a_network_the_hub_is_asked_once(tmp_path, monkeypatch, caplog, what):
+    """Its client would try five times and tell of each; what lies on this machine is never asked for there."""
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr("t2i_core.models.files._SECONDS_TO_REACH", 1)
+    with pytest.raises(BadPrompts, match=r"^no network, and hub:t2i-tests/no-such-data is not on this machine: "):
+        list(what(Setup("t2i-tests/no-such-data", HubOptions())) or ())
+    assert not caplog.records
+    assert not datasets.config.HF_HUB_OFFLINE
+    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: pytest.fail("the hub was asked"))
+    assert len(read(saved(tmp_path, "jsonl"))) == 10
+
+
 def test_code_of_a_data_set_is_never_run(tmp_path):
     script = tmp_path / "data" / "data.py"
     script.parent.mkdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,16 @@ def _seeds(setup: Setup[FolderOptions]) -> Iterable[int]:
     return _table(setup).seeds
 
 
+def _holds(setup: Setup[FolderOptions]) -> Callable[[Prompt, int], bool]:
+    table = _table(setup)
+
+    def holds(prompt: Prompt, seed: int) -> bool:
+        file = table.find(prompt, seed)
+        return file is not None and (not isinstance(file, Path) or file.exists())
+
+    return holds
+
+
 def _check(setup: Setup[FolderOptions]) -> None:
     _table(setup)
 
@@ -60,6 +70,7 @@ def t2i_generators() -> list[GeneratorInfo]:
             existing=True,
             prompts=_prompts,
             seeds=_seeds,
+            holds=_holds,
             check=_check,
             weights=_depends_on,
         )

@@ -58,6 +58,8 @@ def test_a_csv_table_gives_prompts_seeds_and_images(tmp_path):
     assert "sub/b.png: named by prompts.csv, but not there" in gone.reason
     assert isinstance(never, Failure)
     assert never.missing
+    holds = INFO.holds(Setup(str(path), FolderOptions()))
+    assert [holds(Prompt("x", "a car"), seed) for seed in (3, 1, 2)] == [True, False, False]
 
 
 def test_json_lines_as_image_folders_have_them(tmp_path):
