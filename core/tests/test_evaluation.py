@@ -40,13 +40,24 @@ from t2i_core import (
     Scene,
     SceneObject,
 )
-from t2i_core.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, MissingDependency, NoJudge, UnknownName
+from t2i_core.errors import (
+    BadFolder,
+    BadOption,
+    BadPrompts,
+    BrokenPlugin,
+    FailedRun,
+    MissingDependency,
+    NoJudge,
+    UnknownName,
+)
 from t2i_core.evaluation import ModelRequest, Request, evaluate, forecast, make_plan, parse_seeds, parse_shard
 from t2i_core.evaluation.selection import limited
 from t2i_core.evaluation.table import TableBuilder
+from t2i_core.images import image_file
 from t2i_core.progress import Silent
 from t2i_core.runs import list_runs, load_run
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
+from t2i_core.testing.parts import sample_images
 
 
 @pytest.fixture(autouse=True)
@@ -966,3 +977,67 @@ def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
     broken = replace(model, check_judge=lambda setup, capability: 1 / 0)
     with pytest.raises(BrokenPlugin, match="asked for likelihood"):
         make_plan(asked, StaticResolver(broken, metric, TEST_PROMPTS))
+
+
+# what the user's own files do to a metric ---------------------------------------------------------------------
+
+
+def referring(file: Path, **more: Any) -> MetricInfo:
+    """A metric that shows its judge a file of the user's once per run."""
+
+    class Referring(Brightness):
+        def __init__(self, setup: Any) -> None:
+            super().__init__(setup)
+            ask = Need(
+                "file", "features", images="prompt", per="run", queries=lambda s: [Query((image_file(file),))]
+            )
+            self.needs = (*Brightness.needs, ask)
+
+    return replace(BRIGHTNESS, name="referring", create=Referring, **more)
+
+
+def test_a_broken_reference_image_is_the_users_file_and_found_before_anything_is_made(tmp_path: Path) -> None:
+    file = sample_images(tmp_path, 1)[0].path
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    made: list[Any] = []
+    drawing = model("drawing", lambda request: made.append(request) or grey(request))
+    with pytest.raises(
+        BadFolder, match=rf"metric 'referring' cannot do without {file}: .*; mend it or take it away"
+    ):
+        evaluate(referring(file), drawing, resolver=RESOLVER)
+    assert made == []
+    file.unlink()
+    with pytest.raises(
+        BadFolder, match=rf"metric 'referring' cannot go on to say what it asks once: {file}: cannot"
+    ):
+        evaluate(referring(file), drawing, resolver=RESOLVER)
+    file.write_bytes(whole)
+    assert evaluate(referring(file), drawing, resolver=RESOLVER).results["results"][0]["n_ok"] == 4
+    assert len(made) == 4
+
+
+def test_what_a_metric_says_is_wrong_keeps_its_class_and_a_judge_without_an_answer_is_no_broken_plugin(
+    tmp_path: Path,
+) -> None:
+    def refuse(setup: Any) -> None:
+        raise BadOption("a curve of nothing")
+
+    with pytest.raises(BadOption, match=r"^a curve of nothing$"):
+        make_plan(Request((replace(BRIGHTNESS, check=refuse),), (ModelRequest(TEST_MODEL),)), RESOLVER)
+
+    class Opening(Brightness):
+        def measure(self, unit: Any) -> Any:
+            raise BadPrompts("prompt 3: no number")
+
+    with pytest.raises(BadPrompts, match=r"^prompt 3: no number$"):
+        evaluate(replace(BRIGHTNESS, create=Opening), TEST_MODEL, resolver=RESOLVER)
+    mute = judge("mute", lambda query: Failure("out of words"), "features")
+    file = sample_images(tmp_path, 1)[0].path
+    with pytest.raises(FailedRun, match="cannot be measured without its file: out of words"):
+        evaluate(
+            referring(file),
+            TEST_MODEL,
+            judge="mute",
+            resolver=StaticResolver(mute, judge("other", lambda query: Reward(1.0)), TEST_PROMPTS),
+        )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..components import Component
-from ..errors import BrokenPlugin, MissingDependency, NotHere, T2IError
+from ..errors import BadFolder, BrokenPlugin, MissingDependency, NotHere, T2IError
 from ..images import DamagedImage
 from ..store import Store
 from ..texts import said
@@ -82,17 +82,22 @@ def _close(component: Component[Any], instance: Any) -> None:
 
 
 @contextmanager
-def guarded(component: Component[Any], doing: str) -> Iterator[None]:
+def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
     """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what.
 
-    A module that is not installed is a MissingDependency, unless it is one of the plugin's own.
+    A T2IError goes through. A module that is not installed is a MissingDependency, unless it is one of the
+    plugin's own. A damaged image is the user's file and a BadFolder, unless the caller heeds it.
     """
     try:
         yield
     except NotHere as error:  # by the name that the user gave, which a plugin does not know
         raise error.told_as(component.asked) from error
-    except (KeyboardInterrupt, T2IError, DamagedImage):
+    except (KeyboardInterrupt, T2IError):
         raise
+    except DamagedImage as error:
+        if heeds_damage:
+            raise
+        raise BadFolder(f"{described(component)} cannot go on {doing}: {error}") from error
     except ModuleNotFoundError as error:
         missing, own = (name.partition(".")[0] for name in (error.name or "", component.module))
         if missing in ("", own):

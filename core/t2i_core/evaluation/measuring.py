@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..capabilities import combine, expand
-from ..errors import BrokenPlugin
+from ..errors import BrokenPlugin, FailedRun
 from ..generation import Failure
 from ..images import DamagedImage
 from ..metrics import Answer, Excluded, Note, Observed, Row, Rows, Sample, Unit
@@ -250,14 +250,14 @@ class _Reader:
         """Return the answers that are asked once per run; without them nothing can be measured."""
         got = self._answers(served, self.job.models[0], shared_samples(self.job))
         if isinstance(got, Failure):
-            raise BrokenPlugin(
+            raise FailedRun(
                 f"{described(self.job.metric)} cannot be measured without its {served.need.name}: {got.reason}"
             )
         return got
 
     def _answers(self, served: Served, model: Model, samples: tuple[Sample, ...]) -> list[Answer] | Failure:
         kept: list[tuple[str, Any]] = []
-        with guarded(self.job.metric, "to say what it asks"):
+        with guarded(self.job.metric, "to say what it asks", heeds_damage=True):
             asked = list(keyed(served, model, samples))
             queries = list(served.need.queries(samples))
         for key, _ in asked:

@@ -199,14 +199,14 @@ def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gath
     """Yield every query of a desk with its key; samples that cannot be gathered ask nothing."""
     for job, served in desk.asking:
         if served.need.per == "run":
-            yield from _asked_once(job, served)
+            yield from asked_once(job, served)
             continue
         for models, prompt, seed in job.items():
             samples = gathering(job, models, prompt, seed, served.need, store, failures)
             if isinstance(samples, Failure):
                 continue
             try:
-                with guarded(job.metric, f"to say what to ask about prompt {prompt.id!r}"):
+                with guarded(job.metric, f"to say what to ask about prompt {prompt.id!r}", heeds_damage=True):
                     queries = list(keyed(served, models[0], samples))
                 for key, query in queries:
                     yield _ToAsk(key, query, job, served)
@@ -214,7 +214,8 @@ def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gath
                 continue  # measuring meets it again and counts it as this sample's failure
 
 
-def _asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
+def asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
+    """Yield every query of a need that is asked once per run."""
     with guarded(job.metric, "to say what it asks once"):
         queries = list(keyed(served, job.models[0], shared_samples(job)))
     for key, query in queries:
@@ -274,7 +275,7 @@ def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
     assert derive is not None
     chain = item.served.choice.chain if item.served.choice else ()
     image = item.query.images[0]
-    with guarded(item.job.metric, f"in {derive.name!r} on {image.path}"):
+    with guarded(item.job.metric, f"in {derive.name!r} on {image.path}", heeds_damage=True):
         arrays = derive.function(image.pixels, combine(chain, item.query, [observation]))
         value = arrays_to_bytes(arrays)
     store.put(derived_key(item.key, item.served.need, item.job.metric), value)

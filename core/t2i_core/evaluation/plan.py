@@ -215,6 +215,7 @@ class _Planner:
         if there.options:
             # the domain's options first, so that the user's replace them
             found = self.find("metric", asked, {**there.options, **self.options_for("metric", found.name)})
+        self.check_component(found)
         defaults = Defaults(
             prompts=there.prompts or own.prompts,
             seeds=there.seeds or own.seeds,

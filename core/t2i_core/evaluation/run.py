@@ -22,6 +22,7 @@ from .manifest import manifest, now
 from .measuring import Counts, Lost, Measured, measure, reading_alike
 from .observing import observe
 from .plan import Plan
+from .references import check_references
 from .results import comparison, result
 from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
 from .scoring import compare, incomparable, score
@@ -46,6 +47,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
             progress.note(f"{folder.path}: run.json was damaged and is written anew")
         if request.shard is None and not folder.finished():
             folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
+        check_references(plan.jobs, store, progress)
         made = generate(plan.jobs, store, failures, how, progress)
         observe(plan.jobs, store, failures, how, progress)
         check_kept(plan.unmeasured, store, failures, progress)

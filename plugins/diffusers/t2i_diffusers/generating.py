@@ -18,6 +18,7 @@ from .attend_excite import NoObjects, token_indices
 from .loading import Loaded, Stage, load
 from .noise import own_chance
 from .options import DiffusersOptions
+from .quiet import said_elsewhere
 from .stages import Drawn, draw
 from .tokens import Tokenizers, record
 
@@ -147,7 +148,12 @@ class Diffusers:
     def _drawn(self, batch: Sequence[ImageRequest], further: Mapping[str, Any]) -> Drawn | None:
         """Draw a batch; None where the pipeline turns out to be one that must draw images one by one."""
         prompts, seeds = [r.prompt.text for r in batch], [r.noise_seed for r in batch]
-        with self._tokenizers.listen(), own_chance(seeds[0], self.loaded.device) as unseeded:
+        pipes = [stage.pipe for stage in self.loaded.stages]
+        with (
+            said_elsewhere(pipes),
+            self._tokenizers.listen(),
+            own_chance(seeds[0], self.loaded.device) as unseeded,
+        ):
             try:
                 drawn = draw(self.loaded, prompts, seeds, further)
             except (TypeError, ValueError, AttributeError) as error:
@@ -183,10 +189,7 @@ class Diffusers:
             if flagged:
                 yield request, Failure("blanked by the model's safety filter", final=True)
             elif not np.isfinite(pixels.sum()):
-                yield (
-                    request,
-                    Failure(f"decoded to pixels that are not numbers in {self.loaded.dtype}; try another dtype"),
-                )
+                yield request, Failure(f"decoded to pixels that are {self.loaded.not_numbers}")
             else:
                 yield request, Generated(_eight_bits(pixels), record(own))
 

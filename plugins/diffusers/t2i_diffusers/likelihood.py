@@ -46,7 +46,7 @@ class Likelihood:
             try:
                 terms = self._terms(query, want)
             except NotNumbers as error:
-                yield query, Failure(f"{error} in {self._loaded.dtype}; try another dtype")
+                yield query, Failure(f"{error} {self._loaded.not_numbers}")
             else:
                 yield query, LikelihoodTerms(terms, self._denoiser.calls - before)
 
@@ -86,6 +86,6 @@ class Likelihood:
                 f"to {tuple(x0.shape)}, but its denoiser takes {tuple(expected)}"
             )
         if not x0.isfinite().all():
-            raise NotNumbers("encodes to latents that are not numbers")
+            raise NotNumbers("encodes to latents that are")
         work = errors if want.terms == "error" else chain
         return work(self._denoiser, x0, query.texts, want)

@@ -73,6 +73,13 @@ class Loaded:
         """The model itself, without prior and upscalers."""
         return next(s for s in self.stages if s.name == MAIN)
 
+    @property
+    def not_numbers(self) -> str:
+        """What is said of values that are not numbers: where they came up, and what to do."""
+        widest = self.dtype == "float32"
+        advice = "most likely the checkpoint is damaged" if widest else "try another dtype (float32)"
+        return f"not numbers in {self.dtype}; {advice}"
+
 
 def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Loaded:
     """Load a model and its further stages; what is not here is fetched, unless the setup is offline.

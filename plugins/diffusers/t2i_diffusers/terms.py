@@ -223,5 +223,5 @@ def _mean_square(difference: torch.Tensor) -> float:
 
 def _number(term: float) -> float:
     if not math.isfinite(term):
-        raise NotNumbers("its denoiser gives values that are not numbers")
+        raise NotNumbers("its denoiser gives values that are")
     return term

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
 from itertools import islice
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image as Pillow
-from t2i_core import Failure, Generated, GeneratorInfo, Prompt, PromptSourceInfo
+from t2i_core import Failure, Generated, GeneratorInfo, ImageRequest, Prompt, PromptSourceInfo, Setup
 from t2i_core.errors import BadOption, T2IError
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.testing import StaticResolver
@@ -97,7 +98,11 @@ def test_decoded_nonsense_is_a_failure(model: Any, draw: Any, requests: Any, mon
     assert isinstance(first, Generated)
     assert isinstance(third, Generated)
     assert isinstance(second, Failure)
-    assert "not numbers in float32" in second.reason
+    assert second.reason == (
+        "decoded to pixels that are not numbers in float32; most likely the checkpoint is damaged"
+    )
+    half = replace(loaded.loaded, dtype="float16")
+    assert half.not_numbers == "not numbers in float16; try another dtype (float32)"
     assert not second.final
 
 
@@ -105,7 +110,6 @@ def test_decoded_nonsense_is_a_failure(model: Any, draw: Any, requests: Any, mon
 def test_what_the_safety_filter_blanks_has_failed_for_good(
     blanks: bool, tiny: Any, draw: Any, requests: Any, tmp_path: Any
 ) -> None:
-    from t2i_core import Setup
     from t2i_diffusers.generating import Diffusers
     from t2i_diffusers.options import DiffusersOptions
 
@@ -120,6 +124,69 @@ def test_what_the_safety_filter_blanks_has_failed_for_good(
     else:
         assert all(isinstance(a, Generated) for a in kept)
     assert all(isinstance(a, Generated) for a in answers(safety=False))
+
+
+class _Lines(logging.Handler):
+    """Keeps what would go to standard error."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What diffusers and transformers log."""
+    handler = _Lines()
+    for name in ("diffusers", "transformers"):
+        logging.getLogger(name).addHandler(handler)
+    yield handler.lines
+    for name in ("diffusers", "transformers"):
+        logging.getLogger(name).removeHandler(handler)
+
+
+def test_what_images_say_by_themselves_libraries_do_not_say_again(
+    tiny: Any, draw: Any, tmp_path: Path, lines: list[str]
+) -> None:
+    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.options import DiffusersOptions
+
+    folder = tiny.save(lambda: tiny.stable_diffusion(tiny.safety_checker(True)), tmp_path / "model")
+    model = Diffusers(Setup(str(folder), DiffusersOptions(steps=1), "cpu", 1))
+    request = ImageRequest(Prompt("p", "a photo of a cat " * 30), 0, 0)
+    assert "safety filter" in draw(model, [request])[0].reason
+    assert lines == []
+    pipe = model.loaded.main.pipe
+    pipe.tokenizer.deprecation_warnings.clear()  # which makes it say each line once
+    pipe("a photo of a cat " * 30, num_inference_steps=1)
+    said = "\n".join(lines)
+    for line in ("Token indices sequence length", "part of your input was truncated", "A black image will be"):
+        assert line in said  # for who calls it himself
+    lines.clear()
+    pipe.tokenizer.deprecation_warnings.clear()
+    draw(model, [request])
+    logging.getLogger(type(pipe).__module__).warning("something else")
+    assert lines == ["something else"]
+
+
+def test_attend_and_excite_draws_without_a_warning(
+    model: Any, draw: Any, requests: Any, recwarn: pytest.WarningsRecorder
+) -> None:
+    """torch says of a call that this pipeline makes that it will change: once, unless told to say so always."""
+    loaded = model("StableDiffusionAttendAndExcitePipeline")
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match=r"^torch\.meshgrid: "):
+            torch.meshgrid([torch.arange(2)])
+        recwarn.clear()
+        assert isinstance(draw(loaded, requests[:1])[0], Generated)
+    finally:
+        torch.set_warn_always(before)
+    assert not [warning for warning in recwarn if "meshgrid" in str(warning.message)]
 
 
 def test_a_pipeline_that_draws_without_generator_works_alone(model: Any, draw: Any, requests: Any) -> None:

@@ -403,7 +403,7 @@ def test_what_is_not_a_number_is_a_failure(
         next(iter(getattr(loaded.loaded.main.pipe, part).parameters())).fill_(float("nan"))
     found = answer(loaded, image)
     assert isinstance(found, Failure)
-    assert "not numbers in float32; try another dtype" in found.reason
+    assert "that are not numbers in float32; most likely the checkpoint is damaged" in found.reason
 
 
 def test_no_caption_and_two_images_are_failures(model: Any, image: Image) -> None:

@@ -91,7 +91,8 @@ def _check(setup: Setup[Any]) -> None:
             "option 'api_key_env' of 'openai': want the name of an environment variable that holds the key, "
             "never the key itself"
         )
-    if options.base_url == OPENAI and not os.environ.get(options.api_key_env):
+    # offline it is not asked: of what must be, the server says that it cannot
+    if options.base_url == OPENAI and not setup.offline and not os.environ.get(options.api_key_env):
         raise BadModel(
             f"'openai:{setup.argument}': {OPENAI} wants a key: set the environment variable {options.api_key_env} "
             "(or name another one with api_key_env, or another server with base_url)"

@@ -314,6 +314,11 @@ def test_a_key_that_is_not_there(folder, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(BadModel, match="wants a key: set the environment variable OPENAI_API_KEY"):
         evaluate(BATTLES, "openai:one", prompts="prompts.txt", judge="prefer=openai:judge", seeds=1, out="run")
+    with pytest.raises(BadModel, match="cannot be asked offline"):
+        evaluate(
+            BATTLES, ["openai:one", "openai:two"], prompts="prompts.txt", judge="prefer=openai:judge", seeds=1,
+            out="run", offline=True,
+        )  # fmt: skip
 
 
 def test_a_server_that_wants_a_key_where_there_is_none(server, folder, monkeypatch):
