@@ -34,8 +34,8 @@ HOOKS = [name for name in vars(hookspecs) if name.startswith("t2i_")]
 CONTRACTS = [
     components.Setup, components.Defaults, components.Domain, components.GeneratorInfo, components.JudgeInfo,
     components.MetricInfo, components.PromptSourceInfo, components.Preset, metrics.Measure, metrics.Need,
-    metrics.Derive, metrics.Unit, metrics.Observed, metrics.Sample, metrics.Row, metrics.Analysis, Prompt, Scene,
-    SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
+    metrics.Derive, metrics.Unit, metrics.Observed, metrics.Sample, metrics.Row, metrics.Rows, metrics.Analysis,
+    Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
     Query, *observations.TYPES.values(),
 ]  # fmt: skip
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import BadFolder, BrokenPlugin, MissingDependency, T2IError
+from t2i_core.errors import BadFolder, BadOption, BrokenPlugin, MissingDependency, T2IError, UnknownName
 from t2i_core.evaluation.folder import slug
 from t2i_core.metrics import Analysis, Study
+from t2i_core.options import result_options
+from t2i_core.resolving import OptionTable
 from t2i_core.runs import Run, load_run
 from t2i_registry import Registry
 
@@ -23,13 +25,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def analyze(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
-    """Print scores and analyses of runs; with `out`, write tables as CSV and figures as PNG there."""
+def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, as_json: bool) -> None:
+    """Print scores and analyses of runs; with `out`, write tables as CSV and figures as PNG there.
+
+    options: of metrics, NAME.KEY=VALUE, for the analyses alone
+    """
     registry, data = Registry(), []
+    table = registry.read_options(options)
     taken: set[str] = set()
     for folder in folders:
         run = _finished(load_run(folder))
-        found = list(_analyses(run, registry))
+        found = list(_analyses(run, registry, table))
         if not found:
             typer.echo(f"{run.folder}: its metrics have no analyses", err=True)
         if out is not None:
@@ -63,24 +69,53 @@ def _finished(run: Run) -> Run:
     return run
 
 
-def _analyses(run: Run, registry: Registry) -> Iterator[tuple[str, Analysis]]:
+def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tuple[str, Analysis]]:
     """Ask each metric of a run, made again with the options it had."""
     metrics = [c for c in run.manifest.get("components", []) if c["kind"] == "metric"]
+    names = [recorded["name"].partition(":")[0] for recorded in metrics]
+    for key in options:
+        if key.removeprefix("metric:") not in names:
+            raise UnknownName.among("metric", key, names, f"of {run.folder}: {', '.join(names)}")
     if not run.results["results"]:
         return
     table, samples = run.measurements(), run.samples()
-    for recorded in metrics:
-        name = recorded["name"]
+    models = run.manifest["models"]
+    varied = dict.fromkeys(key for said in models.values() for key in said["settings"])
+    settings = {
+        label: {
+            key: value
+            for key in varied
+            if (value := said["options"].get(key, said["settings"].get(key))) is not None
+        }
+        for label, said in models.items()
+    }
+    for recorded, short in zip(metrics, names, strict=True):
+        name, key = recorded["name"], f"metric:{short}"
+        given = {**options.get(short, {}), **options.get(key, {})}
         try:
-            made = registry.component("metric", name, {f"metric:{name.partition(':')[0]}": recorded["options"]})
+            made = registry.component("metric", name, {key: recorded["options"]})
         except T2IError as error:
             typer.echo(f"warning: {run.folder}: {name} cannot be asked: {error}", err=True)
             continue
-        own = table[table["metric"] == name].drop(columns="metric").dropna(axis="columns", how="all")
+        if given:
+            measured_with = result_options(made.options)
+            made = registry.component("metric", name, {key: {**recorded["options"], **given}})
+            if result_options(made.options) != measured_with:
+                raise BadOption(f"{name}: {', '.join(given)}: the run was measured with that; give it to t2i eval")
+        own = table["metric"] == name
+        study = Study(
+            table[own].drop(columns="metric").dropna(axis="columns", how="all"),
+            samples,
+            run.folder,
+            table[~own].dropna(axis="columns", how="all"),
+            settings,
+        )
         try:
             metric = made.info.create(made.setup())
-            for analysis in metric.analyses(Study(own, samples, run.folder)):
+            for analysis in metric.analyses(study):
                 yield name, analysis
+        except T2IError:
+            raise
         except Exception as error:
             cause = f"{type(error).__name__}: {error}"
             raise BrokenPlugin(

@@ -166,13 +166,14 @@ def generate(
 @app.command()
 def analyze(
     runs: given.RunsArgument,
+    option: given.SettingOption = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
     json: given.JsonOption = False,
 ) -> None:
     """Show what the metrics make of runs beyond their scores."""
     from .analyzing import analyze
 
-    analyze(runs, out, json)
+    analyze(runs, option or [], out, json)
 
 
 @app.command()

@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 
 TOY = """
     import os
+    from typing import Annotated
     import numpy as np
+    import pandas as pd
     from pydantic import Field
     from t2i_core import (
-        Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Prompt,
-        PromptSourceInfo, Reward, Row, hookimpl,
+        ExecutionOption, Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need,
+        Options, Prompt, PromptSourceInfo, Reward, Row, hookimpl,
     )
     from t2i_core.metrics import Analysis
 
@@ -56,6 +58,10 @@ TOY = """
             for query in queries:
                 yield query, Reward(float(query.images[0].pixels.mean()) / 255)
 
+    class MeanOptions(Options):
+        called: Annotated[str, ExecutionOption()] = Field("Means", description="What analyses call them.")
+        over: float = Field(0.5, description="From where on it is bright.")
+
     class Mean(Metric):
         needs = (Need("reward", capability="reward", queries=lambda samples: [samples[0].query_with_text()]),)
 
@@ -63,11 +69,13 @@ TOY = """
             for observed in unit.observed:
                 value = observed.one("reward").value
                 yield Row("brightness", value)
-                yield Row("bright", float(value > 0.5))
+                yield Row("bright", float(value > self.options.over))
 
         def analyses(self, study):
             means = study.table.groupby(["model", "prompt"])["value"].mean().reset_index()
-            yield Analysis("prompts", "Means of prompts.", means)
+            yield Analysis("prompts", f"{self.options.called} of prompts.", means)
+            settings = [(label, str(dict(given))) for label, given in study.settings.items()]
+            yield Analysis("settings", f"{len(study.others)} others.", pd.DataFrame(settings))
 
     @hookimpl
     def t2i_generators():
@@ -87,6 +95,7 @@ TOY = """
         return [
             MetricInfo(
                 name="brightness", summary="How bright.", create=Mean, citation="Doe 2020",
+                options=MeanOptions,
                 measures=(
                     Measure("brightness", "Mean.", low=0, high=1, facets=("size",)),
                     Measure("bright", "Share.", low=0, high=1),

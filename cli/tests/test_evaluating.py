@@ -284,6 +284,20 @@ def test_runs_and_analyze(toy, t2i):
     assert t2i("analyze", "t2i-runs").exit_code == 11
 
 
+def test_analyses_take_options_of_their_own(toy, t2i):
+    t2i(*EVAL, "-o", "grey.level=100", "--out", "run")
+    text = t2i("analyze", "run", "-o", "brightness.called=Levels")
+    assert "brightness prompts: Levels of prompts." in text.stdout
+    (data,) = json.loads(t2i("analyze", "run", "--json").stdout)
+    settings = data["analyses"][1]
+    assert settings["summary"] == "0 others."
+    assert settings["table"] == [{"0": "grey", "1": "{'level': 100}"}]
+    measured = t2i("analyze", "run", "-o", "brightness.over=0.9")
+    assert (measured.exit_code, "was measured with that" in measured.stderr) == (6, True)
+    unknown = t2i("analyze", "run", "-o", "brightnes.called=x")
+    assert (unknown.exit_code, "did you mean 'brightness'" in unknown.stderr) == (3, True)
+
+
 def test_tables_of_runs_that_are_called_alike_lie_apart(toy, t2i):
     for folder, level in (("a/run", 7), ("b/run", 200)):
         assert t2i(*EVAL, "--out", folder, "-o", f"grey.level={level}").exit_code == 0

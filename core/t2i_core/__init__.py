@@ -60,6 +60,7 @@ _HOME = {
     "Study": "metrics",
     "Observed": "metrics",
     "Row": "metrics",
+    "Rows": "metrics",
     "Sample": "metrics",
     "Unit": "metrics",
     "T2IError": "errors",

@@ -177,6 +177,9 @@ class Unit:
     observed:  read from the store while it is iterated; iterating again reads again. Samples that failed are
                left out (and counted by core); a sample or pair that failed makes no unit at all
     shared:    the answers to needs that are asked once per run, by the need's name
+    stacked:   for a metric that says so (`Metric.stacked`), in place of `observed`: by the need's name one
+               observation of all the prompt's samples, its array with one axis more in front
+    seeds:     whose samples those are, in this order
     """
 
     models: tuple[str, ...]
@@ -184,6 +187,8 @@ class Unit:
     seed: int | None
     observed: Iterable[Observed]
     shared: Mapping[str, Sequence[Answer]] = field(default_factory=dict)
+    stacked: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()
 
     def one(self) -> Observed:
         """The only sample or pair of the unit."""
@@ -201,6 +206,18 @@ class Row:
 
     measure: str
     value: float
+    facets: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One measured value for each sample of a stacked unit: a row for each seed.
+
+    values: float64 of shape (len(unit.seeds),), finite
+    """
+
+    measure: str
+    values: NDArray[np.float64]
     facets: Mapping[str, str | int | float] = field(default_factory=dict)
 
 
@@ -285,11 +302,15 @@ class Study:
     table:    the metric's measured rows of all models
     samples:  one row per image: model, prompt, text, seed, status, image (a path, seen from `folder`), ...
     folder:   the run's folder
+    others:   measured rows of the run's other metrics, which the column `metric` names; None where there are none
+    settings: by each model's label, its values of the options that any of the models was given
     """
 
     table: pd.DataFrame
     samples: pd.DataFrame
     folder: Path
+    others: pd.DataFrame | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -312,12 +333,15 @@ class Metric:
     group_by:     over what `measure` is called
     crossed:      whether the same seeds serve all prompts and are resampled too
     strata:       a facet of prompts within which prompts are resampled
+    stacked:      grouped by prompt: answers come as arrays of all its samples (`Unit.stacked`), read in bulk. For
+                  needs that ask for each generated image alone and take a vector: classify, embed, features
     """
 
     needs: Sequence[Need] = ()
     group_by: ClassVar[GroupBy] = "sample"
     crossed: ClassVar[bool] = True
     strata: ClassVar[str | None] = None
+    stacked: ClassVar[bool] = False
 
     def __init__(self, setup: Setup[Any]) -> None:
         self.options = setup.options
@@ -326,7 +350,7 @@ class Metric:
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts that cannot be measured, before anything runs: raises BadPrompts."""
 
-    def measure(self, unit: Unit) -> Iterable[Row | Note | Failure | Excluded]:
+    def measure(self, unit: Unit) -> Iterable[Row | Rows | Note | Failure | Excluded]:
         """Turn one unit's observations into rows.
 
         A unit that has no value gives a Failure (its samples count as failed) or Excluded instead of rows. Notes

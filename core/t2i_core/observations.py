@@ -6,7 +6,7 @@ Arrays are little-endian in store. Boxes are x0, y0, x1, y1 in pixels of the ima
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -195,6 +195,23 @@ class _Vector:
         """Read what `to_bytes` wrote."""
         return cls(np.frombuffer(data, "<f4"))
 
+    @classmethod
+    def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:
+        """Read several stored forms as one observation: `values` of shape (len(data), d).
+
+        Raises ValueError where they are not of one length.
+        """
+        return cls(_stack(data))
+
+
+def _stack(data: Sequence[bytes]) -> NDArray[np.float32]:
+    lengths = {len(one) for one in data}
+    if len(lengths) != 1:
+        raise ValueError("vectors of several lengths")
+    if lengths.pop() % 4:  # of images, which are never cut
+        raise ValueError("vectors of cut texts")
+    return np.frombuffer(b"".join(data), "<f4").reshape(len(data), -1)
+
 
 @dataclass(frozen=True)
 class Embedding(_Vector):
@@ -247,6 +264,21 @@ class ClassScores:
             head, _, data = data.partition(b"\n")
             labels = _labels_of(np.frombuffer(head, np.uint8))
         return cls(np.frombuffer(data, "<f4"), labels)
+
+    @classmethod
+    def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:
+        """Read several stored forms as one observation: `logits` of shape (len(data), len(labels)).
+
+        Raises ValueError where they are not of the same labels.
+        """
+        if labels is None:
+            heads, data = zip(
+                *((head, tail) for head, _, tail in (one.partition(b"\n") for one in data)), strict=True
+            )
+            if len(set(heads)) != 1:
+                raise ValueError("scores of other classes than before")
+            labels = _labels_of(np.frombuffer(heads[0], np.uint8))
+        return cls(_stack(data), labels)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ FORMAT = 3
 DATABASE = f"store-{FORMAT}.sqlite"
 """The database's file: another version of t2i keeps its own beside it."""
 
+# Observations are kilobytes each: a table without rowid would hold few to a page, and take three times as long to
+# read.
 _SCHEMA = """
 create table if not exists images (
     key blob primary key, digest text not null, bytes integer not null, changed integer not null, path text,
@@ -48,7 +50,7 @@ create index if not exists images_by_digest on images (digest);
 create table if not exists truths (key text primary key, value blob not null, crc integer not null) without rowid;
 create table if not exists observations (
     key blob primary key, value blob not null, crc integer not null
-) without rowid;
+);
 create table if not exists settings (
     key text primary key, value text not null, crc integer not null
 ) without rowid;
@@ -56,6 +58,9 @@ create table if not exists rates (
     key text primary key, seconds real not null, crc integer not null
 ) without rowid;
 """
+
+_TOGETHER = 64
+"""So many rows are read by one query, where many are asked for."""
 
 _HINDERED = {
     *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
@@ -111,21 +116,27 @@ class Store:
         told without opening it: one that was written since is read and compared.
         """
         row = self._get("images", bytes.fromhex(key)) if self._usable(key) else None
-        if row is None:
+        if row is None or not self._stands(key, row):
             return None
+        return Image(row[0], Path(row[3] or self._name(row[0])))
+
+    def digests(self, keys: Sequence[str]) -> list[str | None]:
+        """Return the digest of the image that `image` would give, for each of many keys and in half its time."""
+        rows = zip(keys, self._many("images", keys), strict=True)
+        return [row[1] if row is not None and self._stands(key, row[1:-1]) else None for key, row in rows]
+
+    def _stands(self, key: str, row: tuple[Any, ...]) -> bool:
+        """Whether what a row of `images` says is there, unaltered."""
         digest, size, changed, outside, _, _, truth, _ = row
         name = outside or self._name(digest)
         try:
             stat = os.stat(name)  # noqa: PTH116 - a Path costs as much again, and every sample is looked up often
-            path = Path(name)
-            whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(path) == digest)
+            whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(Path(name)) == digest)
         except OSError:
-            return None
+            return False
         if whole and stat.st_mtime_ns != changed:  # a copy, say: it need not be read again the next time
             self._put("images", bytes.fromhex(key), digest, size, stat.st_mtime_ns, *row[3:])
-        if not whole or (truth and self._one("select 1 from truths where key = ?", digest) is None):
-            return None
-        return Image(digest, path)
+        return whole and not (truth and self._one("select 1 from truths where key = ?", digest) is None)
 
     def details(self, key: str) -> tuple[tuple[int, int], dict[str, Any]]:
         """Return an image's width and height in pixels, and what was recorded of its making.
@@ -216,6 +227,10 @@ class Store:
         value: bytes = row[0]
         return value
 
+    def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Return what `get` would for each of many keys, in half its time."""
+        return [None if row is None else row[1] for row in self._many("observations", keys)]
+
     def put(self, key: str, value: bytes) -> bytes:
         """Keep an observation's stored form, and return what is kept.
 
@@ -285,7 +300,22 @@ class Store:
     def _get(self, table: str, key: bytes | str) -> tuple[Any, ...] | None:
         """Return a row without key and checksum; None where there is none, or where it is not what was put."""
         row = self._one(f"select * from {table} where key = ?", key)
-        return row[1:-1] if row is not None and row[-1] == _seal(table, row[:-1]) else None
+        # an altered index leads to another row, which is sound in itself
+        return row[1:-1] if row is not None and row[0] == key and row[-1] == _seal(table, row[:-1]) else None
+
+    def _many(self, table: str, keys: Sequence[str]) -> list[tuple[Any, ...] | None]:
+        """Return, for each of many keys, the row that `_get` would find, with key and checksum."""
+        found: dict[bytes, tuple[Any, ...]] = {}
+        wanted = [bytes.fromhex(key) if self._usable(key) else b"" for key in keys]
+        for start in range(0, len(wanted), _TOGETHER):
+            part = wanted[start : start + _TOGETHER]
+            with self._explained():
+                sql = f"select * from {table} where key in ({', '.join('?' * len(part))})"
+                rows = self._db.execute(sql, part).fetchall()
+            for row in rows:
+                if row[-1] == _seal(table, row[:-1]):
+                    found[row[0]] = row
+        return [found.get(key) for key in wanted]
 
     def _put(self, table: str, *row: Any) -> None:
         places = ", ".join("?" * (len(row) + 1))
@@ -358,7 +388,7 @@ class Store:
 
 def _seal(table: str, row: Sequence[Any]) -> int:
     """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
-    return zlib.crc32(repr([table, *(zlib.crc32(f) if isinstance(f, bytes) else f for f in row)]).encode())
+    return zlib.crc32(repr([table, *[zlib.crc32(f) if type(f) is bytes else f for f in row]]).encode())
 
 
 def picture_size(path: Path) -> tuple[int, int]:

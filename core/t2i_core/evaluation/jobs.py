@@ -12,9 +12,9 @@ from ..capabilities import expand
 from ..components import Component, GeneratorInfo, MetricInfo
 from ..generation import Failure, ImageRequest
 from ..judging import Capability, Query
-from ..metrics import Metric, Need, Row, Sample, SettledMeasure, Unit
-from ..observations import Labels
-from ..prompts import Prompt, digest_of
+from ..metrics import Metric, Need, Row, Sample, SettledMeasure, Unit, image_alone
+from ..observations import TYPES, Labels
+from ..prompts import Prompt, canonical, digest_of, digest_of_text
 from ..resolving import JudgeChoice
 from ..store import FORMAT
 from .making import guarded
@@ -107,6 +107,17 @@ class Job:
         """Whether the metric compares models two by two."""
         return self.instance.group_by == "pair"
 
+    def unstackable(self) -> str | None:
+        """Say why a metric that asks for stacked answers cannot have them, if so."""
+        if self.instance.group_by != "prompt":
+            return f"is grouped by {self.instance.group_by}"
+        for served in self.needs:
+            need = served.need
+            alone = need.images == "generated" and need.queries is image_alone and need.derive is None
+            if not alone or served.asked != need.capability or not hasattr(TYPES[need.capability], "stacked"):
+                return f"its need {need.name!r} is no vector of each generated image alone"
+        return None
+
     def drawn(self) -> Iterator[tuple[Prompt, int]]:
         """Each prompt and seed of this process's shard: every n-th of them."""
         part, parts = self.shard or (1, 1)
@@ -136,12 +147,16 @@ class Job:
 
     def image_key(self, model: Model, prompt: Prompt, seed: int) -> str:
         """The key under which a sample's image is kept."""
+        return self.image_keys(model, prompt, (seed,))[0]
+
+    def image_keys(self, model: Model, prompt: Prompt, seeds: Iterable[int]) -> list[str]:
+        """The keys of a prompt's images."""
         info = model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
         # images that exist already are found by the prompt's id too
         identity = prompt.id if info.existing else ""
-        noise = noise_seed(self.noise, prompt, seed)
-        return digest_of([FORMAT, "image", model.fingerprint, drawn, identity, seed, noise])
+        head = canonical([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
+        return [digest_of_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:
@@ -160,17 +175,16 @@ def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
 
 def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
     """The key under which an observation is kept."""
-    return digest_of(
-        [
-            FORMAT,
-            "observation",
-            judge_fingerprint,
-            capability,
-            [i.digest for i in query.images],
-            list(query.texts),
-            dict(query.params),
-        ]
-    )
+    images = [i.digest for i in query.images]
+    head = [FORMAT, "observation", judge_fingerprint, capability]
+    return digest_of([*head, images, list(query.texts), dict(query.params)])
+
+
+def keys_of_images_alone(judge_fingerprint: str, capability: Capability, digests: Iterable[str]) -> list[str]:
+    """The same for queries that are about one image each and nothing else, in a third of the time."""
+    asked = [FORMAT, "observation", judge_fingerprint, capability, ["@"], [], {}]
+    before, after = canonical(asked).split("@")
+    return [digest_of_text(f"{before}{digest}{after}") for digest in digests]
 
 
 def derived_key(observation: str, need: Need, metric: Component[MetricInfo]) -> str:

@@ -7,22 +7,24 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from ..capabilities import combine, expand
 from ..errors import BrokenPlugin, FailedRun
 from ..generation import Failure
 from ..images import DamagedImage
-from ..metrics import Answer, Excluded, Note, Observed, Row, Sample, Unit
+from ..metrics import Answer, Excluded, Note, Observed, Row, Rows, Sample, Unit
 from ..observations import TYPES, arrays_from_bytes
 from ..progress import Progress, Task
 from ..prompts import RESERVED, Prompt, strange_facet
 from ..store import Store
-from .jobs import IMAGES, Failures, Job, Model, Served, derived_key
+from .jobs import IMAGES, Failures, Job, Model, Served, derived_key, keys_of_images_alone
 from .making import described, guarded
-from .observing import gathered, keyed, shared_samples
+from .observing import gathered, image_gone, keyed, shared_samples
 from .table import TableBuilder
 
 BLOCKS = 20
@@ -101,32 +103,72 @@ class _Group:
     cells: tuple[Cell, ...]
     left_out: int | None = None
 
+    @cached_property
+    def seeds(self) -> str:
+        """The seeds that a prompt's value is made of."""
+        return " ".join(str(seed) for _, seed in self.cells)
 
-def measure(job: Job, store: Store, failures: Failures, rows: TableBuilder, progress: Progress) -> Measured:
-    """Measure every unit of a job into `rows`.
+
+def reading_alike(jobs: Iterable[Job]) -> Iterator[list[Job]]:
+    """Gather jobs that are measured from the same answers, so that these are read once."""
+    left = list(jobs)
+    while left:
+        alike = [job for job in left if _reads_alike(left[0], job)]
+        left = [job for job in left if not any(job is other for other in alike)]
+        yield alike
+
+
+def _reads_alike(a: Job, b: Job) -> bool:
+    """Whether two jobs look at the same answers about the same samples, and group them in the same way."""
+    return a is b or (_reading(a) == _reading(b) and all(s.need.derive is None for s in (*a.needs, *b.needs)))
+
+
+def _reading(job: Job) -> tuple[Any, ...]:
+    (model, *_), metric = job.models, job.instance
+    judges = [served.judge_fingerprint(model) for served in job.needs]
+    return job.models, metric.group_by, metric.stacked, [s.need for s in job.needs], judges, job.seeds, job.prompts
+
+
+def measure(
+    jobs: Sequence[Job], store: Store, failures: Failures, tables: Sequence[TableBuilder], progress: Progress
+) -> list[Measured]:
+    """Measure every unit of jobs that read alike, each into a table of its own.
 
     Samples that have no image, no answer or no value are counted and listed, never scored.
     """
-    measured = Measured({model.label: Counts() for model in job.models})
-    with progress.task(f"measuring {job.metric.spec}", job.size(), "samples") as task:
-        reader = _Reader(job, store, failures, measured, task)
-        for group in _groups(job, reader):
-            found, notes = _found(job, group.unit)
-            if group.left_out is None:
-                measured.remark(group.models, notes)
-            if isinstance(found, Failure | Excluded):
-                measured.lose(group.models, group.cells, found)
-                continue
-            measured.keep(group.models, group.cells)
-            for row in found:
-                rows.append(row.value, _columns(group, row))
+    first = jobs[0]
+    measured = [Measured({model.label: Counts() for model in job.models}) for job in jobs]
+    names = ", ".join(job.metric.spec for job in jobs)
+    with progress.task(f"measuring {names}", first.size(), "samples") as task:
+        for group in _groups(first, _Reader(first, store, failures, measured, task)):
+            for job, own, rows in zip(jobs, measured, tables, strict=True):
+                _measure(job, group, own, rows)
     return measured
+
+
+def _measure(job: Job, group: _Group, measured: Measured, rows: TableBuilder) -> None:
+    """Measure one unit of a job."""
+    found, notes = _found(job, group.unit)
+    if group.left_out is None:
+        measured.remark(group.models, notes)
+    if isinstance(found, Failure | Excluded):
+        measured.lose(group.models, group.cells, found)
+        return
+    measured.keep(group.models, group.cells)
+    for row in found:
+        columns = _columns(group, row)
+        if isinstance(row, Rows):
+            rows.extend(row.values, columns, "seed", group.unit.seeds)
+        else:
+            rows.append(row.value, columns)
 
 
 class _Reader:
     """Reads samples with their answers from the store."""
 
-    def __init__(self, job: Job, store: Store, failures: Failures, measured: Measured, task: Task) -> None:
+    def __init__(
+        self, job: Job, store: Store, failures: Failures, measured: Sequence[Measured], task: Task
+    ) -> None:
         self.job, self.store, self.failures, self.measured, self.task = job, store, failures, measured, task
         self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
 
@@ -135,9 +177,13 @@ class _Reader:
         result = self.observed(models, prompt, seed)
         self.task.advance()
         if isinstance(result, Failure):
-            self.measured.lose(models, [(prompt, seed)], result)
+            self._lose(models, prompt, seed, result)
             return None
         return result
+
+    def _lose(self, models: Sequence[Model], prompt: Prompt, seed: int, why: Failure) -> None:
+        for measured in self.measured:
+            measured.lose(models, [(prompt, seed)], why)
 
     def observed(self, models: Sequence[Model], prompt: Prompt, seed: int) -> Observed | Failure:
         """Return one item with its answers, or why it has none."""
@@ -159,6 +205,46 @@ class _Reader:
                 return got
             answers[served.need.name] = got
         return Observed(samples, answers)
+
+    def stack(self, model: Model, prompt: Prompt, seeds: Sequence[int]) -> tuple[tuple[int, ...], dict[str, Any]]:
+        """Read a prompt's samples in bulk: the seeds that have all answers, and one observation for each need.
+
+        What failed is counted.
+        """
+        lost: dict[int, Failure] = {}
+        images: dict[int, str] = {}
+        keys = self.job.image_keys(model, prompt, seeds)
+        for seed, key, digest in zip(seeds, keys, self.store.digests(keys), strict=True):
+            if key in self.failures.images:
+                lost[seed] = self.failures.images[key]
+            elif digest is None:
+                raise image_gone(self.store, (model,), prompt, seed)
+            else:
+                images[seed] = digest
+        answers: dict[str, dict[int, bytes]] = {}
+        for served in self.job.needs:
+            judge, asked, own = (
+                served.judge_fingerprint(model),
+                served.asked,
+                answers.setdefault(served.need.name, {}),
+            )
+            keys = keys_of_images_alone(judge, asked, images.values())
+            for seed, key, value in zip(images, keys, self.store.get_many(keys), strict=True):
+                if key in self.failures.observations:
+                    lost[seed] = self.failures.observations[key]
+                elif value is None:
+                    raise self.store.gone("an observation")
+                else:
+                    own[seed] = value
+        for seed, failure in lost.items():
+            self._lose((model,), prompt, seed, failure)
+        self.task.advance(len(seeds))
+        left = tuple(seed for seed in seeds if seed not in lost)
+        return left, {
+            s.need.name: _stacked(s, model, [answers[s.need.name][seed] for seed in left])
+            for s in self.job.needs
+            if left
+        }
 
     def _shared(self, served: Served) -> Sequence[Answer]:
         """Return the answers that are asked once per run; without them nothing can be measured."""
@@ -200,6 +286,15 @@ class _Reader:
         return answers
 
 
+def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
+    """Read stored forms as one observation. Raises BrokenPlugin where they do not fit each other."""
+    try:
+        return TYPES[served.asked].stacked(data, served.labels)
+    except ValueError as error:
+        judge = served.choice.judge if served.choice else model.component
+        raise BrokenPlugin(f"{described(judge)} gave {error}") from error
+
+
 @dataclass(frozen=True)
 class _Rereadable:
     """Observed items that are read again each time they are iterated."""
@@ -220,6 +315,13 @@ def _groups(job: Job, reader: _Reader) -> Iterator[_Group]:
                 labels = tuple(m.label for m in models)
                 unit = Unit(labels, prompt, seed, (observed,), reader.shared)
                 yield _Group(unit, models, ((prompt, seed),))
+    elif job.instance.stacked:
+        for model in job.models:
+            for prompt, cells in groupby(job.drawn(), key=lambda cell: cell[0]):
+                seeds, stacked = reader.stack(model, prompt, [seed for _, seed in cells])
+                if seeds:
+                    unit = Unit((model.label,), prompt, None, (), reader.shared, stacked, seeds)
+                    yield _Group(unit, (model,), tuple((prompt, seed) for seed in seeds))
     elif by == "prompt":
         for model in job.models:
             for prompt, cells in groupby(job.drawn(), key=lambda cell: cell[0]):
@@ -260,7 +362,7 @@ def image_block(prompt: Prompt, seed: int) -> int:
     return int.from_bytes(digest[:4]) % BLOCKS
 
 
-def _found(job: Job, unit: Unit) -> tuple[list[Row] | Failure | Excluded, list[Note]]:
+def _found(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded, list[Note]]:
     """Have the metric measure a unit: its rows, or why there are none, and its notes.
 
     What it raises, and a value that cannot be, is the metric's fault.
@@ -273,29 +375,35 @@ def _found(job: Job, unit: Unit) -> tuple[list[Row] | Failure | Excluded, list[N
         without = next((f for f in found if isinstance(f, Failure | Excluded)), None)
         if without is not None:
             return without, notes
-        fault = _fault(job, found)
+        fault = _fault(job, unit, found)
         if fault is None:
-            return [replace(row, value=float(row.value)) for row in found if isinstance(row, Row)], notes
+            rows = [row for row in found if isinstance(row, Row | Rows)]
+            return [row if isinstance(row, Rows) else replace(row, value=float(row.value)) for row in rows], notes
     raise BrokenPlugin(f"{described(job.metric)} gave {fault} {where}")
 
 
-def _fault(job: Job, found: Sequence[Any]) -> str | None:
+def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
     """Say what is wrong with the rows of a unit, if anything."""
     if not found and job.metric.info is not IMAGES:
         return "neither rows nor a reason why there are none"
     measures = {m.name: m for m in job.measures}
     given: set[tuple[Any, ...]] = set()
     for row in found:
-        if not isinstance(row, Row):
+        if not isinstance(row, Row | Rows):
             return f"something that is no Row but {type(row).__name__}"
-        measure, value = measures.get(row.measure), float(row.value)
+        measure = measures.get(row.measure)
         if measure is None:
             return f"a row {row.measure!r}, which is none of its measures,"
-        if not math.isfinite(value):
+        if isinstance(row, Rows) and np.shape(row.values) != (len(unit.seeds),):
+            return f"values of shape {np.shape(row.values)} for {row.measure!r} of {len(unit.seeds)} samples"
+        values = np.asarray(row.values).tolist() if isinstance(row, Rows) else [float(row.value)]
+        value = next((v for v in values if not math.isfinite(v)), None)
+        if value is not None:
             return f"{value} for {row.measure!r}"
         low = -math.inf if measure.low is None else measure.low - 1e-9
         high = math.inf if measure.high is None else measure.high + 1e-9
-        if not low <= value <= high:
+        if not low <= min(values) <= max(values) <= high:
+            value = min(values) if low > min(values) else max(values)
             return f"{value} for {row.measure!r}, outside its declared range,"
         if hidden := RESERVED & row.facets.keys():
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
@@ -309,7 +417,7 @@ def _fault(job: Job, found: Sequence[Any]) -> str | None:
     return None
 
 
-def _columns(group: _Group, row: Row) -> dict[str, Any]:
+def _columns(group: _Group, row: Row | Rows) -> dict[str, Any]:
     """The columns of a row beside its value.
 
     `seeds` says which samples a prompt's or a set's value is made of: only values made of the same are compared.
@@ -324,8 +432,8 @@ def _columns(group: _Group, row: Row) -> dict[str, Any]:
         columns["prompt"], columns["cluster"] = unit.prompt.id, unit.prompt.cluster_id
     if unit.seed is not None:
         columns["seed"] = unit.seed
-    elif unit.prompt:
-        columns["seeds"] = " ".join(str(seed) for _, seed in group.cells)
+    elif unit.prompt and isinstance(row, Row):
+        columns["seeds"] = group.seeds
     if unit.prompt is None:
         columns["left_out"] = "none" if group.left_out is None else group.left_out
         if group.left_out is None:

@@ -10,6 +10,7 @@ from typing import Any
 from ..capabilities import combine
 from ..checking import stored_form
 from ..components import Component
+from ..errors import BadFolder
 from ..generation import Failure
 from ..images import DamagedImage, Image
 from ..judging import Capability, Query
@@ -239,9 +240,14 @@ def gathered(
     """The same when all images are made: raises BadFolder where one that was there is gone, or altered, since."""
     found = gather(job, models, prompt, seed, None, store, failures)
     if found is NOT_KEPT:
-        whose = " or ".join(model.label for model in models)
-        raise store.gone(f"an image (of {whose}, prompt {prompt.id!r}, seed {seed})")
+        raise image_gone(store, models, prompt, seed)
     return found
+
+
+def image_gone(store: Store, models: Sequence[Model], prompt: Prompt, seed: int) -> BadFolder:
+    """What to say where an image that was there is gone, or altered, since."""
+    whose = " or ".join(model.label for model in models)
+    return store.gone(f"an image (of {whose}, prompt {prompt.id!r}, seed {seed})")
 
 
 def _derive_missing(desk: Desk, store: Store, failures: Failures, task: Task) -> None:

@@ -17,7 +17,7 @@ from ..components import (
     MetricInfo,
     component,
 )
-from ..errors import BadOption, BadPrompts, NoJudge, UnknownName, did_you_mean, in_one_line
+from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, in_one_line
 from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
@@ -238,7 +238,7 @@ class _Planner:
             instance.check(prompts)
         with guarded(metric, "to say the bounds of its measures"):
             measures = tuple(m.settled(metric.options) for m in metric.info.measures)
-        return Job(
+        job = Job(
             metric=metric,
             instance=instance,
             measures=measures,
@@ -250,6 +250,9 @@ class _Planner:
             noise=self.request.noise,
             shard=self.request.shard,
         )
+        if instance.stacked and (fault := job.unstackable()) is not None:
+            raise BrokenPlugin(f"{described(metric)} asks for stacked answers, but {fault}")
+        return job
 
     def serve(
         self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]

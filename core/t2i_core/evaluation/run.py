@@ -19,7 +19,7 @@ from .generating import generate
 from .jobs import IMAGES, Failures, Job, Model
 from .making import Execution
 from .manifest import manifest, now
-from .measuring import Counts, Lost, measure
+from .measuring import Counts, Lost, Measured, measure, reading_alike
 from .observing import observe
 from .plan import Plan
 from .references import check_references
@@ -102,16 +102,20 @@ def _score(
     tables: dict[str, pd.DataFrame] = {}
     lost: list[tuple[str, Lost]] = []
     worst = (0.0, "")
+    rows = {name: TableBuilder() for name in by_metric}
+    of_job: dict[int, Measured] = {}
+    for alike in reading_alike(plan.jobs):
+        shown = Silent() if alike[0].metric.info is IMAGES else progress
+        each = measure(alike, store, failures, [rows[job.metric.spec] for job in alike], shown)
+        of_job.update(zip(map(id, alike), each, strict=True))
     for name, jobs in by_metric.items():
-        rows = TableBuilder()
-        shown = Silent() if jobs[0].metric.info is IMAGES else progress
-        measured = [measure(job, store, failures, rows, shown) for job in jobs]
+        measured = [of_job[id(job)] for job in jobs]
         lost += [(name, each) for m in measured for each in m.lost]
         for job, m in zip(jobs, measured, strict=True):
             worst = max(worst, *(_failed_share(job, label, c) for label, c in m.counts.items()))
         if jobs[0].metric.info is IMAGES:
             continue
-        tables[name] = table = rows.build()
+        tables[name] = table = rows.pop(name).build()
         for job, m in zip(jobs, measured, strict=True):
             own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
             scores = score(job, own, interval)

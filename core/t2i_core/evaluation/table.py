@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ class _Column:
         self.codes = array("i", [-1]) * rows
         self.known: dict[Any, int] = {}
 
-    def append(self, value: Any) -> None:
-        self.codes.append(-1 if value is None else self.known.setdefault(value, len(self.known)))
+    def code(self, value: Any) -> int:
+        return -1 if value is None else self.known.setdefault(value, len(self.known))
 
 
 class TableBuilder:
@@ -37,11 +37,27 @@ class TableBuilder:
     def append(self, value: float, columns: Mapping[str, Any]) -> None:
         """Add one row. `columns` may differ from row to row."""
         for name in columns:
-            if name not in self._columns:
-                self._columns[name] = _Column(len(self._values))
+            self._column(name)
         for name, column in self._columns.items():
-            column.append(columns.get(name))
+            column.codes.append(column.code(columns.get(name)))
         self._values.append(value)
+
+    def extend(
+        self, values: Iterable[float], columns: Mapping[str, Any], name: str, levels: Sequence[Any]
+    ) -> None:
+        """Add a row for each of some values: the column `name` holds its level, all others are the same."""
+        for other in (*columns, name):
+            self._column(other)
+        for other, column in self._columns.items():
+            if other == name:
+                column.codes.extend([column.code(level) for level in levels])
+            else:
+                column.codes.extend(array("i", [column.code(columns.get(other))]) * len(levels))
+        self._values.extend(values)
+
+    def _column(self, name: str) -> None:
+        if name not in self._columns:
+            self._columns[name] = _Column(len(self._values))
 
     def build(self) -> pd.DataFrame:
         """Return all rows so far."""

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
+from t2i_core.runs import Run, load_run
 
 from .mosaic import draw_mosaic, pictures
+from .options import HypernymyOptions
+from .preferences import preferences
+from .sweeps import sweeps
+from .synsets import beside, side_by_side
 from .taxonomy import Taxonomy
 
 SHOWN = 50
@@ -21,7 +28,7 @@ WITH_IMAGES = 8
 """So many of them are shown with images."""
 
 
-def analyse(study: Study, measure: str, taxonomy: Taxonomy, roots: Sequence[str]) -> Iterator[Analysis]:
+def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOptions) -> Iterator[Analysis]:
     """Yield what can be said of a measure of which higher is better."""
     rows = study.table[study.table["measure"] == measure]
     if rows.empty:
@@ -40,7 +47,18 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, roots: Sequence[str]
             seeds = per_synset(rows[rows["model"] == model], "seed")
             summary = f"Spearman's rho of synsets' {measure} between seeds of {model}."
             yield stability(seeds, f"seeds of {model}", "seed", summary)
-    yield subtrees(wide, measure, taxonomy, roots)
+    if options.beside:
+        yield stability(
+            other_runs(study.folder, wide, measure, options.beside),
+            "runs",
+            "run",
+            f"Spearman's rho of synsets' {measure} between runs.",
+        )
+    yield subtrees(wide, measure, taxonomy, options.roots)
+    yield from sweeps(study, measure)
+    yield from side_by_side(study, measure, options.frequency)
+    if options.preferences is not None:
+        yield from preferences(options.preferences, beside(study, measure))
 
 
 def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -48,6 +66,28 @@ def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
     wide = rows.groupby(["prompt", by], observed=True)["value"].mean().unstack(by)
     wide.index, wide.columns = wide.index.astype(object), wide.columns.astype(object)
     return wide
+
+
+def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[Path]) -> pd.DataFrame:
+    """A run's values by synset with those of other runs: a column for each run and model.
+
+    Raises BadOption for a run that has no such values, or none of these synsets.
+    """
+    found = {_run_column(load_run(folder), str(model), measure): wide[model] for model in wide.columns}
+    for path in beside:
+        run = load_run(path)
+        rows = run.measurements()
+        rows = rows[rows["measure"] == measure]
+        if rows.empty or not set(rows["prompt"]) & set(wide.index):
+            raise BadOption(f"{path}: the run has no {measure} of this run's synsets")
+        other = per_synset(rows, "model")
+        found |= {_run_column(run, str(model), measure): other[model] for model in other.columns}
+    return pd.DataFrame(found).reindex(wide.index)
+
+
+def _run_column(run: Run, model: str, measure: str) -> str:
+    judges = [r["judge"]["name"] for r in run.results["results"] if (r["metric"], r["as"]) == (measure, model)]
+    return f"{run.folder.name}: {model} ({', '.join(judges)})"
 
 
 def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]) -> Analysis:
@@ -61,7 +101,7 @@ def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]
     of = models[0] if len(models) == 1 else f"{len(models)} models' mean"
     shown = [(synset, pictures(study, models, synset)) for synset in worst[:WITH_IMAGES]]
     name = "lowest" if len(models) > 1 or study.table["model"].nunique() == 1 else f"lowest of {models[0]}"
-    return Analysis(name, f"The synsets of lowest {measure}, {of}.", table, partial(draw_mosaic, shown))
+    return Analysis(name, f"The synsets of lowest {measure}, {of}.", table, partial(draw_mosaic, shown, models))
 
 
 def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -> Analysis:
@@ -81,7 +121,7 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
     ends = list(dict.fromkeys([*gain.index[:half], *gain.index[-half:]]))
     shown = [(synset, pictures(study, (a, b), synset)) for synset in ends]
     summary = f"Difference of synsets' {measure}: {a} - {b}."
-    return Analysis(f"{a} and {b}", summary, table, partial(draw_mosaic, shown))
+    return Analysis(f"{a} and {b}", summary, table, partial(draw_mosaic, shown, (a, b)))
 
 
 def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analysis:

@@ -37,10 +37,10 @@ def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
         if prompt_id in seen:
             raise BadPrompts(f"{where}: {prompt_id} stands there twice")
         seen.add(prompt_id)
-        definition = str(line.get("definition") or "").strip() or own
+        definition = (str(line.get("definition") or "").strip() or own) if setup.options.definition else ""
         yield Prompt(
             id=prompt_id,
-            text=text_of(name, definition, setup.options),
+            text=text_of(name, definition, setup.options.template),
             scene=Scene((SceneObject(ObjectClass(name, synset)),)),
         )
 

@@ -12,13 +12,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Excluded, Metric, Need, Row, Study, Unit
+from t2i_core.metrics import Analysis, Excluded, Metric, Need, Row, Rows, Study, Unit
 from t2i_core.observations import ClassScores, Labels
 from t2i_core.prompts import ObjectClass, Prompt
 
 from . import scores
 from .leaves import Leaves, node_of
-from .options import HypernymyOptions
+from .options import HypernymyOptions, IspOptions, ScsOptions
+from .sweeps import blocks_of_seeds, by_images, front
 from .taxonomy import Taxonomy
 from .taxonomy_file import read_taxonomy
 from .wordnet import nouns
@@ -45,6 +46,8 @@ class _OfClasses(Metric):
     """What both metrics share: the synset of a prompt, and the judge's classes below it."""
 
     needs = (Need(NEED, "classify"),)
+    group_by = "prompt"
+    stacked = True
     headline: ClassVar[str]
     options: HypernymyOptions
 
@@ -65,7 +68,7 @@ class _OfClasses(Metric):
         """Yield the lowest synsets, differences of models, subtrees, and how alike synsets are ranked."""
         from .analyses import analyse
 
-        yield from analyse(study, self.headline, self.taxonomy, self.options.roots)
+        yield from analyse(study, self.headline, self.taxonomy, self.options)
 
     def leaves(self, labels: Labels) -> Leaves:
         """The judge's classes in the taxonomy; a judge says the same ones with each answer."""
@@ -83,20 +86,20 @@ class Isp(_OfClasses):
     """In-Subtree Probability: is it what was asked for, whichever kind of it?"""
 
     headline = "isp"
+    options: IspOptions
 
-    def __init__(self, setup: Setup[HypernymyOptions]) -> None:
+    def __init__(self, setup: Setup[IspOptions]) -> None:
         super().__init__(setup)
         self._shares: dict[int, _Shares] = {}
 
-    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
-        """Turn one image into one row: the probability of all classes below the synset together."""
-        observed = unit.one()
-        answer: ClassScores = observed.one(NEED)
-        below = self.below(observed.prompt, self.leaves(answer.labels))
-        if not len(below):
-            yield _unknown(observed.prompt)
-            return
-        yield Row("isp", float(scores.in_subtree(answer.logits[None], below)[0]), {"leaves": len(below)})
+    def measure(self, unit: Unit) -> Iterator[Rows | Excluded]:
+        """Turn each of a synset's images into a row: the probability of all classes below the synset together."""
+        prompt, answers = _asked(unit)
+        below = self.below(prompt, self.leaves(answers.labels))
+        if len(below):
+            yield Rows("isp", scores.in_subtree(answers.logits, below), {"leaves": len(below)})
+        else:
+            yield _unknown(prompt)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `isp`: the mean over synsets of each one's mean over images, however many it has."""
@@ -105,9 +108,16 @@ class Isp(_OfClasses):
             if len(self._shares) > 1:
                 self._shares.clear()
             shares = self._shares[id(table)] = _Shares.of(table)
-        weight = weights * shares.of_synset
-        total = weight.sum()
-        return {"isp": float(weight @ shares.values / total) if total > 0 else float("nan")}
+        # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
+        total = np.einsum("i,i", weights, shares.of_synset)
+        mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
+        return {"isp": float(mean)}
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield beside those of both: the front of ISP and SCS, and ISP of fewer images per synset."""
+        yield from super().analyses(study)
+        yield from front(study, "isp", "scs")
+        yield from by_images(blocks_of_seeds(study.table, "isp", self.options.images), "isp")
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ class Scs(_OfClasses):
     """Subtree Coverage Score: does it show all kinds of what was asked for?"""
 
     headline = "scs"
-    group_by = "prompt"
+    options: ScsOptions
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
         """Turn one synset's images into rows.
@@ -139,11 +149,10 @@ class Scs(_OfClasses):
         entropy:                     mean entropy of the single images, in nats
         most, balanced, uniform:     what the divergence is at most, with classes as even as can be, and expected
                                      of an ideal model that draws classes uniformly, in nats
+        scs-of-images:               `scs` of disjoint blocks of fewer images, where the options ask for them
         """
-        prompt = unit.prompt
-        assert prompt is not None  # as grouped
-        answers: list[ClassScores] = [observed.one(NEED) for observed in unit.observed]
-        leaves = self.leaves(answers[0].labels)
+        prompt, answers = _asked(unit)
+        leaves, logits = self.leaves(answers.labels), answers.logits
         below = self.below(prompt, leaves)
         if len(below) < 2:
             yield Excluded(_one_class(prompt)) if len(below) else _unknown(prompt)
@@ -151,14 +160,40 @@ class Scs(_OfClasses):
         if np.isnan(leaves.normaliser):
             yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
             return
-        logits = np.stack([answer.logits for answer in answers])
         facets = {"leaves": len(below)}
         divergence = scores.coverage(logits, below)
         yield Row("scs", divergence / leaves.normaliser, facets)
         yield Row("divergence", divergence, facets)
         yield Row("entropy", scores.entropy(logits, below), facets)
         for name in ("most", "balanced", "uniform"):
-            yield Row(name, getattr(scores, name)(len(below), len(answers)), facets)
+            yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)
+        for size in self.options.images:
+            for block in range(len(logits) // size):
+                own = scores.coverage(logits[block * size : (block + 1) * size], below)
+                yield Row("scs-of-images", own / leaves.normaliser, {"images": size, "block": block})
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield beside those of both: SCS of fewer images per synset."""
+        yield from super().analyses(study)
+        yield from by_images(study.table[study.table["measure"] == "scs-of-images"], "scs")
+
+
+class SynsetIs(_OfClasses):
+    """Inception Score of each synset's images: over all of the judge's classes, those below and all others."""
+
+    headline = "synset-is"
+
+    def measure(self, unit: Unit) -> Iterator[Row]:
+        """Turn one synset's images into a row: exp of the mean KL(p(y|x) || mean p), 1 to their number."""
+        _, answers = _asked(unit)
+        divergence = scores.coverage(answers.logits, np.arange(len(answers.labels)))
+        yield Row("synset-is", float(np.exp(divergence)))
+
+
+def _asked(unit: Unit) -> tuple[Prompt, ClassScores]:
+    """The prompt, and what was said of its images: logits of shape (images, classes)."""
+    assert unit.prompt is not None  # as grouped
+    return unit.prompt, unit.stacked[NEED]
 
 
 def _unknown(prompt: Prompt) -> Excluded:

@@ -15,13 +15,52 @@ TAXONOMY = Field(
 )
 
 
+IMAGES = "Numbers of images per synset at which the score is looked at too, in disjoint blocks of seeds."
+
+
 class HypernymyOptions(Options):
-    """Options of `isp` and `scs`."""
+    """Options of metrics of a classifier's answers. All but the taxonomy are for analyses alone."""
 
     taxonomy: Path | None = TAXONOMY
     roots: Annotated[tuple[str, ...], ExecutionOption()] = Field(
         ("vessel.n.02", "furniture.n.01", "bird.n.01", "clothing.n.01", "lizard.n.01", "fruit.n.01"),
         description="Synsets whose subtrees the analyses score; the paper's by default.",
+    )
+    beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
+        (),
+        description="Folders of runs of the same metric whose ranks of synsets are compared with this one's: with "
+        "other classifiers, templates or seeds.",
+    )
+    frequency: Annotated[Path | None, ExecutionOption()] = Field(
+        None, description="How often synsets' words stand in captions: a file that t2i count-captions has written."
+    )
+    preferences: Annotated[Path | None, ExecutionOption()] = Field(
+        None,
+        description="What people preferred: a CSV file with the columns synset, model_a, model_b, annotator, "
+        "choice (a, b or tie) and, where a synset has several pairs of images, item.",
+    )
+
+
+class IspOptions(HypernymyOptions):
+    """Options of `isp`."""
+
+    images: Annotated[tuple[Annotated[int, Field(ge=1)], ...], ExecutionOption()] = Field(
+        (4, 8, 16, 32), description=IMAGES
+    )
+
+
+class ScsOptions(HypernymyOptions):
+    """Options of `scs`."""
+
+    images: tuple[Annotated[int, Field(ge=1)], ...] = Field((), description=f"{IMAGES} None by default.")
+
+
+class CosineOptions(Options):
+    """Options of `hyponym-cosine`."""
+
+    taxonomy: Path | None = TAXONOMY
+    template: Literal["sentence", "phrase"] = Field(
+        "sentence", description="sentence: An image of a/an LEMMA. phrase: An image of LEMMA."
     )
 
 

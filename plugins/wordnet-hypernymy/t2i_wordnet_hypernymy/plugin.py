@@ -10,12 +10,15 @@ from typing import Any
 from t2i_core import Defaults, Measure, Metric, MetricInfo, Options, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import (
+    CosineOptions,
     HypernymyOptions,
+    IspOptions,
     LabelOptions,
     NearLeafOptions,
     PhraseOptions,
     PromptOptions,
     RandomOptions,
+    ScsOptions,
     SimilarityOptions,
 )
 
@@ -45,12 +48,13 @@ def _nats(name: str, summary: str) -> Measure:
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
     """Offer ISP, SCS, the similarities, and what says how far to trust a classifier."""
-    classes = {"options": HypernymyOptions, "citation": HYPERNYMY, "code": (*_CODE, "scores.py"), "weights": _file}
+    classes = {"citation": HYPERNYMY, "code": (*_CODE, "scores.py"), "weights": _file}
     defaults = Defaults(prompts="wordnet-imagenet", seeds=32, judges={"classify": "vit-b16"})
     return [
         MetricInfo(
             name="isp",
             summary="In-Subtree Probability: is it what was asked for, whichever kind of it?",
+            options=IspOptions,
             create=_metric("metrics", "Isp"),
             measures=(
                 Measure("isp", "Probability of the classes below the synset, mean over synsets.", low=0, high=1),
@@ -61,6 +65,7 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="scs",
             summary="Subtree Coverage Score: are all kinds of what was asked for shown?",
+            options=ScsOptions,
             create=_metric("metrics", "Scs"),
             measures=(
                 Measure("scs", "The divergence over the mean ln|A(s)| of the judge's synsets.", low=0),
@@ -69,10 +74,31 @@ def t2i_metrics() -> list[MetricInfo]:
                 _nats("most", "What the divergence is at most, in nats."),
                 _nats("balanced", "The divergence of classes as even as so many images can be, in nats."),
                 _nats("uniform", "The divergence expected of classes drawn uniformly, in nats."),
+                Measure("scs-of-images", "The score of fewer images per synset.", low=0, facets=("images",)),
             ),
             defaults=defaults,
             notes="Grows with the number of images of a synset: compare models on the same seeds.",
             **classes,
+        ),
+        MetricInfo(
+            name="synset-is",
+            summary="Inception Score of each synset's images, by the classifier of ISP and SCS: a baseline.",
+            options=HypernymyOptions,
+            create=_metric("metrics", "SynsetIs"),
+            measures=(Measure("synset-is", "exp of the mean KL(p(y|x) || mean p), all classes.", low=1),),
+            defaults=defaults,
+            **classes,
+        ),
+        MetricInfo(
+            name="hyponym-cosine",
+            summary="How near a text encoder puts a synset's words to those of its hyponyms; looks at no image.",
+            options=CosineOptions,
+            citation=HYPERNYMY,
+            create=_metric("texts", "HyponymCosine"),
+            code=(*_CODE, "texts.py", "prompts.py"),
+            weights=_file,
+            measures=(Measure("hyponym-cosine", "Mean over hyponyms.", low=-1, high=1, higher_is_better=None),),
+            defaults=Defaults(prompts="wordnet-imagenet", seeds=1, judges={"embed": "clip-vit-l14"}),
         ),
         MetricInfo(
             name="calibration",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from t2i_core.components import Setup
@@ -29,10 +30,10 @@ RELATIONS = ("hypernymy", "hyponymy", "mixing")
 RELATION_ODDS = (0.8, 0.1, 0.1)
 
 
-def text_of(lemma: str, definition: str, options: PromptOptions) -> str:
-    """Write a prompt; blanks in lemmas are blanks here."""
-    bracket = f" ({definition})" if options.definition and definition else ""
-    if options.template == "phrase":
+def text_of(lemma: str, definition: str, template: Literal["sentence", "phrase"]) -> str:
+    """Write a prompt, with a definition in brackets where there is one; blanks in lemmas are blanks here."""
+    bracket = f" ({definition})" if definition else ""
+    if template == "phrase":
         return f"An image of {lemma}{bracket}"
     lower = lemma.lower()
     return f"An image of {'an' if lower[0] in 'aeiou' else 'a'} {lower}{bracket}."
@@ -43,7 +44,7 @@ def prompt_of(taxonomy: Taxonomy, synset: str, options: PromptOptions, **facets:
     lemma = taxonomy.lemmas(synset)[0]
     return Prompt(
         id=synset,
-        text=text_of(lemma, taxonomy.definition(synset), options),
+        text=text_of(lemma, taxonomy.definition(synset) if options.definition else "", options.template),
         scene=Scene((SceneObject(ObjectClass(lemma, synset if is_synset(synset) else None)),)),
         facets=facets,
     )

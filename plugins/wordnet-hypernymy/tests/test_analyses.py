@@ -7,7 +7,7 @@ from PIL import Image
 from t2i_core import Setup, Study
 from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
-from t2i_wordnet_hypernymy.options import HypernymyOptions
+from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
 
 SYNSETS = ["bird.n.01", "oscine.n.01", "dog.n.01", "fruit.n.01"]
 #: per model and synset, the value under seeds 0 and 1
@@ -33,7 +33,7 @@ def study(tmp_path, models=("a", "b")):
 
 @pytest.fixture
 def found(tmp_path):
-    metric = Isp(Setup(None, HypernymyOptions(roots=("bird.n.01", "fruit.n.01", "lizard.n.01"))))
+    metric = Isp(Setup(None, IspOptions(roots=("bird.n.01", "fruit.n.01", "lizard.n.01"))))
     return {a.name: a for a in metric.analyses(study(tmp_path))}
 
 
@@ -78,10 +78,10 @@ def test_figures_are_drawn(found):
 
 
 def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):
-    metric = Isp(Setup(None, HypernymyOptions()))
+    metric = Isp(Setup(None, IspOptions()))
     names = [a.name for a in metric.analyses(study(tmp_path, ("a",)))]
     assert names == ["lowest", "stability between seeds of a", "subtrees"]
-    assert list(Scs(Setup(None, HypernymyOptions())).analyses(study(tmp_path))) == []
+    assert list(Scs(Setup(None, ScsOptions())).analyses(study(tmp_path))) == []
 
 
 def test_scores_that_are_all_equal_have_no_ranks():

@@ -7,24 +7,11 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import (
-    ClassScores,
-    Excluded,
-    ObjectClass,
-    Observed,
-    Prompt,
-    Row,
-    Sample,
-    Scene,
-    SceneObject,
-    Setup,
-    Unit,
-)
+from t2i_core import ClassScores, Excluded, ObjectClass, Prompt, Rows, Scene, SceneObject, Setup, Unit
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Answer
 from t2i_wordnet_hypernymy import scores
-from t2i_wordnet_hypernymy.metrics import NEED, Isp, Scs
-from t2i_wordnet_hypernymy.options import HypernymyOptions
+from t2i_wordnet_hypernymy.metrics import NEED, Isp, Scs, SynsetIs
+from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
 
 LABELS = tuple(ObjectClass(s, s) for s in ("poodle.n.01", "corgi.n.01", "siamese_cat.n.01", "sedan.n.01"))
 
@@ -34,24 +21,28 @@ def prompt(synset: str) -> Prompt:
     return Prompt(synset, f"a {name}", Scene((SceneObject(ObjectClass(name, synset)),)))
 
 
-def measured(metric_class, synset, *logits, labels=LABELS):
-    metric = metric_class(Setup(None, HypernymyOptions()))
-    asked = prompt(synset)
-    observed = [
-        Observed((Sample("m", asked, i),), {NEED: [Answer(ClassScores(np.array(one, np.float32), labels), {})]})
-        for i, one in enumerate(logits)
-    ]
-    return list(metric.measure(Unit(("m",), asked, None, observed)))
+def made(metric_class, **options):
+    return metric_class(Setup(None, (ScsOptions if metric_class is Scs else IspOptions)(**options)))
+
+
+def measured(metric_class, synset, *logits, labels=LABELS, **options):
+    metric = made(metric_class, **options)
+    return list(metric.measure(unit(prompt(synset), *logits, labels=labels)))
+
+
+def unit(asked, *logits, labels=LABELS):
+    stacked = {NEED: ClassScores(np.array(logits, np.float32), labels)}
+    return Unit(("m",), asked, None, (), {}, stacked, tuple(range(len(logits))))
 
 
 def test_isp_is_the_probability_of_what_is_below():
-    (row,) = measured(Isp, "dog.n.01", [log(4), log(2), log(1), log(1)])
-    assert (row.measure, row.facets) == ("isp", {"leaves": 2})
-    assert row.value == pytest.approx(6 / 8)
+    (rows,) = measured(Isp, "dog.n.01", [log(4), log(2), log(1), log(1)], [0, 0, 0, 0])
+    assert (rows.measure, rows.facets) == ("isp", {"leaves": 2})
+    assert rows.values == pytest.approx([6 / 8, 1 / 2])
     (root,) = measured(Isp, "entity.n.01", [1, 2, 3, 4])
-    assert root.value == pytest.approx(1)
+    assert root.values == pytest.approx([1])
     (own,) = measured(Isp, "poodle.n.01", [0, 0, 0, 0])  # a class itself: at or below
-    assert own.value == pytest.approx(0.25)
+    assert own.values == pytest.approx([0.25])
 
 
 def test_scs_and_what_stands_beside_it():
@@ -62,8 +53,24 @@ def test_scs_and_what_stands_beside_it():
     assert rows["most"] == pytest.approx(log(2))
     assert rows["balanced"] == pytest.approx(expected)
     assert rows["uniform"] == pytest.approx(scores.uniform(2, 3))
-    metric = Scs(Setup(None, HypernymyOptions()))
+    metric = made(Scs)
     assert rows["scs"] == pytest.approx(expected / metric.leaves(LABELS).normaliser)
+
+
+def test_scs_of_fewer_images_is_that_of_disjoint_blocks():
+    logits = [[100, 0, 0, 0], [0, 100, 0, 0], [100, 0, 0, 0], [100, 0, 0, 0], [0, 100, 0, 0]]
+    rows = [r for r in measured(Scs, "dog.n.01", *logits, images=[2, 5, 9]) if r.measure == "scs-of-images"]
+    assert [(r.facets["images"], r.facets["block"]) for r in rows] == [(2, 0), (2, 1), (5, 0)]
+    normaliser = made(Scs).leaves(LABELS).normaliser
+    whole = -(3 / 5 * log(3 / 5) + 2 / 5 * log(2 / 5))
+    assert [r.value * normaliser for r in rows] == pytest.approx([log(2), 0, whole], abs=1e-12)
+
+
+def test_inception_score_of_a_synset_is_over_all_classes():
+    (same,) = measured(SynsetIs, "dog.n.01", [100, 0, 0, 0], [100, 0, 0, 0])
+    assert same.value == pytest.approx(1)
+    (both,) = measured(SynsetIs, "dog.n.01", [100, 0, 0, 0], [0, 0, 0, 100])  # a sedan counts like any dog
+    assert both.value == pytest.approx(2)
 
 
 def test_a_synset_without_value_is_excluded_with_its_reason():
@@ -81,14 +88,14 @@ def test_a_synset_without_value_is_excluded_with_its_reason():
 
 
 def test_answers_of_another_judge_are_read_by_its_own_classes():
-    metric = Isp(Setup(None, HypernymyOptions()))
+    metric = made(Isp)
     assert metric.leaves(LABELS) is metric.leaves(tuple(LABELS))
     assert metric.leaves(LABELS[2:]) is not metric.leaves(LABELS)
 
 
 def test_each_synset_counts_once_however_many_images_it_has():
     table = pd.DataFrame({"measure": "isp", "prompt": list("aaab"), "value": [0.2, 0.4, 0.6, 1.0]})
-    metric = Isp(Setup(None, HypernymyOptions()))
+    metric = made(Isp)
     assert metric.aggregate(table, np.ones(4))["isp"] == pytest.approx(0.7)
     assert metric.aggregate(table, np.array([1, 1, 1, 3.0]))["isp"] == pytest.approx((0.4 + 3) / 4)
     other = pd.DataFrame({"measure": "isp", "prompt": list("ab"), "value": [0.0, 1.0]})
@@ -99,21 +106,20 @@ def test_each_synset_counts_once_however_many_images_it_has():
 
 @pytest.mark.parametrize("metric", [Isp, Scs])
 def test_prompts_that_cannot_be_measured_are_refused(metric):
-    made = metric(Setup(None, HypernymyOptions()))
-    made.check([prompt("dog.n.01")])
+    own = made(metric)
+    own.check([prompt("dog.n.01")])
     with pytest.raises(BadPrompts, match="'x' does not say which synset it asks for"):
-        made.check([Prompt("x", "a dog")])
+        own.check([Prompt("x", "a dog")])
     with pytest.raises(BadPrompts, match=r"'dogg.n.01' is not in the taxonomy: did you mean"):
-        made.check([prompt("dogg.n.01")])
+        own.check([prompt("dogg.n.01")])
 
 
 def test_a_taxonomy_of_ones_own_takes_wordnets_place(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("poodle.n.01,pet\nsedan.n.01,pet\n")
-    metric = Isp(Setup(None, HypernymyOptions(taxonomy=path)))
+    metric = made(Isp, taxonomy=path)
     asked = Prompt("pet", "a pet", Scene((SceneObject(ObjectClass("pet")),)))
     metric.check([asked])
-    answer = Answer(ClassScores(np.zeros(4, np.float32), LABELS), {})
-    (row,) = metric.measure(Unit(("m",), asked, 0, [Observed((Sample("m", asked, 0),), {NEED: [answer]})]))
-    assert isinstance(row, Row)
-    assert row.value == pytest.approx(0.5)
+    (rows,) = metric.measure(unit(asked, [0, 0, 0, 0]))
+    assert isinstance(rows, Rows)
+    assert rows.values == pytest.approx([0.5])

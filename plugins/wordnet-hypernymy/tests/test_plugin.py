@@ -1,6 +1,7 @@
+from collections.abc import Iterable
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import pytest
 from t2i_core.testing import MetricContract, PromptSourceContract
@@ -20,79 +21,25 @@ def test_default_prompts_are_among_the_sources():
     assert {info.defaults.prompts for info in t2i_metrics()} - {None} <= SOURCES.keys()
 
 
-class _OfClasses(MetricContract):
-    module = MODULE
-    prompts = "wordnet-imagenet"
-    resolver_parts = (SOURCES["wordnet-imagenet"],)
+def suites(contract: type[Any], names: Iterable[str], **common: Any) -> None:
+    """A suite for each component, under its name."""
+    for name in names:
+        own = {"__module__": __name__, "module": MODULE, "name": name, **common, **OWN.get(name, {})}
+        suite = type(f"Test_{name.replace('-', '_')}", (contract,), own)
+        globals()[suite.__name__] = suite
 
 
-class TestIsp(_OfClasses):
-    name = "isp"
+#: What a suite needs beyond its name.
+OWN: dict[str, dict[str, Any]] = {
+    "lemma-similarity": {"options": {"scale": "cosine"}},
+    "wordnet-near-leaf": {"options": {"count": 3}},
+    "concepts": {"argument": str(Path(__file__).parent / "concepts.csv")},
+    "wordnet-all": {"pytestmark": pytest.mark.slow},
+}
+ABOVE_LABELS = {"prompts": "wordnet-imagenet", "resolver_parts": (SOURCES["wordnet-imagenet"],)}
 
+OF_LABELS = ("isp", "scs", "synset-is", "hyponym-cosine")
 
-class TestScs(_OfClasses):
-    name = "scs"
-
-
-class TestCalibration(MetricContract):
-    module = MODULE
-    name = "calibration"
-
-
-class TestLemmaSimilarity(MetricContract):
-    module = MODULE
-    name = "lemma-similarity"
-    options: ClassVar = {"scale": "cosine"}
-
-
-class TestHypernymSimilarity(MetricContract):
-    module = MODULE
-    name = "hypernym-similarity"
-
-
-class TestCohyponymSimilarity(MetricContract):
-    module = MODULE
-    name = "cohyponym-similarity"
-
-
-class TestSpecificity(MetricContract):
-    module = MODULE
-    name = "specificity"
-
-
-class TestWordnetImagenet(PromptSourceContract):
-    module = MODULE
-    name = "wordnet-imagenet"
-
-
-class TestNearLeaf(PromptSourceContract):
-    module = MODULE
-    name = "wordnet-near-leaf"
-    options: ClassVar = {"count": 3}
-
-
-class TestEasyConcepts(PromptSourceContract):
-    module = MODULE
-    name = "easy-concepts"
-
-
-class TestRandom(PromptSourceContract):
-    module = MODULE
-    name = "wordnet-random"
-
-
-class TestMini(PromptSourceContract):
-    module = MODULE
-    name = "wordnet-mini"
-
-
-class TestConcepts(PromptSourceContract):
-    module = MODULE
-    name = "concepts"
-    argument = str(Path(__file__).parent / "concepts.csv")
-
-
-@pytest.mark.slow
-class TestAll(PromptSourceContract):
-    module = MODULE
-    name = "wordnet-all"
+suites(MetricContract, OF_LABELS, **ABOVE_LABELS)
+suites(MetricContract, [info.name for info in t2i_metrics() if info.name not in OF_LABELS])
+suites(PromptSourceContract, SOURCES)

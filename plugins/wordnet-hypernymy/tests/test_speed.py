@@ -1,6 +1,10 @@
 import runpy
 from pathlib import Path
 
+import numpy as np
+from t2i_core.store import Store
+from t2i_wordnet_hypernymy import scores
+
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "scoring.py"))
 
 
@@ -15,3 +19,18 @@ def test_walking_the_graph_gives_the_same(tmp_path, leaves):
     synsets = leaves.evaluated[-40:]
     logits = BENCHMARK["stored"](tmp_path, len(synsets))
     assert BENCHMARK["walk"](logits, synsets) == BENCHMARK["score"](logits, synsets)
+
+
+def test_what_is_read_from_the_store_in_bulk_is_what_was_kept(tmp_path, leaves):
+    both = BENCHMARK["jobs"](12)
+    with Store(tmp_path) as store:
+        BENCHMARK["fill"](store, both[0])
+        isp, scs = (table.build() for table in BENCHMARK["score_stored"](store, both))
+    logits = np.random.default_rng(0).normal(0, 3, (12, 32, 1000)).astype(np.float32)
+    for prompt, own in zip(both[0].prompts, logits, strict=True):
+        below = leaves.below[prompt.id]
+        rows = isp[isp["prompt"] == prompt.id]
+        np.testing.assert_array_equal(rows["value"], scores.in_subtree(own, below))
+        assert rows["seed"].tolist() == list(range(32))
+        divergence = scs[(scs["prompt"] == prompt.id) & (scs["measure"] == "divergence")]["value"].tolist()
+        assert divergence == ([scores.coverage(own, below)] if len(below) > 1 else [])

@@ -1,0 +1,43 @@
+"""The command `t2i count-captions`."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer()
+
+
+@app.command()
+def count_captions(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Captions, one a line, UTF-8.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The table that is written (CSV).")],
+    taxonomy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A taxonomy of your own instead of WordNet's nouns.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes. Default: all cores.")] = None,
+) -> None:
+    """Count the captions in which each synset's word stands: -o isp.frequency=FILE of t2i analyze."""
+    from t2i_core.errors import BadFolder
+
+    from .captions import count_captions as count
+    from .metrics import taxonomy_of
+
+    started = time.monotonic()
+    counts, captions = count(files, taxonomy_of(taxonomy), workers)
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with part.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("synset", "captions"))
+            writer.writerows(counts.items())
+        part.replace(out)
+    except OSError as error:
+        raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
+    seconds = time.monotonic() - started
+    print(f"{captions} captions in {seconds:.1f} s; written to {out}", file=sys.stderr)

@@ -1,0 +1,99 @@
+"""Synset by synset: all that a run measured of each, and what else is known of it, side by side."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+from t2i_core.errors import BadOption
+from t2i_core.metrics import Analysis, Study
+
+BESIDE = ("entropy",)
+"""Measures that stand beside their metric's own: the paper's baseline for SCS (Table 12)."""
+
+
+def beside(study: Study, measure: str) -> pd.DataFrame:
+    """Return mean values by model and synset: the metric's own measure first, then what else the run measured.
+
+    Of other metrics the measure that is named after its metric is taken, where it has values by prompt.
+    """
+    own = study.table[study.table["measure"].isin([measure, *BESIDE])]
+    rows = [own]
+    if study.others is not None and "prompt" in study.others:
+        others = study.others
+        named = others["metric"].astype(str).str.partition(":")[0] == others["measure"].astype(str)
+        rows.append(others[(named | others["measure"].isin(BESIDE)) & others["prompt"].notna()])
+    long = pd.concat(
+        [
+            part[["model", "prompt", "measure", "value"]].astype(
+                {"model": object, "prompt": object, "measure": object}
+            )
+            for part in rows
+        ]
+    )
+    wide = long.groupby(["model", "prompt", "measure"])["value"].mean().unstack("measure")
+    return wide[[measure, *(name for name in wide.columns if name != measure)]]
+
+
+def read_frequency(path: Path) -> Mapping[str, float]:
+    """Read what `t2i count-captions` wrote: captions by synset. Raises BadOption."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return {row["synset"]: float(row["captions"]) for row in csv.DictReader(file)}
+    except FileNotFoundError:
+        raise BadOption(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadOption(f"{path}: cannot be read ({error.strerror})") from error
+    except (KeyError, ValueError, TypeError) as error:
+        raise BadOption(
+            f"{path}: want the columns synset and captions, as t2i count-captions writes them"
+        ) from error
+
+
+def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator[Analysis]:
+    """Yield the table of synsets and the rank correlations of its columns with the first."""
+    wide = beside(study, measure)
+    if frequency is not None:
+        counts = read_frequency(frequency)
+        wide["captions"] = [counts.get(synset, np.nan) for synset in wide.index.get_level_values("prompt")]
+        if wide["captions"].isna().all():
+            raise BadOption(f"{frequency}: has none of the run's synsets")
+    if wide.shape[1] < 2:
+        return
+    table = wide.reset_index().rename(columns={"prompt": "synset"})
+    yield Analysis("synsets", f"Each synset's {measure} and what else is known of it.", table)
+    lines = [
+        {"model": model, "with": other, **spearman(own[measure].to_numpy(), own[other].to_numpy())}
+        for model, own in wide.groupby(level="model")
+        for other in wide.columns[1:]
+    ]
+    summary = f"Spearman's rho of synsets' {measure} with what else is known of them."
+    yield Analysis("correlations", summary, pd.DataFrame(lines), partial(_scatter, table, measure))
+
+
+def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float | int]:
+    """Return rho, its two-sided p and the number of pairs; NaN of fewer than 3, or where one does not vary."""
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return {"rho": float("nan"), "p": float("nan"), "n": len(a)}
+    found = spearmanr(a, b)
+    return {"rho": float(found.statistic), "p": float(found.pvalue), "n": len(a)}
+
+
+def _scatter(table: pd.DataFrame, measure: str, axes: Any) -> None:
+    """Ranks of the first model's synsets: of the measure to the right, of each other one upwards."""
+    own = table[table["model"] == table["model"].iloc[0]]
+    for other in table.columns[3:]:
+        both = own[[measure, other]].dropna().rank(pct=True)
+        axes.plot(both[measure], both[other], ".", alpha=0.6, label=other)
+    axes.set_xlabel(f"rank of {measure}, {table['model'].iloc[0]}")
+    axes.set_ylabel("rank")
+    axes.legend()

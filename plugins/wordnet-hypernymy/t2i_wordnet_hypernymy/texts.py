@@ -1,0 +1,70 @@
+"""The metric `hyponym-cosine`: how near a text encoder puts a synset to its hyponyms (the paper's Table 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from t2i_core.components import Setup
+from t2i_core.judging import Query
+from t2i_core.metrics import Answer, Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.prompts import Prompt
+
+from .leaves import node_of
+from .metrics import asked_class, taxonomy_of
+from .options import CosineOptions
+from .prompts import text_of
+
+NEED = "texts"
+
+
+class HyponymCosine(Metric):
+    """Mean cosine of the texts for a synset and for each synset directly below it."""
+
+    group_by = "prompt"
+    options: CosineOptions
+
+    def __init__(self, setup: Setup[CosineOptions]) -> None:
+        super().__init__(setup)
+        self.taxonomy = taxonomy_of(setup.options.taxonomy)
+        self.needs = (Need(NEED, "embed", images="prompt", per="run", queries=self._queries),)
+        self._texts: dict[str, int] = {}
+        self._vectors: tuple[Sequence[Answer], NDArray[np.float64]] | None = None
+
+    def check(self, prompts: Sequence[Prompt]) -> None:
+        """Refuse prompts without a synset."""
+        for prompt in prompts:
+            asked_class(prompt)
+
+    def texts(self, prompt: Prompt) -> list[str]:
+        """The text for the synset itself, then those for its hyponyms; none of those where it has none."""
+        asked = asked_class(prompt)
+        node = node_of(self.taxonomy, asked)
+        below = self.taxonomy.hyponyms(node) if node is not None else ()
+        words = (asked.name, *(self.taxonomy.lemmas(name)[0] for name in below))
+        return [text_of(word, "", self.options.template) for word in words]
+
+    def _queries(self, samples: Sequence[Sample]) -> list[Query]:
+        texts = dict.fromkeys(text for sample in samples for text in self.texts(sample.prompt))
+        self._texts = {text: i for i, text in enumerate(texts)}
+        return [Query(texts=(text,)) for text in texts]
+
+    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
+        """Turn a synset into one row."""
+        assert unit.prompt is not None  # as grouped
+        own, *below = self.texts(unit.prompt)
+        if not below:
+            yield Excluded(f"{asked_class(unit.prompt).name} has no hyponyms")
+            return
+        vectors = self._of(unit.shared[NEED])
+        cosines = vectors[[self._texts[text] for text in below]] @ vectors[self._texts[own]]
+        yield Row("hyponym-cosine", float(cosines.mean()), {"hyponyms": len(below)})
+
+    def _of(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
+        """The texts' vectors, of length one."""
+        if self._vectors is None or self._vectors[0] is not answers:
+            vectors = np.stack([answer.observation.values for answer in answers]).astype(np.float64)
+            length = np.linalg.norm(vectors, axis=1, keepdims=True)
+            self._vectors = answers, vectors / np.where(length > 0, length, 1)
+        return self._vectors[1]

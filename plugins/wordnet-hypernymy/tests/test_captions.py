@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_core.errors import BadOption
+from t2i_wordnet_hypernymy.captions import Words, count_captions, count_in, parts_of, word_of
+from t2i_wordnet_hypernymy.taxonomy_file import read_taxonomy
+from typer.testing import CliRunner
+
+KNOWN = Words.of(["dog", "fire truck", "fire", "truck", "t shirt"])
+TEXT = """A dog, a DOG and another dog.
+fire-truck on fire
+the truck; fire exit
+hotdog stand
+
+T-shirts and a T-shirt
+"""
+
+
+def test_a_caption_counts_once_for_each_word_that_stands_in_it():
+    counts, captions = count_in(TEXT, KNOWN)
+    assert counts == {"dog": 1, "fire truck": 1, "fire": 2, "truck": 2, "t shirt": 1}
+    assert captions == 5
+
+
+def test_words_are_looked_for_without_signs():
+    assert word_of("T-shirt") == "t shirt"
+    assert word_of("Château's café") == "château s café"
+
+
+@given(st.integers(1, 100))
+def test_parts_hold_every_line_once(chunk):
+    path = Path(__file__)
+    parts = [path.read_bytes()[start:end] for _, start, end in parts_of(path, chunk)]
+    assert b"".join(parts) == path.read_bytes()
+    assert all(part.endswith(b"\n") for part in parts)
+    whole = count_in(path.read_text("utf-8"), KNOWN)
+    each = [count_in(part.decode(), KNOWN) for part in parts]
+    assert sum((counts for counts, _ in each), type(whole[0])()) == whole[0]
+    assert sum(lines for _, lines in each) == whole[1]
+
+
+@pytest.fixture
+def taxonomy(tmp_path):
+    path = tmp_path / "taxonomy.csv"
+    path.write_text("dog.n.01,animal.n.01\nfire truck,vehicle\n")
+    return path
+
+
+def test_processes_share_the_work(tmp_path, taxonomy):
+    files = [tmp_path / name for name in ("one.txt", "two.txt")]
+    for file in files:
+        file.write_text(TEXT)
+    counts, captions = count_captions(files, read_taxonomy(taxonomy), workers=2)
+    assert counts == {"dog.n.01": 2, "animal.n.01": 0, "fire truck": 2, "vehicle": 0}
+    assert captions == 10
+
+
+def test_the_command_writes_a_table(tmp_path, taxonomy):
+    from t2i_wordnet_hypernymy.command import app
+
+    (tmp_path / "captions.txt").write_text(TEXT)
+    out = tmp_path / "counts.csv"
+    arguments = [str(tmp_path / "captions.txt"), "--out", str(out), "--taxonomy", str(taxonomy), "--workers", "1"]
+    said = CliRunner().invoke(app, arguments)
+    assert said.exit_code == 0, said.output
+    rows = list(csv.DictReader(out.open()))
+    assert rows[0] == {"synset": "dog.n.01", "captions": "1"}
+    assert "5 captions" in said.stderr
+
+
+def test_a_file_that_cannot_be_read_gets_one_line(tmp_path):
+    with pytest.raises(BadOption, match="cannot be read"):
+        list(parts_of(tmp_path / "gone"))

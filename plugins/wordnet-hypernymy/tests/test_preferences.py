@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_core.errors import BadOption
+from t2i_wordnet_hypernymy.preferences import alpha, preferences, read_preferences
+
+HEAD = "synset,model_a,model_b,annotator,choice\n"
+VOTES = (
+    HEAD
+    + """dog.n.01,x,y,ann,a
+dog.n.01,x,y,bob,a
+cat.n.01,x,y,ann,b
+cat.n.01,y,x,bob,a
+cow.n.01,x,y,ann,tie
+cow.n.01,x,y,bob,a
+hen.n.01,x,y,ann,a
+"""
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "votes.csv"
+    file.write_text(VOTES)
+    return file
+
+
+@pytest.fixture
+def wide():
+    index = pd.MultiIndex.from_product([["x", "y"], ["cat.n.01", "cow.n.01", "dog.n.01", "hen.n.01"]])
+    return pd.DataFrame({"isp": [0.1, 0.6, 0.7, 0.8, 0.5, 0.5, 0.5, 0.5]}, index.set_names(["model", "prompt"]))
+
+
+def test_shares_leave_ties_out_and_know_no_order(path, wide):
+    shares, scores = preferences(path, wide)
+    (line,) = shares.table.to_dict("records")
+    assert (line["a"], line["b"], line["votes"], line["ties"], line["annotators"]) == ("x", "y", 6, 1, 2)
+    assert line["share"] == pytest.approx(4 / 6)
+    assert line["low"] < line["share"] < line["high"]
+    # shares of x: cat 0, cow 1, dog 1, hen 1; differences -.4, .1, .2, .3
+    ranks = np.corrcoef([1, 3, 3, 3], [1, 2, 3, 4])[0, 1]
+    assert scores.table["rho"].tolist() == pytest.approx([ranks])
+
+
+def test_alpha_is_krippendorffs(path):
+    # units with two answers: aa, bb, (tie, a). Coincidences: a-a 2, b-b 2, tie-a 1 + 1; n = 6, of a 3, b 2, tie 1
+    observed = 2 / 6
+    expected = (3 * 2 + 3 * 1 + 2 * 1) * 2 / (6 * 5)
+    assert alpha(read_preferences(path)) == pytest.approx(1 - observed / expected)
+
+
+def frame(choices):
+    lines = [
+        {"synset": f"s{unit}", "item": "", "annotator": f"p{person}", "choice": choice}
+        for unit, said in enumerate(choices)
+        for person, choice in enumerate(said)
+    ]
+    return pd.DataFrame(lines)
+
+
+CHOICES = st.lists(st.tuples(*[st.sampled_from(["a", "b", "tie"])] * 3), min_size=2, max_size=12)
+
+
+@given(CHOICES)
+def test_alpha_knows_no_names_and_is_one_where_all_agree(choices):
+    found = alpha(frame(choices))
+    assert np.isnan(found) == (len({c for said in choices for c in said}) == 1)
+    other = {"a": "tie", "tie": "b", "b": "a"}
+    assert alpha(frame([[other[c] for c in said] for said in choices])) == pytest.approx(found, nan_ok=True)
+    assert alpha(frame([said[::-1] for said in choices])) == pytest.approx(found, nan_ok=True)
+    agreed = [(said[0],) * 3 for said in choices]
+    if len(set(agreed)) > 1:
+        assert alpha(frame(agreed)) == 1
+
+
+def test_one_annotator_agrees_with_nobody():
+    assert np.isnan(alpha(frame([("a",), ("b",)])))
+
+
+def test_the_figure_is_drawn(path, wide):
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    next(iter(preferences(path, wide))).figure(axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["x over y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (None, "no such file"),
+        ("", "wants the columns"),
+        ("synset,annotator\na,b\n", "not there: choice"),
+        (HEAD, "holds no choices"),
+        (HEAD + "dog.n.01,x,y,ann,left\n", "line 2: the choice 'left'; want a, b or tie"),
+        (HEAD + "dog.n.01,x,y,,a\n", "line 2: no annotator"),
+        (HEAD + "dog.n.01,x,x,ann,a\n", "line 2: 'x' against itself"),
+        (HEAD + "dog.n.01,x,y,ann,a\ndog.n.01,y,x,ann,b\n", "line 3: ann has said so twice"),
+    ],
+)
+def test_a_wrong_file_gets_one_line(tmp_path, text, fault):
+    file = tmp_path / "votes.csv"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(BadOption, match=fault) as caught:
+        read_preferences(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_about_other_models_is_refused(path, wide):
+    with pytest.raises(BadOption, match=r"no two of the run's models \(x\), only x, y"):
+        list(preferences(path, wide.loc[["x"]]))

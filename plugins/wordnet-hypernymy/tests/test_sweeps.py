@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_core import Study
+from t2i_wordnet_hypernymy.sweeps import blocks_of_seeds, by_images, front, on_front, scores, sweeps
+
+#: by model, the value of each of two synsets
+ISP = {"g1": (0.2, 0.4), "g5": (0.6, 0.8), "g9": (0.7, 0.9), "g5, 10 steps": (0.5, 0.5)}
+SCS = {"g1": 0.9, "g5": 0.5, "g9": 0.4, "g5, 10 steps": 0.45}
+SETTINGS = {
+    "g1": {"guidance": 1.0}, "g5": {"guidance": 5.0}, "g9": {"guidance": 9.0},
+    "g5, 10 steps": {"guidance": 5.0, "steps": 10},
+}  # fmt: skip
+
+
+@pytest.fixture
+def study(tmp_path):
+    isp = [
+        {"measure": "isp", "model": model, "prompt": synset, "value": value}
+        for model, pair in ISP.items()
+        for synset, value in zip(("a", "b"), pair, strict=True)
+    ]
+    scs = [{"metric": "scs", "measure": "scs", "model": m, "prompt": "a", "value": v} for m, v in SCS.items()]
+    return Study(pd.DataFrame(isp), pd.DataFrame(), tmp_path, pd.DataFrame(scs), SETTINGS)
+
+
+def drawn(analysis):
+    from matplotlib.figure import Figure
+
+    axes = Figure().add_subplot()
+    analysis.figure(axes)
+    return axes
+
+
+def test_scores_stand_along_each_setting_that_varies(study):
+    (found,) = sweeps(study, "isp")  # of steps there is a single number
+    assert found.name == "by guidance"
+    table = found.table
+    assert table["guidance"].tolist() == [1, 5, 9]  # one of other steps is alone
+    np.testing.assert_allclose(table["isp"], [0.3, 0.7, 0.8])
+    assert len(drawn(found).lines) == 1
+    settings = {label: {"steps": 50, **given} for label, given in SETTINGS.items()}
+    steps, guidance = sweeps(Study(study.table, study.samples, study.folder, None, settings), "isp")
+    assert guidance.table["rest"].tolist() == ["steps=50"] * 3
+    assert steps.table[["steps", "rest"]].values.tolist() == [[10, "guidance=5.0"], [50, "guidance=5.0"]]
+
+
+def test_the_papers_sweeps_are_one_recipe():
+    from t2i_cli.recipe import read_recipe
+
+    asked = read_recipe(Path(__file__).parents[3] / "examples" / "hypernymy-sweep.yaml")
+    settings = {model.label: {"guidance": 7.5, "steps": 50, **model.settings} for model in asked["models"]}
+    rows = [{"measure": "isp", "model": m, "prompt": "a", "value": i / 20} for i, m in enumerate(settings)]
+    found = sweeps(Study(pd.DataFrame(rows), pd.DataFrame(), Path(), None, settings), "isp")
+    along = {analysis.name: analysis.table for analysis in found}
+    assert along["by guidance"]["guidance"].tolist() == [1, 1.5, 2, 2.5, 5, 7.5, 10]
+    assert along["by steps"]["steps"].tolist() == [5, 10, 15, 25, 50, 75, 100]
+
+
+def test_the_front_is_what_nothing_beats_in_both(study):
+    (found,) = front(study, "isp", "scs")
+    table = found.table.set_index("model")
+    assert table["front"].to_dict() == {"g1": True, "g5": True, "g9": True, "g5, 10 steps": False}
+    assert table.loc["g5, 10 steps", ["guidance", "steps", "isp", "scs"]].tolist() == [5, 10, 0.5, 0.45]
+    assert len(drawn(found).texts) == 4
+    assert list(front(Study(study.table, study.samples, study.folder), "isp", "scs")) == []
+
+
+POINTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12)
+
+
+@given(POINTS)
+def test_every_point_is_on_the_front_or_beaten_by_one_that_is(points):
+    on = on_front(np.array(points, float))
+
+    def beats(a, b):
+        return a[0] >= b[0] and a[1] >= b[1] and a != b
+
+    best = [p for p, is_on in zip(points, on, strict=True) if is_on]
+    assert best
+    for point, is_on in zip(points, on, strict=True):
+        assert is_on is not any(beats(other, point) for other in points)
+        assert is_on or any(beats(other, point) for other in best)
+
+
+def test_blocks_of_seeds_are_disjoint_and_synsets_count_alike():
+    rows = [
+        {"measure": "isp", "model": "m", "prompt": synset, "seed": seed, "value": value}
+        for synset, values in {"a": (0.1, 0.3, 0.5, 0.7, 0.9), "b": (0.4, None, 0.6, 0.6, 0)}.items()
+        for seed, value in zip((3, 4, 7, 8, 9), values, strict=True)
+        if value is not None
+    ]
+    blocks = blocks_of_seeds(pd.DataFrame(rows), "isp", (2, 8))
+    assert blocks["images"].tolist() == [2] * 4  # the fifth seed is left over, and eight there are not
+    by_block = blocks.set_index(["prompt", "block"])["value"]
+    np.testing.assert_allclose(by_block.loc["a"], [0.2, 0.6])
+    np.testing.assert_allclose(by_block.loc["b"], [0.4, 0.6])
+    (found,) = by_images(blocks, "isp")
+    assert found.table.loc[0, ["images", "blocks"]].tolist() == [2, 2]
+    assert found.table.loc[0, "isp"] == pytest.approx((0.3 + 0.6) / 2)
+    assert found.table.loc[0, "spread"] == pytest.approx(np.std([0.3, 0.6], ddof=1))
+    assert drawn(found).get_xlabel() == "images per synset"
+
+
+def test_where_nothing_varies_nothing_is_said(study):
+    alone = Study(study.table, study.samples, study.folder)
+    assert list(sweeps(alone, "isp")) == []
+    assert list(by_images(blocks_of_seeds(study.table, "isp", (4,)), "isp")) == []
+    assert scores(study.table, "other") == {}
