@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
+from ..errors import BadFolder, T2IError
 from ..progress import Progress, Silent
 from ..runs import Made, Run
 from ..statistics import holm
@@ -45,19 +47,34 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         started = now()
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written anew")
-        if request.shard is None and not folder.finished():
-            folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
-        check_references(plan.jobs, store, progress)
-        made = generate(plan.jobs, store, failures, how, progress)
-        observe(plan.jobs, store, failures, how, progress)
-        check_kept(plan.unmeasured, store, failures, progress)
-        if failures.healed:
-            progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
-            made += generate(plan.jobs, store, failures, how, progress)
+        begun = request.shard is None and not folder.finished()
+        said = {"started": started, **manifest(plan, store)} if begun else {}
+        if begun:
+            folder.write_manifest({"status": "running", **said})
+        try:
+            check_references(plan.jobs, store, progress)
+            made = generate(plan.jobs, store, failures, how, progress)
             observe(plan.jobs, store, failures, how, progress)
-        if request.shard is not None:
-            return _partial(plan, folder, failures, made)
-        return _score(plan, folder, store, failures, progress, started, made)
+            check_kept(plan.unmeasured, store, failures, progress)
+            if failures.healed:
+                progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
+                made += generate(plan.jobs, store, failures, how, progress)
+                observe(plan.jobs, store, failures, how, progress)
+            if request.shard is not None:
+                return _partial(plan, folder, failures, made)
+            return _score(plan, folder, store, failures, progress, started, made)
+        except T2IError as error:
+            if begun:
+                _write_failed(folder, said, error)
+            raise
+
+
+def _write_failed(folder: RunFolder, said: Mapping[str, Any], error: T2IError) -> None:
+    """Have run.json say which error ended the run, if it can still be written: the error itself comes first."""
+    try:
+        folder.write_manifest({"status": "failed", "failed": str(error), "finished": now(), **said})
+    except BadFolder as another:
+        error.add_note(str(another))
 
 
 def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> Run:
