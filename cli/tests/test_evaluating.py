@@ -212,6 +212,7 @@ def test_generate_makes_what_eval_takes(toy, t2i):
                 "n_images": 16,
                 "n_annotated": 0,
                 "n_annotations": 0,
+                "n_truncated": 0,
             }
         ],
     }

@@ -50,7 +50,16 @@ from t2i_core.errors import (
     NoJudge,
     UnknownName,
 )
-from t2i_core.evaluation import ModelRequest, Request, evaluate, forecast, make_plan, parse_seeds, parse_shard
+from t2i_core.evaluation import (
+    ModelRequest,
+    Request,
+    evaluate,
+    forecast,
+    make_plan,
+    parse_seeds,
+    parse_shard,
+    run_plan,
+)
 from t2i_core.evaluation.selection import limited
 from t2i_core.evaluation.table import TableBuilder
 from t2i_core.images import image_file
@@ -471,6 +480,20 @@ def test_samples_of_prompts_that_were_cut_are_counted(tmp_path: Path) -> None:
     (result,) = run.results["results"]
     assert (result["n_ok"], result["n_truncated"]) == (9, 2)
     assert any("2 samples were drawn from a part of their prompt" in note for note in result["notes"])
+
+    class Notes(Silent):
+        def note(self, message: str) -> None:
+            said.append(message)
+
+    request = Request(
+        (), (ModelRequest(model),), (str(tmp_path / "p.txt"),), seeds=(0, 1, 2), out=tmp_path / "set"
+    )
+    for _ in range(2):  # a repeat makes no image, and says it all the same
+        said: list[str] = []
+        drawn = run_plan(make_plan(request, RESOLVER), Notes())
+        assert [each["n_truncated"] for each in drawn.manifest["datasets"]] == [2]
+        assert load_run(tmp_path / "set").manifest["datasets"][0]["n_truncated"] == 2
+        assert [note for note in said if note.startswith("short: 2 samples were drawn from a part")]
 
 
 def test_facets_of_prompts_and_reasons_of_failures_are_shown(tmp_path: Path) -> None:

@@ -145,11 +145,13 @@ def _score(
         progress.note(note)
     for (job, model), found in zip(scored, results, strict=True):
         found["n_truncated"] = truncated = doubts.truncated(job, model)
-        if truncated:
-            found["notes"].append(
-                f"{model.label}: {truncated} samples were drawn from a part of their prompt, which is longer "
-                "than the model reads (tokens_lost in samples.csv)"
-            )
+        found["notes"] += _said_of_truncated(model, truncated)
+    asked = {model.label: (job, model) for job in plan.unmeasured for model in job.models}
+    for written in sets.written:
+        job, model = asked[written["model"]]
+        written["n_truncated"] = truncated = doubts.truncated(job, model)
+        for note in _said_of_truncated(model, truncated):
+            progress.note(note)
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
         folder.write_tables("measurements.csv", tables)
@@ -174,6 +176,15 @@ def _score(
         failed,
         made=made,
     )
+
+
+def _said_of_truncated(model: Model, count: int) -> list[str]:
+    if not count:
+        return []
+    return [
+        f"{model.label}: {count} samples were drawn from a part of their prompt, which is longer than the model "
+        "reads (tokens_lost in samples.csv)"
+    ]
 
 
 def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Progress) -> list[dict[str, Any]]:
