@@ -1064,3 +1064,44 @@ def test_what_a_metric_says_is_wrong_keeps_its_class_and_a_judge_without_an_answ
             judge="mute",
             resolver=StaticResolver(mute, judge("other", lambda query: Reward(1.0)), TEST_PROMPTS),
         )
+
+
+# what is not in an interval ------------------------------------------------------------------------------------
+
+
+def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -> None:
+    class Counting(Brightness):
+        def measure(self, unit: Any) -> Any:
+            value = unit.one().one("reward").value
+            yield Row("reward", value)
+            if unit.prompt.facets["kind"] == "thing":
+                yield Row("parts", value)
+
+    facets = ("kind", "prompt", "seed")
+    metric = replace(
+        BRIGHTNESS,
+        create=Counting,
+        measures=(Measure("reward", "r", facets=facets), Measure("parts", "p", facets=facets)),
+    )
+    (tmp_path / "p.csv").write_text("prompt,kind\na dog,animal\na cat,animal\na car,thing\n")
+    run = evaluate(
+        metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), seeds=4, out=tmp_path / "run", resolver=RESOLVER
+    )
+    (result,) = run.results["results"]
+    alone = "one prompt: prompt variation is not in the interval"
+    assert [note for note in result["notes"] if "one prompt" in note or "one seed" in note] == [
+        f"parts, reward by kind (1 of 2 levels): {alone}"
+    ]
+    assert "notes" not in result["scores"]["reward"]
+    assert result["scores"]["parts"]["notes"] == [alone]
+    assert {level: each.get("notes") for level, each in result["facets"]["reward"]["kind"].items()} == {
+        "animal": None,
+        "thing": [alone],
+    }
+    assert all(each["notes"] == [alone] for each in result["facets"]["reward"]["prompt"].values())
+
+    one = evaluate(
+        metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), seeds=1, out=tmp_path / "one", resolver=RESOLVER
+    )
+    notes = one.results["results"][0]["notes"]  # the headline says it of all
+    assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]
