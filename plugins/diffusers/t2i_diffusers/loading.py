@@ -92,7 +92,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     options = setup.options
     device = best_device(setup.device)
     dtype = precision(device.type) if options.dtype == "auto" else options.dtype
-    plan = _planned(setup, pipeline_class)
+    plan = planned(setup, pipeline_class)
     stages = tuple(
         Stage(
             name or MAIN,
@@ -110,12 +110,15 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
 
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     """Fetch what loading will want. Raises what `load` raises."""
-    for source, cls, _ in _planned(setup, pipeline_class).values():
+    for source, cls, _ in planned(setup, pipeline_class).values():
         _folder_of(source, cls, setup.options, offline=False)
 
 
-def _planned(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> Plan:
-    """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded."""
+def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
+    """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded.
+
+    Raises BadModel and BadOption.
+    """
     own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
     plan: Plan = {}
     for source in sources(setup.argument, setup.options):
