@@ -316,12 +316,20 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
 
     cow = Prompt("cow", "a cow", scene=Scene((SceneObject(ObjectClass("cow", "cow.n.01")),)))
     blank = Prompt("sky", "the sky")
-    for prompt, error, said in ((cow, NoJudge, "does not know cow"), (blank, BadPrompts, "has no scene")):
+    for prompt, error, said in (
+        (cow, NoJudge, "does not know cow, .* it knows car, dog$"),
+        (blank, BadPrompts, "has no scene"),
+    ):
         source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup, prompt=prompt: [prompt])
         metric = MetricInfo(name="finds", summary="f", create=Finds, measures=(Measure("found", "Found."),))
         request = Request(metrics=(metric,), models=(ModelRequest(TEST_MODEL),), prompts=("p",))
         with pytest.raises(error, match=said):
             make_plan(request, StaticResolver(TEST_JUDGE, source))
+    many = tuple(ObjectClass(f"kind {i}") for i in range(31))
+    judge = replace(TEST_JUDGE, labels=lambda argument, options: many)
+    source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup: [cow])
+    with pytest.raises(NoJudge, match=r"it knows kind 0, .*, kind 29, \.\.\.$"):
+        make_plan(request, StaticResolver(judge, source))
 
 
 @pytest.mark.parametrize(

@@ -352,7 +352,7 @@ class _Planner:
             raise NoJudge(
                 f"{described(served.choice.judge)} does not know {', '.join(unknown[:5])}"
                 f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
-                f"{', '.join(label.name for label in labels[:30])}"
+                f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
             )
 
 
