@@ -342,7 +342,7 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
         ),
         (
             "detect=finder",
-            "--judge detect=finder: the judge you asked for is named for detect alone; named needs seg",
+            "--judge detect=finder: the judge you asked for offers detect; named needs segment",
         ),
     ],
 )
