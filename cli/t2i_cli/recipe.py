@@ -114,6 +114,8 @@ def read_recipe(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeError) as error:
         cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadRecipe(f"recipe {path}: cannot be read: {cause}") from error
+    except _Twice as error:
+        raise BadRecipe(f"recipe {path}, line {error.line}: key {error.key!r} stands twice") from error
     except yaml.YAMLError as error:
         raise BadRecipe(f"recipe {path}: is no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
@@ -141,6 +143,14 @@ def _problems(error: ValidationError) -> Iterator[str]:
             yield f"{place}: {problem['input']!r} is not valid: {message}"
 
 
+class _Twice(Exception):
+    """A key that stands twice in one mapping, on the second of these lines."""
+
+    def __init__(self, key: Hashable, line: int) -> None:
+        super().__init__(key, line)
+        self.key, self.line = key, line
+
+
 class _Loader(yaml.SafeLoader):
     """Refuses a key that stands twice, where YAML would take the last and say nothing."""
 
@@ -149,9 +159,7 @@ class _Loader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"key {key!r} stands twice", key_node.start_mark
-                )
+                raise _Twice(key, key_node.start_mark.line + 1)
             if isinstance(key, Hashable):
                 seen.add(key)
         return super().construct_mapping(node, deep)

@@ -212,6 +212,7 @@ def test_generate_makes_what_eval_takes(toy, t2i):
                 "n_images": 16,
                 "n_annotated": 0,
                 "n_annotations": 0,
+                "n_truncated": 0,
             }
         ],
     }
@@ -229,6 +230,8 @@ def test_generate_speaks_of_images_alone(toy, t2i_process):
     said = done.stdout + done.stderr
     assert re.search(r"^model +prompts +seeds *\ngrey +four \(4\) +4 \(0-3\) *\nimages: 16 to make", done.stdout)
     assert not re.search("metric|judge|observations|measuring", said)
+    without = t2i_process("generate", "--model", "grey")
+    assert without.stderr == "error: grey has no prompts of its own: name some with --prompts\n"
     assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
     assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
     plan = json.loads(t2i_process(*words, "--dry-run", "--json").stdout)

@@ -98,13 +98,13 @@ Metrics (--metric)
 
 
 def test_rude_plugins_do_no_harm(toy, install, t2i, t2i_process):
-    install("x-slow", {"t2i.metrics": {"slow": "x_slow"}}, {"x_slow": "import time; time.sleep(2)"})
+    install("x-slow", {"t2i.metrics": {"slow": "x_slow"}}, {"x_slow": "import time; time.sleep(60)"})
     install("x-exit", {"t2i.metrics": {"exit": "x_exit"}}, {"x_exit": "import sys; sys.exit(0)"})
     install("x-syntax", {"t2i.judges": {"syntax": "x_syntax"}}, {"x_syntax": "def"})
     install("x-crash", {"t2i.judges": {"crash": "x_crash"}}, {"x_crash": "import os; os._exit(0)"})
     start = time.perf_counter()
     listed = t2i_process("list-plugins", "--json")
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 60  # a busy machine may be slow to list, too
     assert {"slow", "exit", "syntax", "crash", "grey"} <= {row["name"] for row in json.loads(listed.stdout)}
     assert t2i("info", "grey").exit_code == 0
     broken = t2i("info", "exit")
@@ -115,9 +115,9 @@ def test_rude_plugins_do_no_harm(toy, install, t2i, t2i_process):
 
 
 def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
-    monkeypatch.setattr("t2i_registry.checking.SLOW", 4.0)  # on a busy machine any import may take a second
+    monkeypatch.setattr("t2i_registry.checking.SLOW", 500.0)  # on a busy machine any import may take seconds
     slow = """
-        import time; time.sleep(4.5)
+        import time; clock = time.perf_counter; time.perf_counter = lambda: clock() + 1000  # and no test waits
         from t2i_core import GeneratorInfo, hookimpl
         @hookimpl
         def t2i_generators(): return [GeneratorInfo(name="slow", summary="", create=print)]
@@ -137,7 +137,7 @@ def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
     assert (found["slow"]["slow"], found["grey"]["slow"]) == (True, False)
     assert found["grey"]["error"] is None
     table = t2i("list-plugins", "--check").stdout
-    assert re.search(r"\n  x-slow 1\.0: The distribution x-slow\.\n    slow: ok, slow \([4-9]\.\d s\)\n", table)
+    assert re.search(r"\n  x-slow 1\.0: The distribution x-slow\.\n    slow: ok, slow \(1\d\d\d\.\d s\)\n", table)
     assert "\n    exit: broken: plugin x-exit 1.0 (x_exit): ended its process with status 0\n" in table
 
 

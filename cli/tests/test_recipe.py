@@ -87,7 +87,7 @@ def test_only_what_is_said_counts(tmp_path):
         ("- a", ["want keys such as metrics and models, got list"]),
         ("", ["got NoneType"]),
         ("a: [", ["is no YAML"]),
-        ("limit: 1\nlimit: 2", ["is no YAML", "key 'limit' stands twice"]),
+        ("limit: 1\nlimit: 2", [", line 2: key 'limit' stands twice"]),
         ("options: {a: 1}", ["options.a: 1 is not valid"]),
     ],
 )
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, text, parts):
     with pytest.raises(BadRecipe) as caught:
         read_recipe(written(tmp_path, text))
     message = str(caught.value)
-    assert message.startswith(f"recipe {tmp_path / 'recipe.yaml'}: ")
+    assert message.startswith(f"recipe {tmp_path / 'recipe.yaml'}")
     assert "\n" not in message
     for part in parts:
         assert part in message

@@ -99,10 +99,13 @@ class NotHere(BadModel):
         lacks = "is not on this machine"
         if self.missing is not None:
             lacks = f"is not whole on this machine{f' ({self.missing})' if self.missing else ''}"
+        # the user's own word, which may have meant a folder
+        path = self.missing is None and name.endswith(f":{self.what}")
+        folder = f"there is no folder {self.what} here; " if path else ""
         if self.network is not None:
-            return f"no network, and {name} ({self.what}) {lacks}: {self.network}"
+            return f"{folder}no network, and {name} ({self.what}) {lacks}: {self.network}"
         return (
-            f"{name}: {self.what} {lacks}, and nothing may be fetched: "
+            f"{folder}{name}: {self.what} {lacks}, and nothing may be fetched: "
             f"run `t2i prefetch {self.spec}` with a network"
         )
 

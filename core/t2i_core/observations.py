@@ -225,7 +225,7 @@ class Embedding(_Vector):
     cut_to: int | None = None
 
     def to_bytes(self, labels: Labels | None = None) -> bytes:
-        """Return the stored form: raw float32, and of a text that was cut two bytes more, how many tokens of it."""
+        """Return the stored form: raw float32; of a text that was cut two bytes more, how many tokens of it."""
         return super().to_bytes(labels) + (b"" if self.cut_to is None else self.cut_to.to_bytes(2, "little"))
 
     @classmethod

@@ -47,7 +47,7 @@ class Run:
     folder:    where it stands
     results:   `{"run", "results", "comparisons"}`, plain data
     manifest:  all that run.json says
-    failed:    why the run has failed, where more samples failed than it allows
+    failed:    why the run has failed: more samples failed than it allows, or an error ended it
     partial:   what a shard says instead of scores
     made:      the images that were made for it now
     """

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from t2i_core.errors import UnknownName, in_one_line
+from t2i_core.errors import NotHere, UnknownName, in_one_line
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,30 @@ def test_an_unknown_name_with_and_without_near_ones() -> None:
     near = UnknownName.among("metric", "tima", ["tiam"], "taking part: tiam")
     assert str(near) == "unknown metric 'tima': did you mean 'tiam'? Taking part: tiam"
     assert str(UnknownName.among("metric", "zzz", ["tiam"], "it has none")) == "unknown metric 'zzz'; it has none"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            NotHere("bad/none", "diffusers:bad/none", "no route"),
+            "there is no folder bad/none here; no network, and diffusers:bad/none (bad/none) is not on this "
+            "machine: no route",
+        ),
+        (
+            NotHere("bad/none", "diffusers:bad/none -o diffusers.steps=3"),
+            "there is no folder bad/none here; diffusers:bad/none: bad/none is not on this machine, and nothing "
+            "may be fetched: run `t2i prefetch diffusers:bad/none -o diffusers.steps=3` with a network",
+        ),
+        (
+            NotHere("org/name", "sd2", "no route"),
+            "no network, and sd2 (org/name) is not on this machine: no route",
+        ),
+        (
+            NotHere("org/name", "diffusers:org/name", "no route", "no vae"),
+            "no network, and diffusers:org/name (org/name) is not whole on this machine (no vae): no route",
+        ),
+    ],
+)
+def test_what_is_not_here_is_no_folder_either_where_it_was_asked_for_as_one(error: NotHere, said: str) -> None:
+    assert str(error) == said

@@ -50,7 +50,16 @@ from t2i_core.errors import (
     NoJudge,
     UnknownName,
 )
-from t2i_core.evaluation import ModelRequest, Request, evaluate, forecast, make_plan, parse_seeds, parse_shard
+from t2i_core.evaluation import (
+    ModelRequest,
+    Request,
+    evaluate,
+    forecast,
+    make_plan,
+    parse_seeds,
+    parse_shard,
+    run_plan,
+)
 from t2i_core.evaluation.selection import limited
 from t2i_core.evaluation.table import TableBuilder
 from t2i_core.images import image_file
@@ -307,12 +316,20 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
 
     cow = Prompt("cow", "a cow", scene=Scene((SceneObject(ObjectClass("cow", "cow.n.01")),)))
     blank = Prompt("sky", "the sky")
-    for prompt, error, said in ((cow, NoJudge, "does not know cow"), (blank, BadPrompts, "has no scene")):
+    for prompt, error, said in (
+        (cow, NoJudge, "does not know cow, .* it knows car, dog$"),
+        (blank, BadPrompts, "has no scene"),
+    ):
         source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup, prompt=prompt: [prompt])
         metric = MetricInfo(name="finds", summary="f", create=Finds, measures=(Measure("found", "Found."),))
         request = Request(metrics=(metric,), models=(ModelRequest(TEST_MODEL),), prompts=("p",))
         with pytest.raises(error, match=said):
             make_plan(request, StaticResolver(TEST_JUDGE, source))
+    many = tuple(ObjectClass(f"kind {i}") for i in range(31))
+    judge = replace(TEST_JUDGE, labels=lambda argument, options: many)
+    source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup: [cow])
+    with pytest.raises(NoJudge, match=r"it knows kind 0, .*, kind 29, \.\.\.$"):
+        make_plan(request, StaticResolver(judge, source))
 
 
 @pytest.mark.parametrize(
@@ -325,7 +342,7 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
         ),
         (
             "detect=finder",
-            "--judge detect=finder: the judge you asked for is named for detect alone; named needs seg",
+            "--judge detect=finder: the judge you asked for offers detect; named needs segment",
         ),
     ],
 )
@@ -471,6 +488,20 @@ def test_samples_of_prompts_that_were_cut_are_counted(tmp_path: Path) -> None:
     (result,) = run.results["results"]
     assert (result["n_ok"], result["n_truncated"]) == (9, 2)
     assert any("2 samples were drawn from a part of their prompt" in note for note in result["notes"])
+
+    class Notes(Silent):
+        def note(self, message: str) -> None:
+            said.append(message)
+
+    request = Request(
+        (), (ModelRequest(model),), (str(tmp_path / "p.txt"),), seeds=(0, 1, 2), out=tmp_path / "set"
+    )
+    for _ in range(2):  # a repeat makes no image, and says it all the same
+        said: list[str] = []
+        drawn = run_plan(make_plan(request, RESOLVER), Notes())
+        assert [each["n_truncated"] for each in drawn.manifest["datasets"]] == [2]
+        assert load_run(tmp_path / "set").manifest["datasets"][0]["n_truncated"] == 2
+        assert [note for note in said if note.startswith("short: 2 samples were drawn from a part")]
 
 
 def test_facets_of_prompts_and_reasons_of_failures_are_shown(tmp_path: Path) -> None:
@@ -1041,3 +1072,44 @@ def test_what_a_metric_says_is_wrong_keeps_its_class_and_a_judge_without_an_answ
             judge="mute",
             resolver=StaticResolver(mute, judge("other", lambda query: Reward(1.0)), TEST_PROMPTS),
         )
+
+
+# what is not in an interval ------------------------------------------------------------------------------------
+
+
+def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -> None:
+    class Counting(Brightness):
+        def measure(self, unit: Any) -> Any:
+            value = unit.one().one("reward").value
+            yield Row("reward", value)
+            if unit.prompt.facets["kind"] == "thing":
+                yield Row("parts", value)
+
+    facets = ("kind", "prompt", "seed")
+    metric = replace(
+        BRIGHTNESS,
+        create=Counting,
+        measures=(Measure("reward", "r", facets=facets), Measure("parts", "p", facets=facets)),
+    )
+    (tmp_path / "p.csv").write_text("prompt,kind\na dog,animal\na cat,animal\na car,thing\n")
+    run = evaluate(
+        metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), seeds=4, out=tmp_path / "run", resolver=RESOLVER
+    )
+    (result,) = run.results["results"]
+    alone = "one prompt: prompt variation is not in the interval"
+    assert [note for note in result["notes"] if "one prompt" in note or "one seed" in note] == [
+        f"parts, reward by kind (1 of 2 levels): {alone}"
+    ]
+    assert "notes" not in result["scores"]["reward"]
+    assert result["scores"]["parts"]["notes"] == [alone]
+    assert {level: each.get("notes") for level, each in result["facets"]["reward"]["kind"].items()} == {
+        "animal": None,
+        "thing": [alone],
+    }
+    assert all(each["notes"] == [alone] for each in result["facets"]["reward"]["prompt"].values())
+
+    one = evaluate(
+        metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), seeds=1, out=tmp_path / "one", resolver=RESOLVER
+    )
+    notes = one.results["results"][0]["notes"]  # the headline says it of all
+    assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]

@@ -6,6 +6,7 @@ import errno
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 from t2i_core import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
-from t2i_core.errors import BadFolder
+from t2i_core.errors import BadFolder, BadModel
 from t2i_core.evaluation import evaluate
 from t2i_core.evaluation.samples import places_of
 from t2i_core.evaluation.streaming import PATIENCE
@@ -43,9 +44,9 @@ class Notes(Silent):
         self.notes.append(message)
 
 
-def run(out: Path, seeds: int = 2, progress: Any = None, **more: Any) -> Run:
+def run(out: Path, seeds: int = 2, progress: Any = None, model: GeneratorInfo = TEST_MODEL, **more: Any) -> Run:
     return evaluate(
-        METRIC, TEST_MODEL, prompts="test-prompts", seeds=seeds, out=out,
+        METRIC, model, prompts="test-prompts", seeds=seeds, out=out,
         resolver=StaticResolver(TEST_JUDGE, TEST_PROMPTS), progress=progress, **more,
     )  # fmt: skip
 
@@ -184,6 +185,29 @@ def test_a_run_without_results_is_interrupted_when_nobody_works_on_it(folder: Pa
     assert load_run(folder).status == "done"
 
 
+def test_a_run_that_an_error_ended_has_failed_and_says_why(folder: Path) -> None:
+    def broken(setup: Any) -> Any:
+        raise BadModel("weights.safetensors: is cut short")
+
+    with pytest.raises(BadModel, match="cut short"):
+        run(folder, model=replace(TEST_MODEL, create=broken))
+    stored = load_run(folder)
+    assert (stored.status, stored.failed) == ("failed", "weights.safetensors: is cut short")
+    assert stored.results["results"] == []
+    assert stored.manifest["finished"]
+
+    class Look(Silent):
+        def advance(self, count: int = 1) -> None:
+            assert load_run(folder).status == "running"  # nothing stays of the error once the run goes on
+
+    assert run(folder, progress=Look()).status == "done"
+    done = load_run(folder)
+    assert (done.status, done.failed) == ("done", None)
+    with pytest.raises(BadModel):  # results that stand are not taken away by an error of a later run
+        run(folder, model=replace(TEST_MODEL, create=broken), fresh=True)
+    assert load_run(folder).manifest == done.manifest
+
+
 def test_what_a_model_says_of_itself_is_asked_again_where_that_was_lost(folder: Path) -> None:
     model = run(folder).manifest["models"]["test-noise"]
     assert model["reported"] == {"size": 32}
@@ -220,7 +244,7 @@ def test_a_cache_taken_away_in_the_middle_gives_no_results_of_what_is_left(after
     shutil.rmtree(folder.parent / "cache")
     with pytest.raises(BadFolder, match=r"an image \(of test-noise, prompt .* was taken away or altered"):
         run(folder, progress=Remove(folder.parent / "cache", after))
-    assert load_run(folder).status == "interrupted"
+    assert load_run(folder).status == "failed"
     assert run(folder).results["results"] == first.results["results"]
 
 

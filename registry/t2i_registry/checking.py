@@ -21,7 +21,9 @@ from .discovery import Entry
 if TYPE_CHECKING:
     from .registry import Registry
 
-TIMEOUT = 60.0
+TIMEOUT = 120.0
+"""Seconds after which a plugin is given up: one that imports torch from a slow disk may take half a minute."""
+
 SLOW = 1.0
 """Seconds that a plugin's light module may take to import before it is called slow."""
 

@@ -115,7 +115,7 @@ class RunFolder:
 
     def finished(self) -> bool:
         """Whether the results of an earlier run stand here: they stay until new ones are complete."""
-        return not self.repaired and (read_manifest(self.path) or {}).get("status") in ("done", "failed")
+        return not self.repaired and "results" in (read_manifest(self.path) or {})
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Write run.json, whole or not at all."""

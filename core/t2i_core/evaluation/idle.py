@@ -30,12 +30,11 @@ def refuse_idle(
         capability, _, name = word.rpartition("=")
         if capability and capability not in CAPABILITIES:
             continue  # who chooses judges says which there are
-        meant = wanted & {capability} if capability else wanted
+        meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
         if not any(source in offers for each in meant for source in sources(each)):
-            does = f"is named for {capability} alone" if capability and not meant else f"offers {_list(offers)}"
             need = "; ".join(f"{metric} needs {_list(own)}" for metric, own in by_metric.items())
-            raise NoJudge(f"--judge {word}: the judge you asked for {does}; {need}")
+            raise NoJudge(f"--judge {word}: the judge you asked for offers {_list(offers)}; {need}")
 
 
 def _judged(need: Need) -> bool:

@@ -307,7 +307,8 @@ class _Planner:
             if not names and defaults.prompts:
                 names = (defaults.prompts,)
             if not names:
-                raise BadPrompts(f"metric {metric.spec!r} has no prompts of its own: name some with --prompts")
+                who = generator.spec if metric.info is IMAGES else f"metric {metric.spec!r}"
+                raise BadPrompts(f"{who} has no prompts of its own: name some with --prompts")
             key = (names, labels)
             if key not in self.lists:
                 self.lists[key] = checked([p for n in names for p in self.read(n, labels)], " + ".join(names))
@@ -354,7 +355,7 @@ class _Planner:
             raise NoJudge(
                 f"{described(served.choice.judge)} does not know {', '.join(unknown[:5])}"
                 f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
-                f"{', '.join(label.name for label in labels[:30])}"
+                f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
             )
 
 

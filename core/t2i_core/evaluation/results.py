@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from ..statistics import Comparison, Estimate
+from ..statistics import ONE_PROMPT, ONE_SEED, Comparison, Estimate
 from .jobs import Job, Model
 from .measuring import Measured
 from .scoring import Scores
+
+_LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed"}
+"""Notes on what is not in an interval, each with the facet whose levels have it by their nature."""
 
 
 def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[str, Any]:
@@ -22,7 +26,7 @@ def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[s
         for s in job.needs
     ]
     said = measured.said(model.label, f"{job.instance.group_by}s")
-    notes = [*scores.notes, *(headline.notes if headline else ()), *said]
+    notes = [*scores.notes, *(headline.notes if headline else ()), *_narrow(scores), *said]
     if counts.missing:
         planned = counts.ok + counts.failed + counts.missing + counts.excluded
         notes.append(
@@ -57,8 +61,33 @@ def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[s
 
 
 def value_of(estimate: Estimate) -> dict[str, Any]:
-    """A score with its interval."""
-    return {"value": _number(estimate.value), "ci": _interval(estimate)}
+    """A score with its interval, and what variation is not in that, if any."""
+    left_out = [note for note in estimate.notes if note in _LEFT_OUT]
+    return {
+        "value": _number(estimate.value),
+        "ci": _interval(estimate),
+        **({"notes": left_out} if left_out else {}),
+    }
+
+
+def _narrow(scores: Scores) -> Iterator[str]:
+    """Say of which scores and levels the interval leaves out what that of the headline has in it, a line for each
+    variation. That a level of the facet `prompt` is one prompt needs no word.
+    """
+    if not scores.scores:
+        return
+    headline, *others = scores.scores
+    for note, facet_of_ones in _LEFT_OUT.items():
+        if note in scores.scores[headline].notes:
+            continue
+        where = [name for name in others if note in scores.scores[name].notes]
+        for measure, facets in scores.facets.items():
+            for facet, levels in facets.items():
+                narrow = sum(note in estimate.notes for estimate in levels.values())
+                if narrow and facet != facet_of_ones and measure not in where:
+                    where.append(f"{measure} by {facet} ({narrow} of {len(levels)} levels)")
+        if where:
+            yield f"{', '.join(where)}: {note}"
 
 
 def comparison(metric: str, a: str, b: str, found: Comparison) -> dict[str, Any]:

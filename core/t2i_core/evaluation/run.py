@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import pandas as pd
 
+from ..errors import BadFolder, T2IError
 from ..progress import Progress, Silent
 from ..runs import Made, Run
 from ..statistics import holm
@@ -45,19 +47,34 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         started = now()
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written anew")
-        if request.shard is None and not folder.finished():
-            folder.write_manifest({"status": "running", "started": started, **manifest(plan, store)})
-        check_references(plan.jobs, store, progress)
-        made = generate(plan.jobs, store, failures, how, progress)
-        observe(plan.jobs, store, failures, how, progress)
-        check_kept(plan.unmeasured, store, failures, progress)
-        if failures.healed:
-            progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
-            made += generate(plan.jobs, store, failures, how, progress)
+        begun = request.shard is None and not folder.finished()
+        said = {"started": started, **manifest(plan, store)} if begun else {}
+        if begun:
+            folder.write_manifest({"status": "running", **said})
+        try:
+            check_references(plan.jobs, store, progress)
+            made = generate(plan.jobs, store, failures, how, progress)
             observe(plan.jobs, store, failures, how, progress)
-        if request.shard is not None:
-            return _partial(plan, folder, failures, made)
-        return _score(plan, folder, store, failures, progress, started, made)
+            check_kept(plan.unmeasured, store, failures, progress)
+            if failures.healed:
+                progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
+                made += generate(plan.jobs, store, failures, how, progress)
+                observe(plan.jobs, store, failures, how, progress)
+            if request.shard is not None:
+                return _partial(plan, folder, failures, made)
+            return _score(plan, folder, store, failures, progress, started, made)
+        except T2IError as error:
+            if begun:
+                _write_failed(folder, said, error)
+            raise
+
+
+def _write_failed(folder: RunFolder, said: Mapping[str, Any], error: T2IError) -> None:
+    """Have run.json say which error ended the run, if it can still be written: the error itself comes first."""
+    try:
+        folder.write_manifest({"status": "failed", "failed": str(error), "finished": now(), **said})
+    except BadFolder as another:
+        error.add_note(str(another))
 
 
 def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> Run:
@@ -132,11 +149,13 @@ def _score(
         progress.note(note)
     for (job, model), found in zip(scored, results, strict=True):
         found["n_truncated"] = truncated = doubts.truncated(job, model)
-        if truncated:
-            found["notes"].append(
-                f"{model.label}: {truncated} samples were drawn from a part of their prompt, which is longer "
-                "than the model reads (tokens_lost in samples.csv)"
-            )
+        found["notes"] += _said_of_truncated(model, truncated)
+    asked = {model.label: (job, model) for job in plan.unmeasured for model in job.models}
+    for written in sets.written:
+        job, model = asked[written["model"]]
+        written["n_truncated"] = truncated = doubts.truncated(job, model)
+        for note in _said_of_truncated(model, truncated):
+            progress.note(note)
     folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
     if tables:
         folder.write_tables("measurements.csv", tables)
@@ -161,6 +180,15 @@ def _score(
         failed,
         made=made,
     )
+
+
+def _said_of_truncated(model: Model, count: int) -> list[str]:
+    if not count:
+        return []
+    return [
+        f"{model.label}: {count} samples were drawn from a part of their prompt, which is longer than the model "
+        "reads (tokens_lost in samples.csv)"
+    ]
 
 
 def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Progress) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ coverage of all of them.
 """
 
 from t2i_core.statistics.comparison import Comparison, holm, paired_difference, statistic_differences
-from t2i_core.statistics.design import Question
+from t2i_core.statistics.design import ONE_PROMPT, ONE_SEED, Question
 from t2i_core.statistics.estimate import Estimate
 from t2i_core.statistics.means import mean_interval
 from t2i_core.statistics.proportions import clopper_pearson, wilson
@@ -22,6 +22,8 @@ from t2i_core.statistics.resampling import block_jackknife, cluster_weights, sta
 from t2i_core.statistics.spread import Spread, level_spread
 
 __all__ = [
+    "ONE_PROMPT",
+    "ONE_SEED",
     "Comparison",
     "Estimate",
     "Question",

@@ -23,6 +23,8 @@ QUESTIONS = {
     "prompts": "new prompts of this kind, these seeds",
     "seeds": "these prompts, new seeds",
 }
+ONE_PROMPT = "one prompt: prompt variation is not in the interval"
+ONE_SEED = "one seed: seed variation is not in the interval"
 FEW = 10  # under so many clusters an interval is called rough
 
 Codes = NDArray[np.intp]
@@ -208,11 +210,9 @@ def design_of(
     if interval == "seeds":
         return over_seeds
     if n_seeds == 1:
-        note = "one seed: seed variation is not in the interval"
-        return replace(over_prompts, notes=(*over_prompts.notes, note))
+        return replace(over_prompts, notes=(*over_prompts.notes, ONE_SEED))
     if n_prompts == 1:
-        note = "one prompt: prompt variation is not in the interval"
-        return replace(over_seeds, notes=(*over_seeds.notes, note))
+        return replace(over_seeds, notes=(*over_seeds.notes, ONE_PROMPT))
     if stratified:
         cells = _group_strata(cells, row_stratum, "cell")
     return replace(

@@ -7,6 +7,9 @@ from typing import Any
 
 from t2i_core import Prompt
 
+PIPELINE = "StableDiffusionAttendAndExcitePipeline"
+"""The class of pipelines that are told which tokens are objects."""
+
 
 class NoObjects(ValueError):
     """The prompt does not say which of its words are objects."""

@@ -9,7 +9,7 @@ from typing import Any
 from diffusers import DiffusionPipeline
 from t2i_core.errors import BadModel, BadOption
 
-from .options import CallOptions
+from .options import RESERVED, CallOptions
 from .sources import Source
 
 ARGUMENTS = {
@@ -46,9 +46,8 @@ def call_of(cls: type, options: CallOptions, source: Source | None = None) -> di
         if value is None and not option.startswith("call."):
             continue
         if name not in takes:
-            near = (
-                [n for n in takes if name.split("_")[0] in n] or get_close_matches(name, takes, n=3) or list(takes)
-            )
+            free = [n for n in takes if n not in RESERVED]
+            near = [n for n in free if name.split("_")[0] in n] or get_close_matches(name, free, n=3) or free
             where = f"{source.option}." if source and source.option else ""
             raise BadOption(f"option {where}{option}: {cls.__name__} takes no {name}; it takes {', '.join(near)}")
         call[name] = value

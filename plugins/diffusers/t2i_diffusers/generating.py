@@ -14,6 +14,7 @@ from t2i_core import Failure, Generated, ImageRequest, Setup
 from t2i_core.errors import T2IError
 from t2i_core.models.batches import is_out_of_memory
 
+from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices
 from .loading import Loaded, Stage, load
 from .noise import own_chance
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 ONE_PROMPT_AT_A_TIME = frozenset({"Kandinsky3Pipeline"})
 """Classes whose images depend on the longest prompt of the batch: only images of one prompt are drawn together."""
-
-ATTEND_EXCITE = "StableDiffusionAttendAndExcitePipeline"
-"""The class of pipelines that are told which tokens are objects."""
 
 _PIXELS = 16 * 512 * 512
 """So many pixels are tried at once where the batch is left to us, on a GPU of its own; a quarter elsewhere."""

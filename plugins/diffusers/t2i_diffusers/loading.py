@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     options = setup.options
     device = best_device(setup.device)
     dtype = precision(device.type) if options.dtype == "auto" else options.dtype
-    plan = _planned(setup, pipeline_class)
+    plan = planned(setup, pipeline_class)
     stages = tuple(
         Stage(
             name or MAIN,
@@ -109,12 +110,15 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
 
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     """Fetch what loading will want. Raises what `load` raises."""
-    for source, cls, _ in _planned(setup, pipeline_class).values():
+    for source, cls, _ in planned(setup, pipeline_class).values():
         _folder_of(source, cls, setup.options, offline=False)
 
 
-def _planned(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> Plan:
-    """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded."""
+def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
+    """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded.
+
+    Raises BadModel and BadOption.
+    """
     own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
     plan: Plan = {}
     for source in sources(setup.argument, setup.options):
@@ -210,12 +214,23 @@ def _pipeline(
     except Exception as error:
         if setup.offline and source.folder is None and isinstance(error, OSError):
             raise not_here(source, said(error)) from error
-        raise BadModel(f"{source}: does not load as {cls.__name__}: {said(error)}") from error
+        raise BadModel(f"{source}: does not load as {cls.__name__}: {_unfit(error) or said(error)}") from error
     pipe.set_progress_bar_config(disable=True)
     own = options.stages[source.option] if source.option else options
     if scheduler := replacement(own, index):
         pipe.scheduler = scheduler.from_config(pipe.scheduler.config, **own.scheduler_options)
     return pipe
+
+
+def _unfit(error: BaseException) -> str | None:
+    """Say where weights are of another model than the config, without a library's advice to load them anyway."""
+    shape = r"torch\.Size\((\[.*?\])\)"
+    if found := re.search(rf"because (\S+) expected shape {shape}, but got {shape}", str(error)):
+        name, wanted, given = found.groups()
+        return f"{name} has the shape {given}, and its config wants {wanted}: they are of different models"
+    if "ignore_mismatched_sizes" in str(error):  # transformers has logged which
+        return "weights have other shapes than their config wants: they are of different models"
+    return None
 
 
 @contextmanager

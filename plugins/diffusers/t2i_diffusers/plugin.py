@@ -37,12 +37,13 @@ def _create(setup: Setup[DiffusersOptions]) -> Diffusers:
 
 
 def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
-    from .generating import ATTEND_EXCITE, Diffusers
+    from .attend_excite import PIPELINE
+    from .generating import Diffusers
 
-    return Diffusers(setup, ATTEND_EXCITE)
+    return Diffusers(setup, PIPELINE)
 
 
-def _check(setup: Setup[DiffusersOptions]) -> None:
+def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     from t2i_core.models import devices
 
     from .sources import check_place, sources
@@ -52,6 +53,20 @@ def _check(setup: Setup[DiffusersOptions]) -> None:
     for source in sources(setup.argument, setup.options):
         check_place(source)
         check_folder(source, setup.options)
+    if any(own.scheduler or own.scheduler_options or own.call for own in _calls(setup.options)):
+        from .loading import planned  # imports diffusers, which alone knows these names
+
+        planned(setup, pipeline_class)
+
+
+def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
+    from .attend_excite import PIPELINE
+
+    _check(setup, PIPELINE)
+
+
+def _calls(options: DiffusersOptions) -> list[CallOptions]:
+    return [options, *options.stages.values()]
 
 
 def _check_judge(setup: Setup[DiffusersOptions], capability: Capability) -> None:
@@ -67,10 +82,10 @@ def _prefetch(setup: Setup[DiffusersOptions]) -> None:
 
 
 def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
-    from .generating import ATTEND_EXCITE
+    from .attend_excite import PIPELINE
     from .loading import prefetch
 
-    prefetch(setup, ATTEND_EXCITE)
+    prefetch(setup, PIPELINE)
 
 
 def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
@@ -115,7 +130,6 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
         "options": DiffusersOptions,
         "argument": model,
         "needs_argument": True,
-        "check": _check,
         "resolve": _resolve,
         "weights": _weights,
         "code": _DRAWING,
@@ -125,6 +139,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             name="diffusers",
             summary="Any text-to-image pipeline of Hugging Face diffusers.",
             create=_create,
+            check=_check,
             capabilities=frozenset({"likelihood"}),
             judge_code=_ASKED,
             check_judge=_check_judge,
@@ -136,6 +151,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             name="attend-excite",
             summary="Stable Diffusion 1 or 2 with Attend-and-Excite on the objects that a prompt expects.",
             create=_create_attend_excite,
+            check=_check_attend_excite,
             prefetch=_prefetch_attend_excite,
             citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
             notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",

@@ -67,6 +67,13 @@ def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> I
         yield f"its {part} has no config.json in {folder}"
         return
     try:
+        described = isinstance(json.loads((folder / "config.json").read_text("utf-8")), dict)
+    except ValueError:
+        described = False
+    if not described:
+        yield f"its {part} has a broken config: {folder / 'config.json'} is no JSON of a model"
+        return
+    try:
         found = _weights(folder, variant)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         yield f"its {part} has a broken index of weights in {folder} ({type(error).__name__}: {error})"

@@ -58,13 +58,14 @@ def checkpoint(
 @pytest.fixture
 def model(checkpoint: Any, tiny: Any) -> Callable[..., Any]:
     """Load a class's tiny checkpoint as the generator."""
-    from t2i_diffusers.generating import ATTEND_EXCITE, Diffusers
+    from t2i_diffusers.attend_excite import PIPELINE
+    from t2i_diffusers.generating import Diffusers
     from t2i_diffusers.options import DiffusersOptions
 
     def load(pipeline: str = "StableDiffusionPipeline", batch_size: int | None = None, **changes: Any) -> Any:
         folder, options = checkpoint(pipeline)
         setup = Setup(str(folder), DiffusersOptions(**{**options, **changes}), "cpu", batch_size)
-        return Diffusers(setup, ATTEND_EXCITE if tiny.CASES[pipeline].of == "attend-excite" else None)
+        return Diffusers(setup, PIPELINE if tiny.CASES[pipeline].of == "attend-excite" else None)
 
     return load
 

@@ -157,6 +157,49 @@ def test_a_damaged_folder_is_refused_by_the_plan(t2i: Any, checkpoint: Any, tmp_
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("scheduler=DDIMScheduller", "diffusers has no scheduler 'DDIMScheduller': did you mean 'DDIMScheduler'"),
+        ("scheduler=UNet2DConditionModel", "diffusers has no scheduler 'UNet2DConditionModel'"),
+        (
+            "scheduler=FlowMatchEulerDiscreteScheduler",
+            "FlowMatchEulerDiscreteScheduler does not fit StableDiffusionPipeline: it has no scale_model_input",
+        ),
+        (
+            "call.nonsense=3",
+            "option call.nonsense: StableDiffusionPipeline takes no nonsense; it takes height, wid",
+        ),
+        ("upscaler.call.nonsense=3", "option upscaler.call.nonsense: StableDiffusionPipeline takes no nonsense"),
+    ],
+)
+def test_options_that_do_not_fit_are_told_by_the_plan(
+    t2i: Any, checkpoint: Any, tmp_path: Path, option: str, said: str
+) -> None:
+    folder, _ = checkpoint("StableDiffusionPipeline")
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"), "--dry-run")
+    options = ("-o", f"diffusers.{option}", *("-o", f"diffusers.upscaler.model={folder}") * ("upscaler" in option))
+    done = t2i(*asked, "--device", "cpu", "--out", str(tmp_path / "run"), *options)
+    assert done.exit_code == 6
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert "prompt" not in line.partition("it takes")[2].replace("negative_prompt", "")
+
+
+def test_schedulers_of_one_family_take_each_others_place(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    for pipeline, scheduler in (
+        ("StableDiffusionPipeline", "LCMScheduler"),
+        ("FluxPipeline", "FlowMatchHeunDiscreteScheduler"),
+        ("FluxPipeline", "UniPCMultistepScheduler"),
+    ):
+        model = f"diffusers:{checkpoint(pipeline)[0]}"
+        asked = ("generate", "--model", model, "--prompts", str(tmp_path / "prompts.txt"), "--dry-run")
+        asked += ("--device", "cpu", "--out", str(tmp_path / "run"), "-o", f"diffusers.scheduler={scheduler}")
+        assert t2i(*asked).exit_code == 0
+
+
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(
     t2i: Any, checkpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

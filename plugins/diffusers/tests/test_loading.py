@@ -172,6 +172,28 @@ def test_one_pinned_pickle_lets_no_other_in(folder: Path) -> None:
         load(str(folder), pickles=[digest])
 
 
+def test_weights_of_another_model_are_named_with_both_shapes(folder: Path, tiny: Any) -> None:
+    """And without the libraries' advice to put random numbers in their place."""
+    other = tiny.unet(cross_attention_dim=32)
+    other.save_pretrained(folder / "other")
+    file = "diffusion_pytorch_model.safetensors"
+    own = (folder / "unet" / file).read_bytes()
+    shutil.copy(folder / "other" / file, folder / "unet" / file)
+    with pytest.raises(BadModel) as error:
+        load(str(folder))
+    assert str(error.value) == (
+        f"{folder}: does not load as StableDiffusionPipeline: "
+        "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight has the shape [8, 32], and its config "
+        "wants [8, 16]: they are of different models"
+    )
+    (folder / "unet" / file).write_bytes(own)
+    tiny.clip_text(width=32).save_pretrained(folder / "text")
+    shutil.copy(folder / "text" / "model.safetensors", folder / "text_encoder" / "model.safetensors")
+    with pytest.raises(BadModel, match="weights have other shapes than their config wants") as error:
+        load(str(folder))
+    assert "ignore_mismatched_sizes" not in str(error.value)
+
+
 def test_no_watermark_whatever_is_installed(checkpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from diffusers.pipelines.stable_diffusion_xl import pipeline_stable_diffusion_xl as module
 

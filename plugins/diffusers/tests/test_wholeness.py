@@ -55,6 +55,12 @@ BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
     ("scheduler", empty, r"its scheduler \(\w+\) has no files"),
     ("unet", shutil.rmtree, r"its unet \(UNet2DConditionModel\) is not there: .* no folder \S+/unet$"),
     ("unet/config.json", Path.unlink, r"its unet has no config.json in \S+/unet$"),
+    (
+        "unet/config.json",
+        lambda file: file.write_text("{"),
+        r"its unet has a broken config: \S+config.json is no JSON of a model$",
+    ),
+    ("text_encoder/config.json", lambda file: file.write_text("[]"), r"its text_encoder has a broken config"),
     (UNET, Path.unlink, r"its unet has no weights .* in \S+/unet$"),
     (UNET, cut, rf"its unet is damaged: \S+{UNET} has \d+ bytes and should have \d+$"),
     (UNET, lambda file: file.write_bytes(b""), r"is cut off, or no safetensors \(0 bytes\)"),

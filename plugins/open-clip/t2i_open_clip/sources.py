@@ -66,7 +66,8 @@ def find(argument: str) -> Source:
         return found
     model, _, pretrained = argument.partition("/")
     if model not in open_clip.list_models():
-        raise UnknownName.among("model of open_clip", model, open_clip.list_models())
+        hint = f"there is no folder {argument} either" if "/" in argument else ""
+        raise UnknownName.among("model of open_clip", model, open_clip.list_models(), hint)
     if tag := open_clip.get_pretrained_cfg(model, pretrained):
         return Source(argument, model, tag)
     if file := places.own_file(argument):

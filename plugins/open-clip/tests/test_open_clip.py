@@ -399,3 +399,9 @@ def test_other_weights_are_another_judge(tiny_clip: Path) -> None:
         "open_clip_model.safetensors",
     ]
     assert list(INFO.weights("ViT-B-32/openai", ClipOptions(revision="v1"))) == ["ViT-B-32/openai@v1"]
+
+
+def test_a_path_that_leads_nowhere_is_told_as_one() -> None:
+    said = r"unknown model of open_clip 'ck'.*[Tt]here is no folder ck/j/nope either"
+    with pytest.raises(UnknownName, match=said):
+        sources.find("ck/j/nope")

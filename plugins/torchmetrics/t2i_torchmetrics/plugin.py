@@ -113,4 +113,4 @@ def _reference(_: str | None, options: ReferenceOptions) -> Iterable[Path]:
 
 
 def _check_reference(setup: Setup[ReferenceOptions]) -> None:
-    reference.files(setup.options.reference)
+    reference.check(setup.options.reference)

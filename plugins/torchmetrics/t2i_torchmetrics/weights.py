@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from t2i_core.errors import BadModel
 from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.models.weights import unreadable
 
 from t2i_torchmetrics.judge_plugin import SHA256
 from t2i_torchmetrics.options import InceptionOptions
@@ -27,7 +28,9 @@ def fetch(options: InceptionOptions, offline: bool) -> Path:
 
 def check(options: InceptionOptions, offline: bool) -> None:
     """Raise BadModel where the weights are neither here, as they should be, nor to be had."""
-    if options.checkpoint or offline:
+    if options.checkpoint:
+        _state(fetch(options, offline=True))
+    elif offline:
         fetch(options, offline=True)
     else:
         files.check_url(URL, offline, SPEC)
@@ -39,16 +42,20 @@ def trusted(file: Path) -> io.BytesIO:
     The network's class reads its file as a pickle of anything; what it is given here was read as weights alone.
     Raises BadModel.
     """
+    data = io.BytesIO()
+    torch.save(_state(file), data)
+    data.seek(0)
+    return data
+
+
+def _state(file: Path) -> Mapping[str, torch.Tensor]:
+    """Return a file's weights by name. Raises BadModel."""
     try:
         if file.suffix == ".safetensors":
             from safetensors.torch import load_file
 
-            state = load_file(file)
-        else:
-            state = torch.load(file, map_location="cpu", weights_only=True)
+            return load_file(file)
+        state: Mapping[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds: no archive, more than weights
-        raise BadModel(f"{SPEC}: {file} does not hold weights ({said(error)})") from error
-    data = io.BytesIO()
-    torch.save(state, data)
-    data.seek(0)
-    return data
+        raise BadModel(f"{SPEC}: {file} does not hold weights ({unreadable(error)})") from error
+    return state

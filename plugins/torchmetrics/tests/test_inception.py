@@ -99,11 +99,25 @@ class _Bomb:
 def test_a_pickle_of_more_than_weights_is_refused(tmp_path: Path) -> None:
     file, mark = tmp_path / "bomb.pth", tmp_path / "went off"
     file.write_bytes(pickle.dumps(_Bomb(mark)))
-    with pytest.raises(BadModel, match="does not hold weights"):
+    with pytest.raises(BadModel, match=r"does not hold weights \(its pickle cannot be read with care"):
         _judge(checkpoint=file)
     assert not mark.exists()
     pickle.loads(file.read_bytes())
     assert mark.exists()
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 4, b"", b"prompt,file\n", b"PK\x03\x04 cut"])
+def test_a_file_that_holds_no_weights_is_refused_without_advice_to_trust_it(
+    tmp_path: Path, content: bytes
+) -> None:
+    """By the plan too: torch's own words are to read such files without care."""
+    file = tmp_path / "w.pt"
+    file.write_bytes(content)
+    info = component(INFO, InceptionOptions(checkpoint=file))
+    for tried in (lambda: INFO.check(info.setup(device="cpu")), lambda: _judge(checkpoint=file)):
+        with pytest.raises(BadModel, match=r"inception-v3: .*w\.pt does not hold weights") as error:
+            tried()
+        assert not [word for word in ("weights_only", "arbitrary", "x1b", "\n") if word in str(error.value)]
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:

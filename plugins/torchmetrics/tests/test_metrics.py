@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
 from t2i_core import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
 from t2i_core.components import component
-from t2i_core.errors import BadOption
+from t2i_core.errors import BadFolder, BadOption
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.metrics import Sample
 from t2i_core.prompts import Prompt
@@ -396,6 +396,31 @@ def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp
     ):
         with pytest.raises(BadOption, match=why):
             info.check(component(info, info.options(reference=folder)).setup())
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"no image", lambda data: b""])
+def test_a_damaged_reference_image_is_refused_before_anything_runs(tmp_path: Path, damage: Any) -> None:
+    sample_images(tmp_path, 3)
+    info = INFOS["fid"]
+    setup = component(info, info.options(reference=tmp_path)).setup()
+    info.check(setup)
+    file = tmp_path / "1.png"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(BadFolder, match=rf"^option reference: {file}: no"):
+        info.check(setup)
+
+
+def test_a_reference_image_that_only_decoding_shows_to_be_damaged_is_the_users_file(tmp_path: Path) -> None:
+    """A JPEG whose end is missing has a whole head: told as soon as it is read, and not as a broken plugin."""
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    for i in range(3):
+        pixels = np.random.default_rng(i).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+        PILImage.fromarray(pixels).save(folder / f"{i}.jpg")
+    file = folder / "1.jpg"
+    file.write_bytes(file.read_bytes()[:-800])
+    with pytest.raises(BadFolder, match=f"cannot do without {file}: not an image that can be read"):
+        _run("fid", tmp_path, folder, seeds=3)
 
 
 def test_another_reference_is_another_metric(tmp_path: Path) -> None:
