@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import torch
 from t2i_registry.discovery import KIND_OF_GROUP
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +51,6 @@ FILES = {
         "id2label": dict(enumerate(("car", "refrigerator", "giraffe", "elephant", "zebra"))),
     },
     "judge/preprocessor_config.json": {"image_processor_type": "Mask2FormerImageProcessor"},
-    "yolo.pt": {},
 }
 #: the least that is one: the length of its header, and an empty header
 SAFETENSORS = (2).to_bytes(8, "little") + b"{}"
@@ -98,6 +98,7 @@ def test_all_else_works_and_it_is_said_what_to_install(tmp_path: Path, monkeypat
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(json.dumps(content))
     (tmp_path / "judge" / "model.safetensors").write_bytes(SAFETENSORS)
+    torch.save({}, tmp_path / "yolo.pt")
     everything = list(NEEDED)
     works = [(everything, ["list-plugins"]), (everything, [*HERE, *DRAWN, "--judge", "oracle"])]
     commands = [([library], words) for library, (_, words) in NEEDED.items()]
