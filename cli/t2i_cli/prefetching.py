@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,9 @@ def _fetched(found: Any, device: str | None) -> str:
 def _components(name: str, options: list[str] | None, device: str | None, registry: Registry) -> Iterator[Any]:
     """Models, judges and prompt sources that a name means; models and judges that a recipe takes."""
     if Path(name).suffix in _RECIPES:
-        asked = Asked(
-            options=options, device=device, offline=False
-        )  # the recipe may be meant for a machine without
-        plan = make_plan(request(asked, Path(name), registry), registry)
+        asked = request(Asked(options=options), Path(name), registry)
+        # the recipe may be meant for another machine: with a GPU, and without a network
+        plan = make_plan(replace(asked, device=device, offline=False), registry)
         for job in plan.jobs:
             yield from (model.component for model in job.models)
             yield from (served.choice.judge for served in job.needs if served.choice)

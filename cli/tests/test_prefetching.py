@@ -42,6 +42,12 @@ PLUGIN = """
     def t2i_judges():
         return [JudgeInfo(name="near", summary="Near.", capabilities={"reward": frozenset()}, create=print)]
 """
+NO_GPU = """def check(setup):
+        if setup.device == "cuda":
+            raise BadModel("no GPU here")
+
+
+    """
 POINTS = {"t2i.generators": {"far": "x_far"}, "t2i.judges": {"near": "x_far"}}
 
 
@@ -65,6 +71,20 @@ def test_all_parts_of_a_recipe_are_fetched(toy, install, t2i, tmp_path, monkeypa
     done = t2i("prefetch", "r.yaml")
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / "fetched").read_text() == "a float16\nb float16\n"
+
+
+def test_a_recipe_for_a_gpu_is_fetched_on_a_machine_without(toy, install, t2i, tmp_path, monkeypatch):
+    wants_gpu = PLUGIN.replace("def weights(", NO_GPU + "def weights(").replace(
+        "create=print,", "create=print, check=check,"
+    )
+    install("x-far", POINTS, {"x_far": wants_gpu})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.txt").write_text("a dog\n")
+    (tmp_path / "r.yaml").write_text("models: 'far:a'\nprompts: two.txt\ndevice: cuda\n")
+    done = t2i("prefetch", "r.yaml")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "fetched").read_text() == "a float16\n"
+    assert t2i("prefetch", "r.yaml", "--device", "cuda").stderr == "error: no GPU here\n"
 
 
 def test_of_one_model_under_several_settings_it_is_said_once(toy, t2i, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from textwrap import shorten
 
 import torch
 from t2i_core import Embedding, Failure, Query, Reward, Setup
@@ -17,6 +17,8 @@ from .places import Place
 _ON_GPU, _ELSEWHERE = 64, 16
 _SHOWN = 5
 """How many texts that were cut are shown."""
+_CHARACTERS = 60
+"""How much of each."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,8 +26,8 @@ _log = logging.getLogger(__name__)
 class Rewarder(TransformersJudge):
     """Answers `reward`: cosine of image and text times the model's own scale, plus SigLIP's bias; and `embed`.
 
-    Vectors are not normalised. A text that is longer than the model reads is cut, with a warning, and counted in
-    `settings`. Every text is filled up to the length that the model reads: the same for any batch up to rounding.
+    Vectors are not normalised. A text that is longer than the model reads is cut, with a warning, and its vector
+    says so. Every text is filled up to the length that the model reads: the same for any batch up to rounding.
     """
 
     def __init__(self, setup: Setup[RewardOptions], place: Place, processor: Place | None = None) -> None:
@@ -45,11 +47,6 @@ class Rewarder(TransformersJudge):
             processor_of=processor.name if processor else place.name,
         )
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What a reader of its answers must know."""
-        return {**super().settings, "texts_cut": self._cut}
-
     def answers(self, capability: Capability, queries: list[Query]) -> list[Reward | Embedding | Failure]:
         """Answer a batch: each of its images and texts is embedded once."""
         images = {image.digest: image for query in queries for image in query.images}
@@ -57,13 +54,12 @@ class Rewarder(TransformersJudge):
         prepared = [self.loaded.processor.image_processor(i.pil(), return_tensors="pt") for i in images.values()]
         of_image = dict(zip(images, in_groups(prepared, self._images), strict=True))
         of_text = dict(zip(texts, in_groups([self._tokens(text) for text in texts], self._texts), strict=True))
-        for text in texts:  # after the work: a batch that is halved is not counted twice
-            self._count(text)
+        cut_to = {text: self._cut_to(text) for text in texts}  # after the work: a halved batch says nothing twice
         answers: list[Reward | Embedding | Failure] = []
         for query in queries:
             vectors = [*(of_image[i.digest] for i in query.images), *(of_text[t] for t in query.texts)]
             if capability == "embed" and len(vectors) == 1:
-                answers.append(Embedding(vectors[0].numpy()))
+                answers.append(Embedding(vectors[0].numpy(), cut_to[query.texts[0]] if query.texts else None))
             elif capability == "reward" and len(query.images) == len(query.texts) == 1:
                 cosine = torch.cosine_similarity(*(v.double() for v in vectors), dim=0, eps=0)
                 answers.append(Reward(self._scale * float(cosine) + self._bias))
@@ -88,13 +84,16 @@ class Rewarder(TransformersJudge):
             found = self.loaded.network.get_text_features(**self.loaded.inputs(features)).pooler_output
         return list(found.float().cpu())
 
-    def _count(self, text: str) -> None:
+    def _cut_to(self, text: str) -> int | None:
+        """Return how many tokens of a text are read, where it has more."""
         length = len(self._tokenizer(text).input_ids)
         if length <= self._length:
-            return
+            return None
         self._cut += 1
         if self._cut <= _SHOWN:
-            more = "; further ones are only counted" if self._cut == _SHOWN else ""
+            more = "; further ones are not shown" if self._cut == _SHOWN else ""
+            short = shorten(text, _CHARACTERS, placeholder="...")
             _log.warning(
-                "a text of %d tokens is cut to the %d that are read: %r%s", length, self._length, text, more
+                "a text of %d tokens is cut to the %d that are read: %r%s", length, self._length, short, more
             )
+        return self._length

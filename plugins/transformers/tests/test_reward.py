@@ -91,7 +91,8 @@ def test_a_text_that_is_cut_is_said(
     judge = tiny.made(NAME, tiny_clip)
     with caplog.at_level(logging.WARNING, "t2i_transformers"):
         rewards(tiny, judge, images[:1])
-    assert judge.settings["texts_cut"] == 1
+        found = tiny.ask(judge, "embed", [Query(texts=(text,)) for text in TEXTS])
+    assert [vector.cut_to for vector in found] == [24 if text.startswith("cut") else None for text in TEXTS]
     assert "cut to the 24 that are read: 'cut, for" in caplog.text
 
 
