@@ -16,7 +16,6 @@ a folder's table of images is a list of prompts too.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -28,6 +27,7 @@ from typing import Any, NoReturn
 
 from .errors import BadPrompts
 from .prompts import RESERVED, Prompt, Scene, digest_of, strange_facet
+from .tables import table_of
 from .texts import read_text
 
 TEXT_FIELDS = ("prompt", "text")
@@ -274,24 +274,11 @@ def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
 
 
 def _read_csv(path: Path, text: str) -> Iterator[Record]:
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begin = 1
-    try:
-        header = [name.strip() for name in next(rows, [])]
-        if twice := next((name for name in header if header.count(name) > 1), None):
-            raise BadPrompts(f"{path}, line 1: the column {twice!r} is there twice")
-        if not set(header) & {*TEXT_FIELDS, "id"}:
-            raise BadPrompts(f"{path}, line 1: no column 'prompt' or 'text' (columns: {', '.join(header)})")
-        begin = rows.line_num + 1
-        for row in rows:
-            if len(row) > len(header):
-                raise BadPrompts(f"{path}, line {begin}: {len(row)} cells under {len(header)} columns")
-            fields = {name: cell.strip() for name, cell in zip(header, row, strict=False) if not _blank(cell)}
-            if fields:
-                yield Record(path, begin, fields)
-            begin = rows.line_num + 1
-    except csv.Error as error:
-        raise BadPrompts(f"{path}, line {begin}: not CSV ({error})") from error
+    names, rows = table_of(path, text, BadPrompts)
+    if not set(names) & {*TEXT_FIELDS, "id"}:
+        raise BadPrompts(f"{path}, line 1: no column 'prompt' or 'text' (columns: {', '.join(names)})")
+    for row in rows:
+        yield Record(path, row.line, row.cells)
 
 
 def _blank(value: Any) -> bool:

@@ -1,0 +1,57 @@
+"""Tables of users: CSV with a line of names, read so that what is wrong is said with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import T2IError
+from .texts import read_text
+
+
+class Row(NamedTuple):
+    """The cells of one row by their columns' names, stripped; those that are empty are left out.
+
+    line: the one on which it begins, from 1
+    """
+
+    line: int
+    cells: dict[str, str]
+
+
+def read_table(path: Path, error: type[T2IError], columns: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of a table in UTF-8, those that are empty left out; of a file `.tsv` cells end at tabs.
+
+    columns: those that must be there, in any order, among any others
+
+    Raises `error`, in one line that names file and line, where it cannot be read, is no table, or lacks a column.
+    """
+    return table_of(path, read_text(path, error), error, columns)[1]
+
+
+def table_of(
+    path: Path, text: str, error: type[T2IError], columns: Sequence[str] = ()
+) -> tuple[list[str], list[Row]]:
+    """Return a table's columns and rows, whose file was read already. Raises what `read_table` does."""
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    begin, rows = 1, []
+    try:
+        names = [name.strip() for name in next(lines, [])]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise error(f"{path}, line 1: the column {twice!r} is there twice")
+        if missing := next((name for name in columns if name not in names), None):
+            raise error(f"{path}, line 1: no column {missing!r}; want {', '.join(columns)}")
+        begin = lines.line_num + 1
+        for cells in lines:
+            if len(cells) > len(names):
+                raise error(f"{path}, line {begin}: {len(cells)} cells under {len(names)} columns")
+            if filled := {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}:
+                rows.append(Row(begin, filled))
+            begin = lines.line_num + 1
+    except csv.Error as problem:
+        raise error(f"{path}, line {begin}: not CSV ({problem})") from problem
+    return names, rows

@@ -1,0 +1,41 @@
+"""Tables of users: what is there, and what is said of what cannot be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from t2i_core.errors import BadOption, BadPrompts
+from t2i_core.tables import Row, read_table
+
+
+def table(folder: Path, text: str, name: str = "t.csv") -> Path:
+    (folder / name).write_bytes(text.encode())
+    return folder / name
+
+
+def test_rows_have_the_line_on_which_they_begin_and_no_empty_cells(tmp_path: Path) -> None:
+    path = table(tmp_path, '\ufeffa , b,c\r\n 1 ,"two\r\nlines",\r\n\r\n , ,\r\nx,y\r\n')
+    rows = read_table(path, BadOption, ("b", "a"))
+    assert rows == [Row(2, {"a": "1", "b": "two\r\nlines"}), Row(6, {"a": "x", "b": "y"})]
+
+
+def test_cells_of_tsv_end_at_tabs(tmp_path: Path) -> None:
+    assert read_table(table(tmp_path, "a\tb\n1,5\t2\n", "t.TSV"), BadOption) == [Row(2, {"a": "1,5", "b": "2"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b,a\n", "line 1: the column 'a' is there twice"),
+        ("a,c\n", "line 1: no column 'b'; want a, b"),
+        ("", "line 1: no column 'a'; want a, b"),
+        ("a,b\n1,2\n1,2,3\n", "line 3: 3 cells under 2 columns"),
+        ('a,b\n1,2\n1,"2\n', "line 3: not CSV (unexpected end of data)"),
+    ],
+)
+def test_what_is_no_table_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = table(tmp_path, text)
+    with pytest.raises(BadPrompts) as error:
+        read_table(path, BadPrompts, ("a", "b"))
+    assert str(error.value) == f"{path}, {said}"
