@@ -11,6 +11,7 @@ import typer
 from t2i_core.errors import BadOption
 from t2i_core.evaluation import fetch, make_plan
 from t2i_core.evaluation.selection import load
+from t2i_core.prompt_files import is_prompt_file
 from t2i_registry import Registry
 
 from .asking import Asked, request
@@ -54,6 +55,8 @@ def _components(name: str, options: list[str] | None, device: str | None, regist
             yield from (model.component for model in job.models)
             yield from (served.choice.judge for served in job.needs if served.choice)
         return
+    if is_prompt_file(name):
+        raise BadOption(f"{name} is a file of prompts: nothing of it could be fetched")
     table = registry.read_options(options or ())
     loaded = [found for found in registry.find_any(name) if found[0].kind != "metric"]
     if not loaded:

@@ -119,7 +119,8 @@ def read_recipe(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise BadRecipe(f"recipe {path}: is no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
-        raise BadRecipe(f"recipe {path}: want keys such as metrics and models, got {type(data).__name__}")
+        what = "it is empty" if data is None else f"it is a {type(data).__name__}"
+        raise BadRecipe(f"recipe {path}: want keys such as metrics and models, and {what}")
     try:
         return Recipe.model_validate(data).asked()
     except ValidationError as error:

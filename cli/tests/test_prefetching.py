@@ -87,6 +87,24 @@ def test_a_recipe_for_a_gpu_is_fetched_on_a_machine_without(toy, install, t2i, t
     assert t2i("prefetch", "r.yaml", "--device", "cuda").stderr == "error: no GPU here\n"
 
 
+def test_what_is_here_and_wrong_is_said_to_be(toy, install, t2i, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cut = PLUGIN.replace("def weights(", CUT + "def weights(").replace(
+        "create=print,", "create=print, check=check,"
+    )
+    install("x-far", POINTS, {"x_far": cut})
+    done = t2i("prefetch", "far:a")
+    assert (done.exit_code, done.stdout, done.stderr) == (12, "", "error: a.bin is cut off\n")
+    assert (tmp_path / "fetched").is_file()
+
+
+CUT = """def check(setup):
+        raise BadModel("a.bin is cut off")
+
+
+    """
+
+
 def test_of_one_model_under_several_settings_it_is_said_once(toy, t2i, tmp_path):
     (tmp_path / "r.yaml").write_text(
         "metrics: brightness\nprompts: four\noffline: true\n"
@@ -151,6 +169,7 @@ def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch
     assert unknown.exit_code == 3
     assert unknown.stderr == "error: unknown component 'nonsense'; `t2i list-plugins` shows what there is\n"
     assert "is a metric: nothing of it could be fetched" in t2i("prefetch", "brightness").stderr
+    assert t2i("prefetch", "p.txt").stderr == "error: p.txt is a file of prompts: nothing of it could be fetched\n"
 
 
 def test_info_says_what_a_user_must_know(toy, install, t2i):

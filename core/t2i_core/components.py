@@ -158,6 +158,8 @@ class JudgeInfo(_Info):
     create:        makes the judge; weights are loaded here and torch is imported here
     domain:        the world whose images it can judge
     labels:        the classes it knows, read without loading weights; None: it takes any text
+    floor:         of detections and segments: those with less confidence are not kept. A number, or the name of
+                   the option that has it
     reads_truth:   it reads what is really drawn; such a judge is never chosen by itself
     licence:       of the weights
     memory_gb:     what it takes of a device's memory in its default settings, an estimate in GB
@@ -167,6 +169,7 @@ class JudgeInfo(_Info):
     create: Callable[[Setup[Any]], Judge]
     domain: Domain = PHOTOGRAPHS
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
+    floor: float | str = 0.0
     reads_truth: bool = False
     licence: str = ""
     memory_gb: float | None = None

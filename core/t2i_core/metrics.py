@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .components import Setup
 from .judging import Capability, Query
-from .options import Options
+from .options import Options, number_of
 from .prompts import Prompt
 from .texts import one_line
 
@@ -105,6 +105,7 @@ class Need:
                  default the image alone, or, for a reward, image and prompt
     requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
     knows:       the judge must know every class of the prompts' scenes
+    confidence:  of detections and segments: the metric looks at those from here on, so the judge must keep them
     derive:      numbers to take from image and observation
     """
 
@@ -116,6 +117,7 @@ class Need:
     queries: Callable[[Sequence[Sample]], Sequence[Query]] = image_alone
     requires: frozenset[str] = frozenset()
     knows: bool = False
+    confidence: float = 1.0
     derive: Derive | None = None
 
     def __post_init__(self) -> None:
@@ -275,7 +277,7 @@ class Measure:
 
         Raises ValueError where a bound is none of them.
         """
-        low, high = (_bound(bound, options) for bound in (self.low, self.high))
+        low, high = (number_of(bound, options) for bound in (self.low, self.high))
         return SettledMeasure(self.name, self.summary, low, high, self.higher_is_better, self.facets)
 
 
@@ -285,14 +287,6 @@ class SettledMeasure(Measure):
 
     low: float | None = None
     high: float | None = None
-
-
-def _bound(bound: float | str | None, options: Options) -> float | None:
-    if isinstance(bound, str):
-        if bound not in type(options).model_fields:
-            raise ValueError(f"the bound {bound!r} is none of its options")
-        bound = getattr(options, bound)
-    return None if bound is None else float(bound)
 
 
 @dataclass(frozen=True)

@@ -40,3 +40,15 @@ def result_options(options: Options) -> dict[str, Any]:
         if any(isinstance(m, ExecutionOption) for m in field.metadata)
     }
     return options.model_dump(mode="json", exclude=silent)
+
+
+def number_of(said: float | str | None, options: Options) -> float | None:
+    """Return a number of a descriptor that may stand in an option: itself, or that option's value.
+
+    Raises ValueError where there is no option of this name.
+    """
+    if isinstance(said, str):
+        if said not in type(options).model_fields:
+            raise ValueError(f"{said!r} is none of its options")
+        said = getattr(options, said)
+    return None if said is None else float(said)

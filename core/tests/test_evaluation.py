@@ -702,8 +702,50 @@ def test_a_bound_that_is_no_option_is_the_metrics_fault_before_anything_runs() -
     request = Request(
         metrics=(_bounded(high="tip"),), models=(ModelRequest(TEST_MODEL),), prompts=("test-prompts",)
     )
-    with pytest.raises(BrokenPlugin, match="the bound 'tip' is none of its options"):
+    with pytest.raises(BrokenPlugin, match=r"bounds of its measures.*'tip' is none of its options"):
         make_plan(request, RESOLVER)
+
+
+class Keeping(Options):
+    """Options of a detector."""
+
+    lowest: float = 0.05
+
+
+@pytest.mark.parametrize(
+    ("floor", "advice"),
+    [("lowest", "set -o picky.lowest=0.01, or the metric's to 0.05"), (0.05, "set the metric's to 0.05")],
+)
+def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice: str) -> None:
+    def metric(confidence: float) -> MetricInfo:
+        class Finder(Brightness):
+            needs = (Need("reward", "detect", confidence=confidence),)
+
+        return replace(BRIGHTNESS, create=Finder)
+
+    picky = replace(
+        judge("picky", grey, "detect"), floor=floor, options=Keeping, labels=lambda *_: (ObjectClass("car"),)
+    )
+    resolver = StaticResolver(TEST_PROMPTS, picky)
+    asked = Request(metrics=(metric(0.05),), models=(ModelRequest(TEST_MODEL),))
+    make_plan(asked, resolver)
+    with pytest.raises(BadOption) as error:
+        make_plan(replace(asked, metrics=(metric(0.01),)), resolver)
+    assert str(error.value) == (
+        "metric 'brightness' looks at what is found with a confidence of 0.01 or more, and judge 'picky' keeps "
+        f"nothing below 0.05: {advice}"
+    )
+    if isinstance(floor, str):
+        lower = replace(asked, metrics=(metric(0.01),), options={"picky": {floor: 0.01}})
+        make_plan(lower, resolver)
+
+
+def test_a_floor_that_is_no_option_is_the_judges_fault() -> None:
+    wrong = replace(judge("wrong", grey), floor="lowest")
+    with pytest.raises(BrokenPlugin, match="its floor: 'lowest' is none of its options"):
+        make_plan(
+            Request(metrics=(BRIGHTNESS,), models=(ModelRequest(TEST_MODEL),)), StaticResolver(TEST_PROMPTS, wrong)
+        )
 
 
 def test_labels_are_part_of_what_an_observation_is_kept_under() -> None:

@@ -59,18 +59,21 @@ def on_this_machine(component: Component[Any], device: str | None, offline: bool
 def fetch(component: Component[Any], device: str | None = None) -> list[str] | None:
     """Have a component fetch all that its loading will want from a network.
 
-    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing and
-    finds nothing wrong with its argument and options. Raises BadModel or another T2IError where it cannot be had.
+    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing.
+    Raises BadModel or another T2IError where it cannot be had, or something is wrong with it, its argument or its
+    options.
     """
     settled = on_this_machine(component, device)
     info = settled.info
+    if info.prefetch is not None:
+        with guarded(settled, "to fetch what it loads"):
+            info.prefetch(settled.setup(device))
+    if info.check is not None:  # what is here may be damaged
+        with guarded(settled, "to check its argument and options"):
+            info.check(settled.setup(device))
     if info.prefetch is None:
-        if info.check is not None:
-            with guarded(settled, "to check its argument and options"):
-                info.check(settled.setup(device))
         return None
-    with guarded(settled, "to fetch what it loads"):
-        info.prefetch(settled.setup(device))
+    with guarded(settled, "to say what it depends on"):
         depends_on = info.weights(settled.argument, settled.options) if info.weights else ()
         return [text for text in depends_on if isinstance(text, str) and re.search("@[0-9a-f]{40}$", text)]
 

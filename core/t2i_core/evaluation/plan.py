@@ -14,6 +14,7 @@ from ..components import (
     Defaults,
     Domain,
     GeneratorInfo,
+    JudgeInfo,
     MetricInfo,
     component,
 )
@@ -22,7 +23,7 @@ from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
-from ..options import result_options
+from ..options import number_of, result_options
 from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
@@ -286,6 +287,7 @@ class _Planner:
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
                 f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
             )
+        _refuse_forgetful(need, metric, choice.judge)
         return Served(need, choice)
 
     def prompts(
@@ -357,6 +359,21 @@ class _Planner:
                 f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
                 f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
             )
+
+
+def _refuse_forgetful(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
+    """Refuse a judge that does not keep all that a metric looks at: the score would silently be another one's."""
+    said = judge.info.floor
+    try:
+        floor = number_of(said, judge.options) or 0.0
+    except ValueError as error:
+        raise BrokenPlugin(f"{described(judge)}: its floor: {error}") from error
+    if floor > need.confidence:
+        way_out = f"set -o {judge.name}.{said}={need.confidence:g}, or" if isinstance(said, str) else "set"
+        raise BadOption(
+            f"metric {metric.spec!r} looks at what is found with a confidence of {need.confidence:g} or more, and "
+            f"judge {judge.spec!r} keeps nothing below {floor:g}: {way_out} the metric's to {floor:g}"
+        )
 
 
 def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:

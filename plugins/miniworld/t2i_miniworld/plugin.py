@@ -90,6 +90,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             check=_check_segmenter,
             domain=DOMAIN,
             labels=_segmenter_labels,
+            floor=0.05,  # `segmenting.FLOOR`, without what it imports
             code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
             weights=_segmenter_weights,
             licence="Apache-2.0",

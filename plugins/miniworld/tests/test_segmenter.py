@@ -4,7 +4,7 @@ import torch
 from t2i_miniworld import plugin, segmenter
 from t2i_miniworld.augment import augment, shift_hue
 from t2i_miniworld.evaluate_segmenter import Found, draw_trial, look, measure, trials
-from t2i_miniworld.segmenting import SMALLEST, regions
+from t2i_miniworld.segmenting import FLOOR, SMALLEST, regions
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
 
 SIDE = 60
@@ -120,3 +120,7 @@ def test_a_full_turn_of_hue_changes_nothing_and_grey_has_none():
     grey = images[:, :1].expand(-1, 3, -1, -1)
     np.testing.assert_allclose(shift_hue(grey, torch.tensor([0.3, 0.6])), grey, atol=1e-3)
     assert (shift_hue(images, torch.tensor([0.3, 0.3])) - images).abs().max() > 0.1
+
+
+def test_the_descriptor_says_below_what_regions_are_dropped():
+    assert next(info for info in plugin.t2i_judges() if info.name == "mini-segmenter").floor == FLOOR

@@ -39,7 +39,7 @@ class Tiam(Metric):
         )
         evidence = Evidence(tuple(options.references.values()))
         derive = Derive("tiam", evidence.take, {"references": options.references})
-        self.needs = (Need(NEED, "segment", knows=True, derive=derive),)
+        self.needs = (Need(NEED, "segment", knows=True, confidence=options.confidence, derive=derive),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts that do not say which objects they expect, or want a colour that has no reference."""
