@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from t2i_core.errors import BadOption
 from t2i_wordnet_hypernymy.preferences import alpha, preferences, read_preferences
@@ -65,6 +65,7 @@ def frame(choices):
 CHOICES = st.lists(st.tuples(*[st.sampled_from(["a", "b", "tie"])] * 3), min_size=2, max_size=12)
 
 
+@settings(deadline=None)  # pandas takes as long as it likes where others work beside it
 @given(CHOICES)
 def test_alpha_knows_no_names_and_is_one_where_all_agree(choices):
     found = alpha(frame(choices))
