@@ -46,6 +46,19 @@ def test_shares_leave_ties_out_and_know_no_order(path, wide):
     assert scores.table["rho"].tolist() == pytest.approx([ranks])
 
 
+def test_a_shares_interval_is_over_synsets(tmp_path, wide):
+    """Ten people who agree on a synset say no more of other synsets than one does."""
+    synsets = ("cat.n.01", "cow.n.01", "dog.n.01", "hen.n.01")
+    widths = []
+    for people in (1, 10):
+        lines = [f"{s},x,y,p{p},{'a' if i else 'b'}\n" for i, s in enumerate(synsets) for p in range(people)]
+        (tmp_path / "votes.csv").write_text(HEAD + "".join(lines))
+        (line,) = next(iter(preferences(tmp_path / "votes.csv", wide))).table.to_dict("records")
+        assert (line["share"], line["votes"]) == (0.75, 4 * people)
+        widths.append(line["high"] - line["low"])
+    assert widths[1] == pytest.approx(widths[0])
+
+
 def test_alpha_is_krippendorffs(path):
     # units with two answers: aa, bb, (tie, a). Coincidences: a-a 2, b-b 2, tie-a 1 + 1; n = 6, of a 3, b 2, tie 1
     observed = 2 / 6
