@@ -49,6 +49,12 @@ def test_the_lowest_synsets_of_each_model_and_of_all(found):
     assert found["lowest of a"].table["synset"].iloc[0] == "bird.n.01"
 
 
+def test_a_mean_of_models_is_of_synsets_that_all_of_them_have(tmp_path):
+    wide = pd.DataFrame({"a": [0.5, 0.1, 0.9], "b": [0.6, np.nan, 0.4]}, SYNSETS[:3])
+    table = analyses.lowest(study(tmp_path), "isp", wide, ["a", "b"]).table
+    assert list(table["synset"]) == ["bird.n.01", "dog.n.01"]
+
+
 def test_differences_are_ranked(found):
     table = found["a and b"].table
     assert list(table["synset"]) == ["oscine.n.01", "dog.n.01", "fruit.n.01", "bird.n.01"]
