@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.errors import BadOption
+from t2i_core.errors import BadOption, did_you_mean
 from t2i_core.metrics import Analysis, Study
 from t2i_core.runs import Run, load_run
 
 from .mosaic import draw_mosaic, pictures
-from .options import HypernymyOptions
+from .options import ROOTS, HypernymyOptions
 from .preferences import preferences
 from .sweeps import sweeps
 from .synsets import beside, side_by_side
@@ -73,21 +73,23 @@ def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[
 
     Raises BadOption for a run that has no such values, or none of these synsets.
     """
-    found = {_run_column(load_run(folder), str(model), measure): wide[model] for model in wide.columns}
-    for path in beside:
-        run = load_run(path)
+    runs = [load_run(path) for path in dict.fromkeys(path.resolve() for path in (folder, *beside))]
+    names = [run.folder.name for run in runs]
+    called = [name if names.count(name) == 1 else str(run.folder) for name, run in zip(names, runs, strict=True)]
+    found = {_run_column(called[0], runs[0], str(model), measure): wide[model] for model in wide.columns}
+    for name, run in zip(called[1:], runs[1:], strict=True):
         rows = run.measurements()
         rows = rows[rows["measure"] == measure]
         if rows.empty or not set(rows["prompt"]) & set(wide.index):
-            raise BadOption(f"{path}: the run has no {measure} of this run's synsets")
+            raise BadOption(f"{run.folder}: the run has no {measure} of this run's synsets")
         other = per_synset(rows, "model")
-        found |= {_run_column(run, str(model), measure): other[model] for model in other.columns}
+        found |= {_run_column(name, run, str(model), measure): other[model] for model in other.columns}
     return pd.DataFrame(found).reindex(wide.index)
 
 
-def _run_column(run: Run, model: str, measure: str) -> str:
+def _run_column(name: str, run: Run, model: str, measure: str) -> str:
     judges = [r["judge"]["name"] for r in run.results["results"] if (r["metric"], r["as"]) == (measure, model)]
-    return f"{run.folder.name}: {model} ({', '.join(judges)})"
+    return f"{name}: {model} ({', '.join(judges)})"
 
 
 def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]) -> Analysis:
@@ -138,7 +140,13 @@ def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analy
 
 
 def subtrees(wide: pd.DataFrame, measure: str, taxonomy: Taxonomy, roots: Sequence[str]) -> Analysis:
-    """Mean over the synsets at or below each root (the paper's Tables 9 and 10), and over all."""
+    """Mean over the synsets at or below each root (the paper's Tables 9 and 10), and over all.
+
+    Raises BadOption for a root that the taxonomy does not have; the paper's are left out of others than WordNet.
+    """
+    for root in roots:
+        if root not in taxonomy and root not in ROOTS:
+            raise BadOption(f"roots: {root!r} is not in the taxonomy{did_you_mean(root, taxonomy.near(root))}")
     above = {name: taxonomy.closure(name) | {name} for name in wide.index if name in taxonomy}
     lines: list[dict[str, Any]] = []
     for root in roots:

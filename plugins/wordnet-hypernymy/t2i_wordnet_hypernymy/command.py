@@ -28,6 +28,11 @@ def count_captions(
     from .captions import count_captions as count
     from .metrics import taxonomy_of
 
+    # counting may take hours
+    if not out.parent.is_dir():
+        raise BadFolder(f"{out}: there is no folder {out.parent}")
+    if out.is_dir():
+        raise BadFolder(f"{out}: is a folder; want the name of a file")
     started = time.monotonic()
     counts, captions = count(files, taxonomy_of(taxonomy), workers)
     part = out.with_name(f".{out.name}.part")

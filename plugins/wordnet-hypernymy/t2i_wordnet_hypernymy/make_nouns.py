@@ -45,11 +45,11 @@ def arrays(wordnet: Any) -> dict[str, np.ndarray]:
     """Return the nouns as arrays.
 
     names, lemmas, definitions:  uint8, UTF-8, a line a synset; lemmas as WordNet writes them, blanks between
-    starts, parents:             int32: the hypernyms of synset i are parents[starts[i]:starts[i + 1]]
+    starts, parents:             int32: the hypernyms of synset i are parents[starts[i]:starts[i + 1]], ascending
     """
     synsets = sorted(wordnet.all_synsets("n"), key=lambda s: s.offset())
     number = {s.name(): i for i, s in enumerate(synsets)}
-    above = [[number[h.name()] for h in s.hypernyms()] for s in synsets]
+    above = [sorted(number[h.name()] for h in s.hypernyms()) for s in synsets]  # the reader gives them in no order
     return {
         "names": _lines(s.name() for s in synsets),
         "lemmas": _lines(" ".join(s.lemma_names()) for s in synsets),

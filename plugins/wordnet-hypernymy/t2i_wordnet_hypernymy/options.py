@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from t2i_core.options import ExecutionOption, Options
 
 TAXONOMY = Field(
@@ -14,8 +14,15 @@ TAXONOMY = Field(
     "between, the narrower first.",
 )
 
-
 IMAGES = "Numbers of images per synset at which the score is looked at too, in disjoint blocks of seeds."
+
+ROOTS = ("vessel.n.02", "furniture.n.01", "bird.n.01", "clothing.n.01", "lizard.n.01", "fruit.n.01")
+"""Of the paper's Tables 9 and 10."""
+
+ImageCounts = Annotated[
+    tuple[Annotated[int, Field(ge=1)], ...], AfterValidator(lambda counts: tuple(sorted(set(counts))))
+]
+"""Each number once: blocks of as many images would be the same rows twice."""
 
 
 class HypernymyOptions(Options):
@@ -23,8 +30,7 @@ class HypernymyOptions(Options):
 
     taxonomy: Path | None = TAXONOMY
     roots: Annotated[tuple[str, ...], ExecutionOption()] = Field(
-        ("vessel.n.02", "furniture.n.01", "bird.n.01", "clothing.n.01", "lizard.n.01", "fruit.n.01"),
-        description="Synsets whose subtrees the analyses score; the paper's by default.",
+        ROOTS, description="Synsets whose subtrees the analyses score; the paper's by default."
     )
     beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
         (),
@@ -44,15 +50,13 @@ class HypernymyOptions(Options):
 class IspOptions(HypernymyOptions):
     """Options of `isp`."""
 
-    images: Annotated[tuple[Annotated[int, Field(ge=1)], ...], ExecutionOption()] = Field(
-        (4, 8, 16, 32), description=IMAGES
-    )
+    images: Annotated[ImageCounts, ExecutionOption()] = Field((4, 8, 16, 32), description=IMAGES)
 
 
 class ScsOptions(HypernymyOptions):
     """Options of `scs`."""
 
-    images: tuple[Annotated[int, Field(ge=1)], ...] = Field((), description=f"{IMAGES} None by default.")
+    images: ImageCounts = Field((), description=f"{IMAGES} None by default.")
 
 
 class CosineOptions(Options):

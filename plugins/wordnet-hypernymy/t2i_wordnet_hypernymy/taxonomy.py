@@ -49,10 +49,11 @@ class Taxonomy:
         """Return a node's number. Raises BadPrompts for a name that is not here."""
         found = self._number.get(name)
         if found is None:
-            raise BadPrompts(f"{name!r} is not in the taxonomy{did_you_mean(name, self._near(name))}")
+            raise BadPrompts(f"{name!r} is not in the taxonomy{did_you_mean(name, self.near(name))}")
         return found
 
-    def _near(self, name: str) -> Iterable[str]:
+    def near(self, name: str) -> Iterable[str]:
+        """Names that begin alike."""
         return (n for n in self.names if n[:2] == name[:2])
 
     def lemmas(self, name: str) -> tuple[str, ...]:

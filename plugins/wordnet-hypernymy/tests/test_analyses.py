@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
 from t2i_core import Setup, Study
+from t2i_core.errors import BadOption
+from t2i_wordnet_hypernymy import analyses
 from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
 from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
@@ -45,6 +49,12 @@ def test_the_lowest_synsets_of_each_model_and_of_all(found):
     assert found["lowest of a"].table["synset"].iloc[0] == "bird.n.01"
 
 
+def test_a_mean_of_models_is_of_synsets_that_all_of_them_have(tmp_path):
+    wide = pd.DataFrame({"a": [0.5, 0.1, 0.9], "b": [0.6, np.nan, 0.4]}, SYNSETS[:3])
+    table = analyses.lowest(study(tmp_path), "isp", wide, ["a", "b"]).table
+    assert list(table["synset"]) == ["bird.n.01", "dog.n.01"]
+
+
 def test_differences_are_ranked(found):
     table = found["a and b"].table
     assert list(table["synset"]) == ["oscine.n.01", "dog.n.01", "fruit.n.01", "bird.n.01"]
@@ -56,6 +66,31 @@ def test_subtrees_are_means_over_their_synsets(found):
     assert list(table.index) == ["bird.n.01", "fruit.n.01", "all"]  # nothing is known of lizards
     assert list(table["synsets"]) == [2, 1, 4]
     np.testing.assert_allclose(table["a"], [0.35, 0.4, 0.475])
+
+
+def test_roots_that_are_nowhere_are_refused(tmp_path):
+    metric = Isp(Setup(None, IspOptions(roots=("brid.n.01",))))
+    with pytest.raises(BadOption, match=r"roots: 'brid.n.01' is not in the taxonomy: did you mean .*bri"):
+        list(metric.analyses(study(tmp_path)))
+    own = tmp_path / "own.csv"
+    own.write_text("bird.n.01,animal\ndog.n.01,animal\n")
+    metric = Isp(Setup(None, IspOptions(taxonomy=own)))  # the paper's roots are not all of other taxonomies
+    (found,) = (a.table for a in metric.analyses(study(tmp_path)) if a.name == "subtrees")
+    assert found["root"].tolist() == ["bird.n.01", "all"]
+
+
+def test_other_runs_of_the_same_name_are_told_apart(tmp_path, monkeypatch):
+    wide = pd.DataFrame({"m": [0.1, 0.2, 0.3]}, SYNSETS[:3])
+    paths = [tmp_path / parent / name for parent, name in (("own", "run"), ("a", "run"), ("b", "run"), ("b", "x"))]
+
+    def load(path):
+        rows = wide["m"].rename_axis("prompt").reset_index(name="value").assign(measure="isp", model="m")
+        results = {"results": [{"metric": "isp", "as": "m", "judge": {"name": "judge"}}]}
+        return SimpleNamespace(folder=path, results=results, measurements=lambda: rows)
+
+    monkeypatch.setattr(analyses, "load_run", load)
+    found = analyses.other_runs(paths[0], wide, "isp", [*paths[1:], paths[1]])
+    assert list(found) == [f"{path}: m (judge)" for path in paths[:3]] + ["x: m (judge)"]
 
 
 def test_stability_is_a_rank_correlation(found):

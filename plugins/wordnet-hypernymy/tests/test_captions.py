@@ -73,6 +73,18 @@ def test_the_command_writes_a_table(tmp_path, taxonomy):
     assert "5 captions" in said.stderr
 
 
+def test_where_the_table_cannot_stand_is_said_before_anything_is_counted(tmp_path, monkeypatch):
+    from t2i_core.errors import BadFolder
+    from t2i_wordnet_hypernymy import captions
+    from t2i_wordnet_hypernymy.command import app
+
+    monkeypatch.setattr(captions, "count_captions", lambda *_: pytest.fail("counted"))
+    for out, fault in ((tmp_path / "gone" / "counts.csv", "there is no folder"), (tmp_path, "is a folder")):
+        said = CliRunner().invoke(app, [str(tmp_path / "captions.txt"), "--out", str(out)])
+        assert isinstance(said.exception, BadFolder)
+        assert fault in str(said.exception)
+
+
 def test_a_file_that_cannot_be_read_gets_one_line(tmp_path):
     with pytest.raises(BadOption, match="cannot be read"):
         list(parts_of(tmp_path / "gone"))

@@ -64,6 +64,8 @@ def test_scs_of_fewer_images_is_that_of_disjoint_blocks():
     normaliser = made(Scs).leaves(LABELS).normaliser
     whole = -(3 / 5 * log(3 / 5) + 2 / 5 * log(2 / 5))
     assert [r.value * normaliser for r in rows] == pytest.approx([log(2), 0, whole], abs=1e-12)
+    twice = [r for r in measured(Scs, "dog.n.01", *logits, images=[5, 2, 2]) if r.measure == "scs-of-images"]
+    assert [(r.facets["images"], r.facets["block"]) for r in twice] == [(2, 0), (2, 1), (5, 0)]
 
 
 def test_inception_score_of_a_synset_is_over_all_classes():

@@ -21,6 +21,14 @@ def test_default_prompts_are_among_the_sources():
     assert {info.defaults.prompts for info in t2i_metrics()} - {None} <= SOURCES.keys()
 
 
+def test_what_depends_on_a_taxonomy_of_ones_own_depends_on_its_file(tmp_path):
+    """Its digest is part of what is kept, so that a file that is altered is read again."""
+    takers = [i for i in (*t2i_metrics(), *t2i_prompt_sources()) if "taxonomy" in i.options.model_fields]
+    assert {"isp", "scs", "specificity", "wordnet-imagenet"} <= {info.name for info in takers}
+    for info in takers:
+        assert list(info.weights(None, info.options(taxonomy=tmp_path / "own.csv"))) == [tmp_path / "own.csv"]
+
+
 def suites(contract: type[Any], names: Iterable[str], **common: Any) -> None:
     """A suite for each component, under its name."""
     for name in names:

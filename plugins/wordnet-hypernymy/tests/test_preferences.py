@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from t2i_core.errors import BadOption
 from t2i_wordnet_hypernymy.preferences import alpha, preferences, read_preferences
@@ -46,6 +46,19 @@ def test_shares_leave_ties_out_and_know_no_order(path, wide):
     assert scores.table["rho"].tolist() == pytest.approx([ranks])
 
 
+def test_a_shares_interval_is_over_synsets(tmp_path, wide):
+    """Ten people who agree on a synset say no more of other synsets than one does."""
+    synsets = ("cat.n.01", "cow.n.01", "dog.n.01", "hen.n.01")
+    widths = []
+    for people in (1, 10):
+        lines = [f"{s},x,y,p{p},{'a' if i else 'b'}\n" for i, s in enumerate(synsets) for p in range(people)]
+        (tmp_path / "votes.csv").write_text(HEAD + "".join(lines))
+        (line,) = next(iter(preferences(tmp_path / "votes.csv", wide))).table.to_dict("records")
+        assert (line["share"], line["votes"]) == (0.75, 4 * people)
+        widths.append(line["high"] - line["low"])
+    assert widths[1] == pytest.approx(widths[0])
+
+
 def test_alpha_is_krippendorffs(path):
     # units with two answers: aa, bb, (tie, a). Coincidences: a-a 2, b-b 2, tie-a 1 + 1; n = 6, of a 3, b 2, tie 1
     observed = 2 / 6
@@ -65,6 +78,7 @@ def frame(choices):
 CHOICES = st.lists(st.tuples(*[st.sampled_from(["a", "b", "tie"])] * 3), min_size=2, max_size=12)
 
 
+@settings(deadline=None)  # pandas takes as long as it likes where others work beside it
 @given(CHOICES)
 def test_alpha_knows_no_names_and_is_one_where_all_agree(choices):
     found = alpha(frame(choices))
