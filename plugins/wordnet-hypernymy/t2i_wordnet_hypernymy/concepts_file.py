@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
 from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.tables import read_table
 
 from .options import PhraseOptions
 from .prompts import text_of
@@ -23,9 +23,12 @@ def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
     """
     path = Path(setup.argument or "")
     seen: set[str] = set()
-    for number, line in _rows(path):
-        where = f"{path}, line {number}"
-        lemma, synset = (str(line.get(key) or "").strip() for key in ("lemma", "synset"))
+    rows = read_table(path, BadPrompts, ("lemma", "synset"))
+    if not rows:
+        raise BadPrompts(f"{path}: holds no concepts")
+    for row in rows:
+        where = f"{path}, line {row.line}"
+        lemma, synset = (row.cells.get(name, "") for name in ("lemma", "synset"))
         if not lemma or not synset:
             raise BadPrompts(f"{where}: want a lemma and a synset")
         try:
@@ -37,28 +40,9 @@ def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
         if prompt_id in seen:
             raise BadPrompts(f"{where}: {prompt_id} stands there twice")
         seen.add(prompt_id)
-        definition = (str(line.get("definition") or "").strip() or own) if setup.options.definition else ""
+        definition = row.cells.get("definition", own) if setup.options.definition else ""
         yield Prompt(
             id=prompt_id,
             text=text_of(name, definition, setup.options.template),
             scene=Scene((SceneObject(ObjectClass(name, synset)),)),
         )
-
-
-def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            missing = {"lemma", "synset"} - set(reader.fieldnames or ())
-            if missing:
-                raise BadPrompts(f"{path}: want the columns lemma, synset and, if wished, definition in line 1")
-            rows = [(reader.line_num, row) for row in reader]
-    except FileNotFoundError:
-        raise BadPrompts(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadPrompts(f"{path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadPrompts(f"{path}: not a table in UTF-8 ({error})") from error
-    if not rows:
-        raise BadPrompts(f"{path}: holds no concepts")
-    return rows

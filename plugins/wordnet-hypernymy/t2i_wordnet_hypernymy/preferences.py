@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -15,6 +14,7 @@ import pandas as pd
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis
 from t2i_core.statistics import mean_interval
+from t2i_core.tables import read_table
 
 from .synsets import spearman
 
@@ -27,25 +27,14 @@ def read_preferences(path: Path) -> pd.DataFrame:
 
     A column `item` tells several pairs of images of one synset apart. Raises BadOption with file, line and fault.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            if missing := set(COLUMNS) - set(reader.fieldnames or ()):
-                raise BadOption(f"{path}: wants the columns {', '.join(COLUMNS)}; not there: {min(missing)}")
-            lines = [(reader.line_num, line) for line in reader]
-    except FileNotFoundError:
-        raise BadOption(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadOption(f"{path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadOption(f"{path}: not a table in UTF-8 ({error})") from error
-    if not lines:
+    rows = read_table(path, BadOption, COLUMNS)
+    if not rows:
         raise BadOption(f"{path}: holds no choices")
     seen: set[tuple[str, ...]] = set()
     votes = []
-    for number, line in lines:
-        where = f"{path}, line {number}"
-        vote = {name: str(line.get(name) or "").strip() for name in (*COLUMNS, "item")}
+    for row in rows:
+        where = f"{path}, line {row.line}"
+        vote = {name: row.cells.get(name, "") for name in (*COLUMNS, "item")}
         if empty := next((name for name in COLUMNS if not vote[name]), None):
             raise BadOption(f"{where}: no {empty}")
         if vote["choice"] not in CHOICES:

@@ -107,8 +107,8 @@ def test_the_figure_is_drawn(path, wide):
     ("text", "fault"),
     [
         (None, "no such file"),
-        ("", "wants the columns"),
-        ("synset,annotator\na,b\n", "not there: choice"),
+        ("", "line 1: no column 'synset'; want synset, model_a"),
+        ("synset,annotator\na,b\n", "line 1: no column 'model_a'"),
         (HEAD, "holds no choices"),
         (HEAD + "dog.n.01,x,y,ann,left\n", "line 2: the choice 'left'; want a, b or tie"),
         (HEAD + "dog.n.01,x,y,,a\n", "line 2: no annotator"),

@@ -109,7 +109,7 @@ def test_concepts_of_ones_own():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "want the columns lemma, synset"),
+        ("", "line 1: no column .lemma.; want lemma, synset"),
         ("lemma,synset\n", "holds no concepts"),
         ("lemma,synset\ndog,\n", "line 2: want a lemma and a synset"),
         ("lemma,synset\ndog,dogg.n.01\n", "line 2: 'dogg.n.01' is not in the taxonomy"),
