@@ -59,6 +59,7 @@ _HOME = {
     "Excluded": "metrics",
     "Study": "metrics",
     "Observed": "metrics",
+    "PerTable": "metrics",
     "Row": "metrics",
     "Rows": "metrics",
     "Sample": "metrics",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from .components import Setup
 from .judging import Capability, Query
@@ -368,3 +368,29 @@ class Metric:
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield tables and figures from what was measured."""
         yield from ()
+
+
+ReadT = TypeVar("ReadT")
+
+_TABLES = 4
+"""So many tables are remembered, the last ones."""
+
+
+class PerTable(Generic[ReadT]):
+    """What `aggregate` reads from a table before weights count, worked out once for each table.
+
+    Core calls it a thousand times with one table and, where models are compared, with theirs by turns.
+    """
+
+    def __init__(self, read: Callable[[pd.DataFrame], ReadT]) -> None:
+        self._read = read
+        self._known: list[tuple[pd.DataFrame, ReadT]] = []
+
+    def __call__(self, table: pd.DataFrame) -> ReadT:
+        """Return what `read` makes of a table, which nobody may alter afterwards."""
+        for known, found in self._known:
+            if known is table:
+                return found
+        found = self._read(table)
+        self._known = [(table, found), *self._known[: _TABLES - 1]]
+        return found

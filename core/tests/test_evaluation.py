@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image as PILImage
 from t2i_core import (
@@ -32,6 +33,7 @@ from t2i_core import (
     Note,
     ObjectClass,
     Options,
+    PerTable,
     Prompt,
     PromptSourceInfo,
     Query,
@@ -1155,3 +1157,18 @@ def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -
     )
     notes = one.results["results"][0]["notes"]  # the headline says it of all
     assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]
+
+
+def test_what_is_read_from_a_table_is_read_once_though_tables_come_by_turns() -> None:
+    read: list[int] = []
+
+    def length(table: pd.DataFrame) -> int:
+        read.append(len(table))
+        return len(table)
+
+    of_table = PerTable(length)
+    tables = [pd.DataFrame({"value": range(n)}) for n in (1, 2)]
+    assert [of_table(tables[i % 2]) for i in range(20)] == [1, 2] * 10
+    assert read == [1, 2]
+    assert of_table(tables[0].copy()) == 1
+    assert read == [1, 2, 1]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Derive, Metric, Need, Note, Row, Unit
+from t2i_core.metrics import Derive, Metric, Need, Note, PerTable, Row, Unit
 from t2i_core.prompts import Prompt, SceneObject
 
 from .evidence import Evidence
@@ -31,7 +31,7 @@ class Tiam(Metric):
 
     def __init__(self, setup: Setup[TiamOptions]) -> None:
         super().__init__(setup)
-        self._binding: _Binding | None = None
+        self._binding = PerTable(_Binding.of)
         options = setup.options
         self.columns = {name: i for i, name in enumerate(options.references)}
         self.thresholds = Thresholds(
@@ -82,9 +82,8 @@ class Tiam(Metric):
         It is the mean over prompts of each one's own share of found objects that carry their colour, prompts
         without any left out.
         """
-        if self._binding is None or self._binding.table is not table:  # asked of one table under many weights
-            self._binding = _Binding.of(table)
-        return {"binding_per_prompt": self._binding.mean(weights)} if len(self._binding.bound) else {}
+        binding = self._binding(table)
+        return {"binding_per_prompt": binding.mean(weights)} if len(binding.bound) else {}
 
 
 def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iterator[Row]:
@@ -105,7 +104,6 @@ class _Binding:
     prompts:        a number for each row's prompt
     """
 
-    table: pd.DataFrame
     bound: NDArray[np.intp]
     images: NDArray[np.intp]
     values: NDArray[np.float64]
@@ -116,7 +114,7 @@ class _Binding:
         """Find the rows."""
         bound, images = (np.flatnonzero(table["measure"] == m) for m in ("binding_pooled", "tiam"))
         prompts = table["prompt"].astype("category").cat.codes.to_numpy(np.intp)
-        return cls(table, bound, images, table["value"].to_numpy(np.float64)[bound], prompts)
+        return cls(bound, images, table["value"].to_numpy(np.float64)[bound], prompts)
 
     def mean(self, weights: NDArray[np.float64]) -> float:
         """Average the prompts' shares, each prompt with the weight of its images; NaN where nothing weighs."""

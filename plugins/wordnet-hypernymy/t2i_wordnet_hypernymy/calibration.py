@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.metrics import Analysis, Metric, Need, Row, Study, Unit
+from t2i_core.components import Setup
+from t2i_core.metrics import Analysis, Metric, Need, PerTable, Row, Study, Unit
 from t2i_core.observations import ClassScores
 from t2i_core.prompts import Prompt
 
@@ -38,6 +40,10 @@ class Calibration(Metric):
 
     needs = (Need(NEED, "classify", knows=True),)
 
+    def __init__(self, setup: Setup[Any]) -> None:
+        super().__init__(setup)
+        self._answers = PerTable(_Answers.of)
+
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse images without a label."""
         for prompt in prompts:
@@ -54,12 +60,10 @@ class Calibration(Metric):
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `ece`; accuracy and confidence are plain means."""
-        rows = (table["measure"] == "confidence").to_numpy()
-        if not rows.any():
+        answers = self._answers(table)
+        if not len(answers.confidence):
             return {}
-        own = table[rows]
-        correct = own["correct"].to_numpy(np.float64)
-        return {"ece": calibration_error(own["value"].to_numpy(np.float64), correct, weights[rows])}
+        return {"ece": calibration_error(answers.confidence, answers.correct, weights[answers.rows])}
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield the calibration curve (the paper's Figure 6): a row for each bin that has images."""
@@ -77,6 +81,23 @@ class Calibration(Metric):
             table = groups.mean().assign(images=groups.size()).reset_index(drop=True)
             summary = f"How often the judge is right, by how sure it is, on {model}."
             yield Analysis(f"curve of {model}", summary, table, partial(_curve, table))
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """A table's answers, float64 (n,), and the places of the rows that they stand in."""
+
+    rows: NDArray[np.intp]
+    confidence: NDArray[np.float64]
+    correct: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> _Answers:
+        """Read them."""
+        rows = np.flatnonzero(table["measure"] == "confidence")
+        own = table.iloc[rows]
+        correct = own["correct"].to_numpy(np.float64) if len(rows) else np.empty(0)
+        return cls(rows, own["value"].to_numpy(np.float64), correct)
 
 
 def _curve(table: pd.DataFrame, axes: Any) -> None:

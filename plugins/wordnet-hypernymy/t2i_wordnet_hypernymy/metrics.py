@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Excluded, Metric, Need, Row, Rows, Study, Unit
+from t2i_core.metrics import Analysis, Excluded, Metric, Need, PerTable, Row, Rows, Study, Unit
 from t2i_core.observations import ClassScores, Labels
 from t2i_core.prompts import ObjectClass, Prompt
 
@@ -90,7 +90,7 @@ class Isp(_OfClasses):
 
     def __init__(self, setup: Setup[IspOptions]) -> None:
         super().__init__(setup)
-        self._shares: dict[int, _Shares] = {}
+        self._shares = PerTable(_Shares.of)
 
     def measure(self, unit: Unit) -> Iterator[Rows | Excluded]:
         """Turn each of a synset's images into a row: the probability of all classes below the synset together."""
@@ -103,11 +103,7 @@ class Isp(_OfClasses):
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `isp`: the mean over synsets of each one's mean over images, however many it has."""
-        shares = self._shares.get(id(table))
-        if shares is None or shares.table is not table:  # asked of one table, or two by turns, under many weights
-            if len(self._shares) > 1:
-                self._shares.clear()
-            shares = self._shares[id(table)] = _Shares.of(table)
+        shares = self._shares(table)
         # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
         total = np.einsum("i,i", weights, shares.of_synset)
         mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
@@ -124,7 +120,6 @@ class Isp(_OfClasses):
 class _Shares:
     """A table's values, float64 (rows,), and what each row is of its synset: one by the number of its images."""
 
-    table: pd.DataFrame
     values: NDArray[np.float64]
     of_synset: NDArray[np.float64]
 
@@ -132,7 +127,7 @@ class _Shares:
     def of(cls, table: pd.DataFrame) -> _Shares:
         """Count the images."""
         prompts = table["prompt"].astype("category").cat.codes.to_numpy(np.intp)
-        return cls(table, table["value"].to_numpy(np.float64), 1 / np.bincount(prompts)[prompts])
+        return cls(table["value"].to_numpy(np.float64), 1 / np.bincount(prompts)[prompts])
 
 
 class Scs(_OfClasses):
