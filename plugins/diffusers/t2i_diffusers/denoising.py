@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import torch
-from t2i_core.errors import BadModel, T2IError
+from t2i_core.errors import BadModel, FailedRun
 from t2i_core.models.batches import Batches, is_out_of_memory
 
 from .conditions import Heard, hear, together
@@ -73,7 +73,7 @@ class Denoiser:
     def ask(self, askings: Iterable[tuple[Asking, T]]) -> Iterator[tuple[T, torch.Tensor]]:
         """Yield, in order, what comes with each question, and the denoiser's output, float64 on the CPU.
 
-        Raises T2IError where not even one sample at a time fits into memory.
+        Raises FailedRun where not even one sample at a time fits into memory.
         """
         try:
             for (_, tag), output in self.batches.map(lambda batch: self._outputs([a for a, _ in batch]), askings):
@@ -81,7 +81,7 @@ class Denoiser:
                 yield tag, output
         except RuntimeError as error:
             if is_out_of_memory(error):
-                raise T2IError(
+                raise FailedRun(
                     f"{self._stage.model} on {self._loaded.device}: not even one sample at a time fits into "
                     "memory: take smaller images, dtype=float16, or offload=model or sequential"
                 ) from error

@@ -19,7 +19,7 @@ def place(pipes: Sequence[Any], device: torch.device, offload: str) -> str:
         offload = _as_much_as_it_takes(pipes, device)
     for pipe in pipes:
         if offload == "none":
-            pipe.to(device)
+            pipe.to(device, silence_dtype_warnings=True)  # that float16 cannot run on a CPU, where it does
         elif offload == "model":
             pipe.enable_model_cpu_offload(device=device)
         else:

@@ -11,7 +11,7 @@ import numpy as np
 from accelerate.utils.memory import clear_device_cache
 from numpy.typing import NDArray
 from t2i_core import Failure, Generated, ImageRequest, Setup
-from t2i_core.errors import T2IError
+from t2i_core.errors import FailedRun
 from t2i_core.models.batches import is_out_of_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
@@ -61,7 +61,7 @@ class Diffusers:
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[Answer]:
         """Yield each request with its image; batches are halved for good where memory is short.
 
-        Raises T2IError where not even one image at a time fits.
+        Raises FailedRun where not even one image at a time fits.
         """
         requests = iter(requests)
         while batch := list(islice(requests, self.batch_size)):
@@ -130,7 +130,7 @@ class Diffusers:
             if not is_out_of_memory(error):
                 raise
             if len(drawable) == 1:
-                raise T2IError(
+                raise FailedRun(
                     f"{self.loaded.main.model} on {self.loaded.device}: not even one image at a time "
                     "fits into memory: take smaller images, dtype=float16, or offload=model or sequential"
                 ) from error

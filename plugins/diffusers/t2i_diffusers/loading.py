@@ -25,6 +25,7 @@ from t2i_core.texts import said
 from .calls import Plan, call_arguments, call_of, check_chain
 from .devices import place
 from .hub import commit_of, hub_pickles, index_folder, not_here
+from .lacking import whole_weights
 from .noise import MAIN
 from .options import CallOptions, DiffusersOptions, precision
 from .schedulers import replacement
@@ -196,7 +197,7 @@ def _pipeline(
         told = setup.offline and source.folder is None
         raise not_here(source, problem) if told else BadModel(f"{source}: {problem}")
     try:
-        with _no_progress_bars():
+        with _no_progress_bars(), whole_weights(source):
             pipe = cls.from_pretrained(
                 folder,
                 dtype=getattr(torch, dtype),
@@ -228,8 +229,6 @@ def _unfit(error: BaseException) -> str | None:
     if found := re.search(rf"because (\S+) expected shape {shape}, but got {shape}", str(error)):
         name, wanted, given = found.groups()
         return f"{name} has the shape {given}, and its config wants {wanted}: they are of different models"
-    if "ignore_mismatched_sizes" in str(error):  # transformers has logged which
-        return "weights have other shapes than their config wants: they are of different models"
     return None
 
 

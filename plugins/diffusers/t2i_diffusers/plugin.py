@@ -20,8 +20,8 @@ _DRAWING = (
     "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
     "options.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
-"""What an image depends on; presets act through their options, tokens are only counted, wholeness only refuses,
-quiet only leaves lines of libraries out."""
+"""What an image depends on; presets act through their options, tokens are only counted, wholeness and lacking only
+refuse, quiet only leaves lines of libraries out."""
 
 _ASKED = (
     "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",

@@ -1,10 +1,10 @@
-"""What libraries write on standard error while images are drawn, and an image's record or failure says already."""
+"""What libraries write on standard error, and an image's record or failure, or an error's line, says already."""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,8 +17,22 @@ _SAID = (
 """How lines begin: of prompts that are cut, with the rest of each, and of images that a filter blanks."""
 
 
-def _new(record: logging.LogRecord) -> bool:
-    return not record.getMessage().startswith(_SAID)
+@contextmanager
+def leaving_out(said: Sequence[str], names: Iterable[str]) -> Iterator[None]:
+    """Leave out of some loggers' messages those whose first line holds one of these."""
+
+    def new(record: logging.LogRecord) -> bool:
+        first = record.getMessage().partition("\n")[0]
+        return not any(beginning in first for beginning in said)
+
+    loggers = [logging.getLogger(name) for name in names]
+    for logger in loggers:
+        logger.addFilter(new)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(new)
 
 
 @contextmanager
@@ -26,13 +40,7 @@ def said_elsewhere(pipes: Sequence[Any]) -> Iterator[None]:
     """Leave out these lines of pipelines and of their parts, and what torch warns of under Attend-and-Excite."""
     parts = [part for pipe in pipes for part in (pipe, *pipe.components.values()) if part is not None]
     names = {cls.__module__ for part in parts for cls in type(part).__mro__}
-    loggers = [logging.getLogger(name) for name in names if name.startswith(("diffusers.", "transformers."))]
-    for logger in loggers:
-        logger.addFilter(_new)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="torch.meshgrid: ", category=UserWarning)
-            yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(_new)
+    loggers = [name for name in names if name.startswith(("diffusers.", "transformers."))]
+    with leaving_out(_SAID, loggers), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="torch.meshgrid: ", category=UserWarning)
+        yield

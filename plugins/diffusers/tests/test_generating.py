@@ -18,7 +18,7 @@ import pytest
 import torch
 from PIL import Image as Pillow
 from t2i_core import Failure, Generated, GeneratorInfo, ImageRequest, Prompt, PromptSourceInfo, Setup
-from t2i_core.errors import BadOption, T2IError
+from t2i_core.errors import BadOption, FailedRun
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.testing import StaticResolver
 
@@ -56,7 +56,7 @@ def test_where_not_even_one_fits_it_says_what_helps(
 ) -> None:
     loaded = model(batch_size=2)
     _short_of_memory(loaded.loaded.main.pipe, 0, monkeypatch)
-    with pytest.raises(T2IError, match=r"not even one image at a time fits into memory: .*offload=model"):
+    with pytest.raises(FailedRun, match=r"not even one image at a time fits into memory: .*offload=model"):
         draw(loaded, requests)
 
 
@@ -170,6 +170,15 @@ def test_what_images_say_by_themselves_libraries_do_not_say_again(
     draw(model, [request])
     logging.getLogger(type(pipe).__module__).warning("something else")
     assert lines == ["something else"]
+
+
+def test_half_precision_on_a_cpu_is_no_matter_of_warnings(
+    model: Any, draw: Any, requests: Any, lines: list[str]
+) -> None:
+    loaded = model(steps=1, dtype="float16")
+    assert isinstance(draw(loaded, requests[:1])[0], Generated)
+    loaded.close()
+    assert lines == []
 
 
 def test_attend_and_excite_draws_without_a_warning(

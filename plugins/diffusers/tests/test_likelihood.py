@@ -27,7 +27,7 @@ from t2i_core import (
     Row,
 )
 from t2i_core.checking import stored_form
-from t2i_core.errors import BadModel, BadOption, NoJudge, T2IError
+from t2i_core.errors import BadModel, BadOption, FailedRun, NoJudge
 from t2i_core.evaluation import ModelRequest, Request, evaluate, make_plan
 from t2i_core.images import Image, image_file
 from t2i_core.testing import StaticResolver
@@ -390,7 +390,7 @@ def test_a_batch_that_does_not_fit_is_halved(
     said = {"asked": given or "auto", "used": 2, "halved_for_memory": 2}
     assert loaded.settings["likelihood"]["batch_size"] == said
     room[0] = 0
-    with pytest.raises(T2IError, match="not even one sample at a time fits into memory"):
+    with pytest.raises(FailedRun, match="not even one sample at a time fits into memory"):
         answer(loaded, image)
 
 

@@ -189,9 +189,84 @@ def test_weights_of_another_model_are_named_with_both_shapes(folder: Path, tiny:
     (folder / "unet" / file).write_bytes(own)
     tiny.clip_text(width=32).save_pretrained(folder / "text")
     shutil.copy(folder / "text" / "model.safetensors", folder / "text_encoder" / "model.safetensors")
-    with pytest.raises(BadModel, match="weights have other shapes than their config wants") as error:
+    wanted = (
+        r"its text_encoder does not fit its config: \S+ has the shape \[77, 32\], and its config wants \[77, 16\]"
+    )
+    with pytest.raises(BadModel, match=wanted):
         load(str(folder))
-    assert "ignore_mismatched_sizes" not in str(error.value)
+
+
+def _without(file: Path, part: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    kept = {name: tensor for name, tensor in load_file(file).items() if part not in name}
+    save_file(kept, file, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "said"),
+    [
+        (
+            "text_encoder/model",
+            "layers.1.",
+            r"its text_encoder lacks \S*layers\.1\.layer_norm1\.bias and 15 more: ",
+        ),
+        (
+            "unet/diffusion_pytorch_model",
+            "conv_out.weight",
+            r"its unet lacks conv_out\.weight: the weights in \S+",
+        ),
+    ],
+)
+def test_weights_that_are_missing_are_never_made_up(
+    file: str, key: str, said: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _without(folder / f"{file}.safetensors", key)
+    with pytest.raises(BadModel, match=f"^{folder}: {said}") as error:
+        load(str(folder))
+    assert "\n" not in str(error.value)
+    assert capfd.readouterr().err == ""
+
+
+def test_weights_of_another_part_are_told_in_one_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = "diffusion_pytorch_model.safetensors"
+    shutil.copy(folder / "vae" / file, folder / "unet" / file)
+    for both in ("conv_in", "conv_out", "conv_norm_out"):  # of different shapes
+        _without(folder / "unet" / file, both)
+    with pytest.raises(BadModel, match=r"its unet lacks \S+ and \d+ more: .* or are of another model$"):
+        load(str(folder))
+    assert capfd.readouterr().err == ""
+
+
+def test_what_old_files_hold_beyond_the_model_is_no_fault(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    def beside(name: str, *, legacy: bool) -> None:
+        file = folder / "text_encoder" / "model.safetensors"
+        # the names of before: under `text_model`
+        old = {k if k.startswith("text_model.") else f"text_model.{k}": v for k, v in load_file(file).items()}
+        kept = {k: v for k, v in old.items() if legacy or "position_ids" not in k}
+        save_file({**kept, name: torch.arange(77)[None]}, file, metadata={"format": "pt"})
+
+    beside("text_model.embeddings.position_ids", legacy=True)
+    load(str(folder))
+    assert not caplog.records
+    beside("text_model.encoder.layers.7.nonsense", legacy=False)
+    load(str(folder))
+    (record,) = caplog.records
+    assert "has no place for: " in record.getMessage()
+    assert "layers.7.nonsense" in record.getMessage()
+
+
+def test_weights_of_shards_and_of_variants_are_counted_together(folder: Path) -> None:
+    from transformers import CLIPTextModel
+
+    text = CLIPTextModel.from_pretrained(folder / "text_encoder")
+    (folder / "text_encoder" / "model.safetensors").unlink()
+    text.save_pretrained(folder / "text_encoder", max_shard_size="20KB", variant="fp16")
+    assert len(list((folder / "text_encoder").glob("model.fp16-*.safetensors"))) > 1
+    load(str(folder), variant="fp16")
 
 
 def test_no_watermark_whatever_is_installed(checkpoint: Any, monkeypatch: pytest.MonkeyPatch) -> None:
