@@ -112,9 +112,16 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     from t2i_timm import timm_models
 
     devices.check(setup.device)
-    if setup.offline or timm_models.is_here(_given(setup), setup.options):
-        timm_models.fetch(_given(setup), setup.options, offline=True)
-    timm_models.labels(_given(setup), setup.options)
+    argument, options = _given(setup), setup.options
+    own = timm_models.is_here(argument, options)
+    if setup.offline or own:
+        timm_models.fetch(argument, options, offline=True)
+    timm_models.labels(argument, options)
+    # who gives the digest knows the file, and is spared the import of timm
+    if (own or options.checkpoint) and not options.sha256:
+        from t2i_core.models.trial import try_out
+
+        try_out(lambda: timm_models.load(argument, options, setup.offline))
 
 
 def _settled_timm(setup: Setup[TimmOptions]) -> TimmOptions:
@@ -158,6 +165,10 @@ def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
     weights = torchvision_models.find(_given(setup))
     if setup.offline or setup.options.checkpoint:
         torchvision_models.fetch(weights, setup.options, offline=True)
+    if setup.options.checkpoint:
+        from t2i_core.models.trial import try_out
+
+        try_out(lambda: torchvision_models.load(_given(setup), setup.options, offline=True))
 
 
 def _prefetch_torchvision(setup: Setup[ClassifierOptions]) -> None:

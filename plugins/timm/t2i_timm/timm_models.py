@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core import ObjectClass
-from t2i_core.errors import BadModel, UnknownName
+from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
 from t2i_core.models import files
 from t2i_core.models.weights import unreadable
 
@@ -70,7 +70,10 @@ def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
         return options
     if not (repository := _repository(argument)):
         return options  # `fetch` says where its weights are
-    commit = files.commit_of(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
+    try:
+        commit = files.commit_of(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
+    except BadModel as error:
+        raise _neither(argument, error) from error
     return options.model_copy(update={"revision": commit})
 
 
@@ -79,7 +82,7 @@ def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
     spec = f"timm:{argument}"
     folder = _folder(argument)
     if not folder and "/" in argument:
-        files.from_hub(argument, (_CONFIG,), options.revision, offline, spec)
+        _config_of(argument, options, offline)
     if options.checkpoint:
         return files.check(options.checkpoint, options.sha256, spec)
     if folder:
@@ -140,7 +143,7 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
     if options.checkpoint:
         folder = _folder(argument)
         if not folder and "/" in argument:  # by its name timm would ask the hub, whatever may be fetched
-            folder = files.from_hub(argument, (_CONFIG,), options.revision, True, f"timm:{argument}").parent
+            folder = _config_of(argument, options, offline=True).parent
         name = f"local-dir:{folder}" if folder else argument
         return timm.create_model(name, pretrained=False, checkpoint_path=str(file), num_classes=count)
     if _folder(argument) or "/" in argument:
@@ -150,9 +153,17 @@ def _network(argument: str, options: TimmOptions, file: Path, count: int) -> Any
 
 def _labels(argument: str, options: TimmOptions, offline: bool = False) -> tuple[str, tuple[ObjectClass, ...]]:
     """The classes, and where they come from."""
-    if options.labels != "auto":
+    if options.labels != "auto" and options.checkpoint:  # which is to have as many outputs
         return options.labels, synsets.labels(options.labels)
     head = _head(argument, options, offline)
+    if options.labels != "auto" and head.count:
+        found = synsets.labels(options.labels)
+        if len(found) != head.count:
+            raise BadOption(
+                f"option labels={options.labels}: has {len(found)} classes, and timm:{argument} has {head.count} "
+                "outputs"
+            )
+        return options.labels, found
     if head.names:
         return "the checkpoint's own", synsets.classes(head.names)
     if head.count == 0:
@@ -170,8 +181,7 @@ def _head(argument: str, options: TimmOptions, offline: bool) -> Head:
     if folder := _folder(argument):
         return _head_of(folder / "config.json", argument)
     if "/" in argument:
-        file = files.from_hub(argument, (_CONFIG,), options.revision, offline, f"timm:{argument}")
-        return _head_of(file, argument)
+        return _head_of(_config_of(argument, options, offline), argument)
     registered = _registered(argument)
     return Head(registered.num_classes, tuple(registered.label_names or ()))
 
@@ -197,9 +207,30 @@ def _folder(argument: str) -> Path | None:
     path = Path(argument.removeprefix("local-dir:")).expanduser()
     if (path / "config.json").is_file():
         return path
-    if path.is_dir() or argument.startswith(("/", ".", "~", "local-dir:")):
+    is_path = argument.startswith(("/", ".", "~", "local-dir:")) or argument.count("/") > 1
+    if path.is_dir() or is_path:
         raise BadModel(f"timm:{argument}: there is no folder with a config.json of timm at {path}")
     return None
+
+
+def _config_of(repository: str, options: TimmOptions, offline: bool) -> Path:
+    """The config of a repository on the hub. Raises BadModel where it cannot be had."""
+    try:
+        return files.from_hub(repository, (_CONFIG,), options.revision, offline, f"timm:{repository}")
+    except BadModel as error:
+        raise _neither(repository, error) from error
+
+
+def _neither(argument: str, error: BadModel) -> BadModel:
+    """Say of what the hub has not that it is no folder either: ORG/REPOSITORY may have been meant as one."""
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    if "/" in argument and isinstance(error, NotHere):
+        return NotHere(argument, error.spec, error.network, error.missing)
+    cause = error.__cause__
+    if "/" in argument and isinstance(cause, RepositoryNotFoundError) and not isinstance(cause, GatedRepoError):
+        return BadModel(f"{error}; there is no folder {argument} here either")
+    return error
 
 
 def _file_of(folder: Path, argument: str) -> Path:

@@ -15,18 +15,32 @@ from t2i_timm import preprocessing, synsets
 from t2i_timm.classifier import Loaded, check_head
 from t2i_timm.options import ClassifierOptions
 
-#: Their weights want other arguments of the architecture, which torchvision sets only where it loads them itself.
-_LEFT_OUT = ("googlenet", "inception_v3")
+#: Their weights want other arguments of the architecture, which torchvision sets only where it loads them itself;
+#: and where else they are.
+_LEFT_OUT = {
+    "googlenet": "timm has no GoogLeNet either",
+    "inception_v3": "take the same weights from timm: timm:inception_v3.tv_in1k",
+}
 
 
 def find(argument: str) -> Any:
     """Return torchvision's entry of NAME.WEIGHTS (`vit_b_16.IMAGENET1K_V1`). Raises UnknownName."""
     name, _, weights = argument.partition(".")
+    if name in _LEFT_OUT:
+        raise UnknownName(
+            f"{name} of torchvision is not taken, for its weights want another network than it makes; "
+            f"{_LEFT_OUT[name]}"
+        )
     known = [n for n in torchvision.models.list_models(torchvision.models) if n not in _LEFT_OUT]
     if name not in known:
         raise UnknownName.among("model of torchvision", name, known)
     # those without categories are features for detectors, whose last layer is not trained
     entries = {e.name: e for e in torchvision.models.get_model_weights(name) if e.meta["categories"]}
+    if not weights:
+        raise UnknownName(
+            f"torchvision:{name} names no weights: it has {', '.join(entries)}; write for instance "
+            f"torchvision:{name}.{next(iter(entries))}"
+        )
     if weights not in entries:
         raise UnknownName.among(f"weights of {name}", weights, entries, f"it has {', '.join(entries)}")
     return entries[weights]

@@ -45,7 +45,7 @@ def test_a_run_asks_once_and_says_what_judged(
     (judge,) = (part for part in first.manifest["components"] if part["kind"] == "judge")
     assert judge["reported"]["labels"] == "imagenet-1k"
 
-    with monkeypatch.context() as patched:  # what is kept loads no model
-        patched.setattr("t2i_timm.timm_models.load", None)
+    with monkeypatch.context() as patched:  # what is kept makes no judge
+        patched.setattr("t2i_timm.classifier.Classifier", None)
         assert run("again", "model").results["results"][0]["score"] == result["score"]
     assert run("other", "paper").results["results"][0]["score"] != result["score"]

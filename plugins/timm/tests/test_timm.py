@@ -14,8 +14,9 @@ import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file
 from t2i_core import JudgeInfo, ObjectClass, Query, Setup
-from t2i_core.errors import BadModel, BadOption, UnknownName
+from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
 from t2i_core.images import Image
+from t2i_core.sources import file_digest
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin
 from t2i_timm.options import TimmOptions
@@ -89,8 +90,84 @@ def test_classes_that_nobody_names_are_refused(tmp_path: Path, save_timm: Any) -
     folder = save_timm(tmp_path / "five", 5)
     with pytest.raises(BadModel, match="5 classes, which none of timm's lists"):
         INFO.check(Setup(str(folder), TimmOptions()))  # type: ignore[misc]
-    with pytest.raises(BadModel, match=r"outputs of shape \(5,\) for 1000 classes"):
+    with pytest.raises(
+        BadOption, match=rf"option labels=imagenet-1k: has 1000 classes, and timm:{folder} has 5 out"
+    ):
         made(folder, labels="imagenet-1k")
+
+
+def check(argument: Any, offline: bool = False, **options: Any) -> None:
+    assert INFO.check
+    INFO.check(Setup(str(argument), TimmOptions(**options), offline=offline))
+
+
+def test_labels_that_are_not_as_many_as_the_outputs_are_told_by_the_plan(tiny_timm: Path) -> None:
+    for argument in (tiny_timm, "resnet50.a1_in1k"):
+        with pytest.raises(
+            BadOption, match=r"labels=imagenet-12k: has 11821 classes, and timm:\S+ has 1000 outputs"
+        ):
+            check(argument, labels="imagenet-12k")
+        check(argument, labels="imagenet-1k")
+    with pytest.raises(BadModel, match="it has no classes"):
+        check("vit_base_patch16_224.mae", labels="imagenet-1k")
+    with pytest.raises(BadModel, match=r"cannot be loaded from .*size mismatch for head\.weight"):
+        check(tiny_timm, checkpoint=tiny_timm / "model.safetensors", labels="imagenet-12k")
+
+
+def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_timm: Path, tmp_path: Path) -> None:
+    check(tiny_timm, offline=True)
+    check(tiny_timm, checkpoint=tiny_timm / "model.safetensors")
+    torch.save(load_file(tiny_timm / "model.safetensors"), tmp_path / "own.pth")
+    check(tiny_timm, checkpoint=tmp_path / "own.pth")
+    with pytest.raises(BadModel, match=r"timm:resnet18: cannot be loaded from .*own\.pth"):
+        check("resnet18", checkpoint=tmp_path / "own.pth")
+    with pytest.raises(BadModel, match=r"cannot be loaded from .*own\.pth"):
+        check(other_config(tiny_timm, tmp_path / "a"), checkpoint=tmp_path / "own.pth")
+    with pytest.raises(BadModel, match=r"cannot be loaded from .*model\.safetensors .*size mismatch"):
+        check(other_config(tiny_timm, tmp_path / "b"))
+
+
+def other_config(folder: Path, other: Path) -> Path:
+    """A copy of a folder whose config is another network's."""
+    shutil.copytree(folder, other)
+    config = json.loads((other / "config.json").read_text())
+    config["model_args"]["embed_dim"] = 48
+    (other / "config.json").write_text(json.dumps(config))
+    return other
+
+
+def test_what_fits_is_not_loaded_by_the_plan(tiny_timm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real models have a gigabyte: tensors are compared by names and shapes alone."""
+    looked_at = []
+
+    def seen(network: torch.nn.Module, *others: Any) -> None:
+        looked_at.append({tensor.device.type for tensor in network.state_dict().values()})
+
+    monkeypatch.setattr("t2i_timm.classifier.check_head", seen)
+    check(tiny_timm)
+    assert looked_at == [{"meta"}]
+    check(tiny_timm, sha256=file_digest(tiny_timm / "model.safetensors"))
+    assert looked_at == [{"meta"}], "a file that is known by its digest"
+
+
+def test_a_path_that_leads_nowhere_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("huggingface_hub.constants", "huggingface_hub.file_download.constants"):
+        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path))
+    assert INFO.resolve
+    setup = Setup("ck/nope", TimmOptions(), offline=True)
+    for asked in (INFO.resolve, INFO.check, INFO.create):
+        assert asked
+        with pytest.raises(
+            NotHere, match="there is no folder ck/nope here; timm:ck/nope: ck/nope is not on this mac"
+        ):
+            asked(setup)
+    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: "no route")
+    with pytest.raises(NotHere, match="there is no folder ck/nope here; no network, and timm:ck/nope"):
+        INFO.resolve(Setup("ck/nope", TimmOptions()))
+    with pytest.raises(
+        BadModel, match=r"timm:ck/j/nope: there is no folder with a config\.json of timm at ck/j/nope"
+    ):
+        INFO.resolve(Setup("ck/j/nope", TimmOptions()))
 
 
 def test_weights_of_a_file(tiny_timm: Path, tmp_path: Path) -> None:
@@ -111,17 +188,14 @@ def test_a_pickle_of_more_than_weights_is_refused(
     tiny_timm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     torch.save({"state_dict": _Rude()}, tmp_path / "rude.pth")
-    with pytest.raises(BadModel, match=r"rude\.pth .*its pickle wants \S*print, which is no part of") as error:
-        made(tiny_timm, checkpoint=tmp_path / "rude.pth")
-    assert "weights_only" not in str(error.value)
+    for refused in (made, check):
+        with pytest.raises(BadModel, match=r"rude\.pth .*its pickle wants \S*print, which is no part of") as error:
+            refused(tiny_timm, checkpoint=tmp_path / "rude.pth")
+        assert "weights_only" not in str(error.value)
     assert "has run" not in capsys.readouterr().out
 
 
 def test_files_are_checked_before_anything_is_loaded(tiny_timm: Path, tmp_path: Path) -> None:
-    def check(argument: Any, **options: Any) -> None:
-        assert INFO.check
-        INFO.check(Setup(str(argument), TimmOptions(**options)))
-
     for argument in (tiny_timm, "resnet18.a1_in1k"):
         with pytest.raises(BadModel, match=r"there is no file .*none\.pth"):
             check(argument, checkpoint=tmp_path / "none.pth")
@@ -175,10 +249,6 @@ def test_the_papers_preprocessings(tiny_timm: Path, tmp_path: Path, preprocessin
 
 
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
-    def check(argument: str, offline: bool = False) -> None:
-        assert INFO.check
-        INFO.check(Setup(argument, TimmOptions(), offline=offline))
-
     with pytest.raises(UnknownName, match=r"did you mean 'resnet50\.a1_in1k'"):
         check("resnet50.a1_in1q")
     with pytest.raises(UnknownName, match="did you mean"):
@@ -195,7 +265,7 @@ def test_offline_says_what_to_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("huggingface_hub.file_download.constants.HF_HUB_CACHE", str(tmp_path))
     for argument, what in (
         ("resnet50.a1_in1k", r"model\.safetensors of timm/resnet50\.a1_in1k"),
-        ("someone/somewhat", r"config\.json of someone/somewhat"),
+        ("someone/somewhat", "someone/somewhat"),
     ):
         with pytest.raises(BadModel, match=f"{what} .*t2i prefetch timm:{argument}"):
             INFO.check(Setup(argument, TimmOptions(), offline=True))  # type: ignore[misc]
@@ -226,7 +296,7 @@ def test_other_weights_for_a_repository_of_the_hub_ask_nothing_of_it(
     assert INFO.resolve
     assert INFO.weights
     for refused in (INFO.prefetch, INFO.resolve, INFO.create):
-        with pytest.raises(BadModel, match=r"config\.json of someone/tiny .*t2i prefetch"):
+        with pytest.raises(BadModel, match=r"someone/tiny is not on this machine.*t2i prefetch"):
             refused(setup)
     config = tmp_path / "config"
     config.mkdir()

@@ -127,8 +127,12 @@ def test_names_are_checked_before_anything_is_loaded() -> None:
         INFO.check(setup(offline=False, argument="vit_b16.IMAGENET1K_V1"))
     with pytest.raises(UnknownName, match="it has IMAGENET1K_V1, IMAGENET1K_V2"):
         INFO.check(setup(offline=False, argument="resnet50.V1"))
-    with pytest.raises(UnknownName):  # its weights want other arguments of the architecture
-        INFO.check(setup(offline=False, argument="inception_v3.IMAGENET1K_V1"))
+    for name, elsewhere in (("googlenet", "timm has no"), ("inception_v3", r"timm:inception_v3\.tv_in1k")):
+        with pytest.raises(UnknownName, match=f"{name} of torchvision is not taken, .*{elsewhere}"):
+            INFO.check(setup(offline=False, argument=f"{name}.IMAGENET1K_V1"))
+    says = r"resnet50 names no weights: it has IMAGENET1K_V1, IMAGENET1K_V2; write .*:resnet50\.IMAGENET1K_V1"
+    with pytest.raises(UnknownName, match=says):
+        INFO.check(setup(offline=False, argument="resnet50"))
     INFO.check(setup(offline=False))
 
 
@@ -169,13 +173,25 @@ def test_prefetched_weights_are_loaded_and_checked(
 
 def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     save_file({"head": torch.zeros(2)}, tmp_path / "other.safetensors")
-    with pytest.raises(BadModel, match="does not hold its weights"):
-        INFO.create(setup(checkpoint=tmp_path / "other.safetensors"))
-    missing = setup(offline=False, checkpoint=tmp_path / "none.safetensors")
     assert INFO.check
+    for refused in (INFO.check, INFO.create):
+        with pytest.raises(BadModel, match="does not hold its weights"):
+            refused(setup(checkpoint=tmp_path / "other.safetensors"))
+    missing = setup(offline=False, checkpoint=tmp_path / "none.safetensors")
     for refused in (INFO.check, INFO.create):
         with pytest.raises(BadModel, match="there is no file"):
             refused(missing)
+
+
+def test_weights_that_fit_are_not_loaded_by_the_plan(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = []
+    monkeypatch.setattr(
+        torchvision_models, "check_head",
+        lambda network, *others: looked_at.append(next(network.parameters()).device.type),
+    )  # fmt: skip
+    assert INFO.check
+    INFO.check(setup(offline=False, checkpoint=weights))
+    assert looked_at == ["meta"]
 
 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
