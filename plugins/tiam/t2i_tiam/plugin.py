@@ -19,6 +19,17 @@ CITATION = (
     "Grimal, Le Borgne, Ferret, Tourille: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. "
     "WACV 2024. arXiv:2307.05134"
 )
+_CODE = (
+    "colours.py",
+    "evidence.py",
+    "metric.py",
+    "options.py",
+    "references.py",
+    "rules.py",
+    "spans.py",
+    "table.py",
+    "*.xz",
+)
 _PER_OBJECT = ("object", "position", "colour")
 
 
@@ -63,7 +74,7 @@ def t2i_metrics() -> list[MetricInfo]:
             options=TiamOptions,
             citation=CITATION,
             create=_create,
-            code=("**/*.py", "*.xz"),
+            code=_CODE,
             measures=MEASURES,
             defaults=Defaults(prompts="tiam-24-2", seeds=32, judges={"segment": "yolov8x-seg"}),
         )
