@@ -1113,3 +1113,31 @@ def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -
     )
     notes = one.results["results"][0]["notes"]  # the headline says it of all
     assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]
+
+
+class Reachable(Brightness):
+    upper_bound = "white"
+
+
+REACHABLE = replace(BRIGHTNESS, name="reachable", create=Reachable)
+
+
+def test_what_a_score_can_reach_stands_beside_it_and_is_compared_with_none(tmp_path: Path) -> None:
+    white = model("white", lambda request: Generated(np.full((4, 4, 3), 255, np.uint8)))
+    by_mean = judge("mean", lambda query: Reward(float(query.images[0].pixels.mean())))
+    models = [ModelRequest(model(name, grey), name) for name in ("a", "b")]
+    run = evaluate(REACHABLE, models, out=tmp_path, resolver=StaticResolver(TEST_PROMPTS, by_mean, white))
+    *theirs, bound = run.results["results"]
+    assert [r["as"] for r in (*theirs, bound)] == ["a", "b", "upper bound (white)"]
+    assert (bound["score"], bound["n_ok"], bound["upper_bound"]) == (255, 4, None)
+    said = {"model": bound["as"], "value": 255, "ci": bound["ci"]}
+    assert [r["upper_bound"] for r in theirs] == [said, said]
+    assert [(c["a"], c["b"]) for c in run.results["comparisons"]] == [("a", "b")]
+    assert set(run.samples()["model"]) == {"a", "b", bound["as"]}
+
+
+def test_no_model_may_be_called_as_the_upper_bound_is() -> None:
+    resolver = StaticResolver(TEST_PROMPTS, TEST_JUDGE, model("white", grey))
+    called = ModelRequest(model("a", grey), "upper bound (white)")
+    with pytest.raises(BadOption, match=r"no model may be called 'upper bound \(white\)': metric 'reachable' has"):
+        evaluate(REACHABLE, called, resolver=resolver)
