@@ -1,0 +1,63 @@
+"""R-precision's arithmetic: whether an image is nearer to its own caption than to others.
+
+Cho, Zala, Bansal: DALL-Eval, first version, section 4.3; after Xu et al.: AttnGAN (2018).
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+
+ROUNDING = 1e-6
+"""Cosines of the same vectors may differ by so much, for their sums are taken in other orders."""
+
+_REFERENCE_SEED = 10
+
+
+def unit_length(vectors: Vectors) -> Vectors:
+    """Vectors (..., d) of length 1. Those of length 0 stay."""
+    length = np.linalg.norm(vectors.astype(np.float64), axis=-1, keepdims=True)
+    return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def draw(rng: np.random.Generator, pool: int, own: int | None, negatives: int, repeats: int) -> NDArray[np.intp]:
+    """Draw captions of a pool by number, (repeats, negatives): in each repeat none twice, and never the own one."""
+    others = pool - (own is not None)
+    drawn = np.stack([rng.choice(others, negatives, replace=False, shuffle=False) for _ in range(repeats)])
+    return drawn if own is None else drawn + (drawn >= own)
+
+
+def nearest(image: Vectors, own: Vectors, others: Vectors) -> NDArray[np.float64]:
+    """Return for each repeat 1 where the own caption is the nearest, 0 where another one is, and a share of a tie.
+
+    image, own: (d,); others: (repeats, negatives, d); all of length 1
+    """
+    cosine = float(np.einsum("i,i", image, own))
+    cosines = np.einsum("rnd,d->rn", others, image)
+    nearer = (cosines > cosine + ROUNDING).any(axis=1)
+    ties = (np.abs(cosines - cosine) <= ROUNDING).sum(axis=1)
+    return np.where(nearer, 0.0, 1 / (1 + ties))
+
+
+def reference_draws(images: int, negatives: int, repeats: int) -> NDArray[np.int32]:
+    """The reference's draws, (repeats, images, negatives): with replacement, the own caption among the rest."""
+    rng, numbers = Random(_REFERENCE_SEED), range(images)
+    drawn = [rng.choices(numbers, k=negatives) for _ in range(repeats * images)]
+    return np.array(drawn, np.int32).reshape(repeats, images, negatives)
+
+
+def reference_nearest(
+    image: Vectors, captions: Vectors, own: int, draws: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return for each repeat 1 where no drawn caption has a larger product with the image than its own, else 0.
+
+    image: (d,); captions: (captions, d), as the encoder gives them; draws: (repeats, negatives)
+    """
+    products = np.einsum("rnd,d->rn", captions[draws], image)
+    # its own, drawn again, is no larger
+    larger = (products > np.einsum("i,i", captions[own], image)) & (draws != own)
+    return 1.0 - larger.any(axis=1)
