@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Derive, Metric, Need, Note, Row, Unit
+from t2i_core.metrics import Analysis, Derive, Metric, Need, Note, Row, Study, Unit
 from t2i_core.prompts import Prompt, SceneObject
 
 from .evidence import Evidence
@@ -29,6 +29,8 @@ NOT_SCORED = (
 
 class Tiam(Metric):
     """Are the objects of the prompt in the image, and in their colours?"""
+
+    options: TiamOptions
 
     def __init__(self, setup: Setup[TiamOptions]) -> None:
         super().__init__(setup)
@@ -78,6 +80,12 @@ class Tiam(Metric):
             yield from _object_rows(position, expected, finding)
         if observed.prompt.scene.relations or any(o.count > 1 or o.attributes for o in objects):
             yield Note(NOT_SCORED)
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield the tables and figures of the paper's study."""
+        from .study import analyse
+
+        return analyse(study, self.options)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.
