@@ -70,7 +70,9 @@ def skills(rows: pd.DataFrame) -> Analysis:
     if len(there) > 1:
         table["average"] = table[there].mean(axis=1, skipna=False)
     table = table.rename_axis("model").rename_axis(columns=None).reset_index()
-    summary = "Accuracy by skill; an upper bound is what the judge says of what was asked for, drawn by a simulator."
+    summary = (
+        "Accuracy by skill; an upper bound is what the judge says of what was asked for, drawn by a simulator."
+    )
     return Analysis("skills", summary, table, partial(_bars, table.set_index("model").T))
 
 

@@ -57,7 +57,7 @@ def read_answers(path: Path) -> pd.DataFrame:
 
 
 def majorities(answers: pd.DataFrame) -> pd.DataFrame:
-    """What most people say of each image: model, prompt, seed, people, said (1, 0, or NaN where as many say so)."""
+    """What most people say of each image: model, prompt, seed, people, said (1, 0, NaN where it is a tie)."""
     groups = answers.groupby(["model", "prompt", "seed"], as_index=False)["answer"]
     found = groups.agg(people="size", yes="sum")
     share = found["yes"] / found["people"]

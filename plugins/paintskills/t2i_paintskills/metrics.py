@@ -82,7 +82,10 @@ def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions)
         assert isinstance(options, CountOptions | PaintSkillsOptions)
         number = decisions.confident(probs, options.threshold) == wanted.count
         rule = options.rule, options.threshold, options.clamp
-        return {"": target is not None and decisions.is_count(probs, target, wanted.count, *rule), "number": number}
+        return {
+            "": target is not None and decisions.is_count(probs, target, wanted.count, *rule),
+            "number": number,
+        }
     assert isinstance(options, ConfidenceOptions | PaintSkillsOptions)
     is_object = target is not None and decisions.is_object(probs, target, options.confidence)
     if skill == "object":

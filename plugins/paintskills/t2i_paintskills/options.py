@@ -40,8 +40,8 @@ class SkillOptions(Options):
     )
     answers: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="What people say of the images, for analyses: a CSV file with the columns model, prompt, seed, "
-        "annotator, answer (yes or no).",
+        description="What people say of the images, for analyses: a CSV file with the columns model, prompt, "
+        "seed, annotator, answer (yes or no).",
     )
 
 
@@ -102,6 +102,6 @@ class RetrievalOptions(Options):
     seed: int = Field(0, ge=0, description="Of the draw of negatives (not with reference).")
     reference: bool = Field(
         False,
-        description="As the reference code has it: vectors as they are (a text of large norm wins), negatives drawn "
-        "with replacement, the image's own caption among them.",
+        description="As the reference code has it: vectors as they are (a text of large norm wins), negatives "
+        "drawn with replacement, the image's own caption among them.",
     )

@@ -1,4 +1,4 @@
-"""What t2i-paintskills offers: the skills of PaintSkills with their prompts, and R-precision. Imports nothing heavy."""
+"""What t2i-paintskills offers: PaintSkills' skills with their prompts, and R-precision. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def t2i_metrics() -> list[MetricInfo]:
         ),
         _skill(
             "spatial", "Are both objects there, and where they should be?", SkillOptions, "SpatialSkill",
-            _share("paintskills-spatial", "Images of both where they should be.", "object", "object_2", "relation"),
+            _share("paintskills-spatial", "Images of both in their places.", "object", "object_2", "relation"),
             _share("objects", "Images whose two most confident detections are both.", "relation"),
         ),
         MetricInfo(
@@ -123,8 +123,12 @@ def _scene_file(_: str | None, options: Any) -> Iterable[Path]:
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
     """Offer the distinct texts of each skill, and of all four."""
-    texts = {"object": "21 objects", "count": "21 objects, one to four of them", "color": "21 objects in six colours",
-             "spatial": "21 x 21 pairs of objects in four relations"}  # fmt: skip
+    texts = {
+        "object": "21 objects",
+        "count": "21 objects, one to four of them",
+        "color": "21 objects in six colours",
+        "spatial": "21 x 21 pairs of objects in four relations",
+    }
     return [
         _source("paintskills", "The texts of all four skills: 1,995.", SKILLS),
         *(_source(f"paintskills-{skill}", f"PaintSkills: {texts[skill]}.", (skill,)) for skill in SKILLS),

@@ -43,7 +43,9 @@ class RPrecision(Metric):
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse lists with fewer captions than a choice has, and what the reference's draws cannot be made of."""
         if self.options.reference and self.options.captions is not None:
-            raise BadPrompts("r-precision: with reference the run's own prompts are the captions: leave out captions")
+            raise BadPrompts(
+                "r-precision: with reference the run's own prompts are the captions: leave out captions"
+            )
         known = self._texts(prompts)
         others = max((sum(text != prompt.text for text in known) for prompt in prompts[:1]), default=0)
         if not self.options.reference and others < self.options.candidates - 1:

@@ -25,7 +25,7 @@ def unit_length(vectors: Vectors) -> Vectors:
 
 
 def draw(rng: np.random.Generator, pool: int, own: int | None, negatives: int, repeats: int) -> NDArray[np.intp]:
-    """Draw captions of a pool by number, (repeats, negatives): in each repeat none twice, and never the own one."""
+    """Draw captions of a pool by number, (repeats, negatives): in a repeat none twice, and never the own one."""
     others = pool - (own is not None)
     drawn = np.stack([rng.choice(others, negatives, replace=False, shuffle=False) for _ in range(repeats)])
     return drawn if own is None else drawn + (drawn >= own)

@@ -1,8 +1,8 @@
 """Scene files of PaintSkills: read, checked scene by scene, and written as they were.
 
-The official form is `json.dumps({"data": [...]}, indent=4)`: of each scene `id`, `scene`, `text`, `skill`, `split`
-and `objects`; of each object `id`, `shape`, `color`, `relation`, `scale`, `texture`, `rotation`, `state`. Published
-files have other orders and further fields (`answer`), and some no `split`; those are kept.
+The official form is `json.dumps({"data": [...]}, indent=4)`. A scene has `id`, `scene`, `text`, `skill`, `split` and
+`objects`; an object has `id`, `shape`, `color`, `relation`, `scale`, `texture`, `rotation` and `state`. Some files
+have these in another order, further fields (`answer`) or no `split`; they are kept as they are.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ REPEATS: dict[Split, dict[Skill, int]] = {
     "train": {"object": 1000, "count": 300, "color": 200, "spatial": 16},
     "val": SEEDS,
 }
-"""How often each text stands: 21000, 25200, 25200, 28224 scenes to train on (the paper prints 28,244 for the last),
-1050, 2520, 2520, 3528 to validate with."""
+"""How often each text stands: 21000, 25200, 25200, 28224 scenes to train on (the paper prints 28,244 for the
+last), 1050, 2520, 2520, 3528 to validate with."""
 
 SCALES: dict[Skill, tuple[float, float]] = {"object": (3, 6), "count": (1, 2), "color": (3, 6), "spatial": (2, 3)}
 CHARACTERS = ("humanSophie", "humanKate")
