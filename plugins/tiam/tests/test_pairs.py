@@ -26,7 +26,7 @@ OBJECTS = ("car", "zebra", "dog", "cat", "horse", "bench")
 
 @pytest.fixture(scope="module")
 def found(runs):
-    """Animals get along under all four seeds; a car or a bench with others under one, or two in the other order."""
+    """Animals get along under all four seeds; a car or a bench with others under one, or two the other way."""
 
     def there(prompt, seed):
         a, b = (o.cls.name for o in prompt.scene.objects)

@@ -69,9 +69,9 @@ def test_draws_of_fewer_images_spread_as_the_formula_says(runs):
 
 
 def test_equal_seeds_gain_nothing_where_they_were_not_chosen(runs):
-    """The interval holds 0 as often as it says, p is spread evenly, and what the choice itself gained is chance."""
+    """The interval holds 0 as often as it says, p is spread evenly, and what the choice gained is chance."""
     held, gains, p = [], [], []
-    for i in range(60):
+    for i in range(40):
         study = runs.study(crossed(runs, np.full(12, 0.6), 12, np.random.default_rng(i)))
         tables = read_tables(study)
         (line,) = next(mine_seeds(tables, study, 3, 0.5)).table.to_dict("records")
@@ -79,7 +79,7 @@ def test_equal_seeds_gain_nothing_where_they_were_not_chosen(runs):
         gains.append((line["gain_where_chosen"], line["difference"]))
         _, effect = best_and_worst(tables)
         p.append(effect.table["p"].iloc[0])
-    assert np.mean(held) == pytest.approx(0.95, abs=0.08)
+    assert np.mean(held) == pytest.approx(0.95, abs=0.1)
     chosen, elsewhere = np.mean(gains, axis=0)
     assert chosen > 0.1
     assert elsewhere == pytest.approx(0, abs=0.03)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 
@@ -21,14 +21,15 @@ def mantel(a: Floats, b: Floats, rounds: int = 1000) -> dict[str, float]:
     rng = np.random.default_rng(0)
     orders = [np.arange(n), *(rng.permutation(n) for _ in range(rounds))]
     upper = np.triu_indices(n, 1)
-    first, second = a[upper], np.stack([b[np.ix_(order, order)][upper] for order in orders])
+    pairs = np.stack([a[upper], *(b[np.ix_(order, order)][upper] for order in orders)])
     found = {}
-    for name, x, y in (("r", first, second), ("rho", rankdata(first), rankdata(second, axis=1))):
-        if np.ptp(x) == 0 or np.ptp(y[0]) == 0:
+    for name, values in (("r", pairs), ("rho", pd.DataFrame(pairs).rank(axis=1).to_numpy())):
+        if (np.ptp(values[:2], axis=1) == 0).any():
             found |= {name: float("nan"), f"p_{name}": float("nan")}
             continue
-        x, y = x - x.mean(), y - y.mean(axis=1, keepdims=True)
-        null = y @ x / (np.linalg.norm(x) * np.linalg.norm(y[0]))
-        as_large = int((np.abs(null[1:]) >= abs(null[0]) - 1e-12).sum())
-        found |= {name: float(null[0]), f"p_{name}": (1 + as_large) / (rounds + 1)}
+        values = values - values.mean(axis=1, keepdims=True)
+        values /= np.linalg.norm(values, axis=1, keepdims=True)
+        own, *null = values[1:] @ values[0]
+        as_large = int((np.abs(null) >= abs(own) - 1e-12).sum())
+        found |= {name: float(own), f"p_{name}": (1 + as_large) / (rounds + 1)}
     return found
