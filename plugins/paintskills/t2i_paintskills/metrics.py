@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -203,6 +204,10 @@ class PaintSkills(_Skills):
     name, skills = "paintskills", SKILLS
     strata = "skill"
 
+    def __init__(self, setup: Setup[SkillOptions]) -> None:
+        super().__init__(setup)
+        self._means: _Means | None = None
+
     def skill_of(self, prompt: Prompt) -> Skill:
         """The one that the prompt's facet names."""
         named = prompt.facets.get("skill")
@@ -235,9 +240,27 @@ class PaintSkills(_Skills):
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `paintskills`: the mean of the four skills' means; NaN where nothing of one of them weighs."""
-        codes = pd.Categorical(table["measure"], SKILLS).codes
-        totals = np.bincount(codes, weights, len(SKILLS))
-        right = np.bincount(codes, weights * table["value"].to_numpy(np.float64), len(SKILLS))
-        if not (totals > 0).all():
-            return {"paintskills": float("nan")}
-        return {"paintskills": float((right / totals).mean())}
+        if self._means is None or self._means.table is not table:  # asked of one table under many weights
+            self._means = _Means.of(table)
+        return {"paintskills": self._means.average(weights)}
+
+
+@dataclass(frozen=True)
+class _Means:
+    """A table's values, float64 (rows,), and which of the skills each row is of."""
+
+    table: pd.DataFrame
+    values: NDArray[np.float64]
+    skills: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> _Means:
+        """Find the skills."""
+        codes = pd.Categorical(table["measure"].astype(str), SKILLS).codes.astype(np.intp)
+        return cls(table, table["value"].to_numpy(np.float64), codes)
+
+    def average(self, weights: NDArray[np.float64]) -> float:
+        """Return the mean of the skills' means; NaN where nothing of one of them weighs."""
+        totals = np.bincount(self.skills, weights, len(SKILLS))
+        right = np.bincount(self.skills, weights * self.values, len(SKILLS))
+        return float((right / totals).mean()) if (totals > 0).all() else float("nan")

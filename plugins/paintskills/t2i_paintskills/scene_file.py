@@ -1,6 +1,6 @@
 """Scene files of PaintSkills: read, checked scene by scene, and written as they were.
 
-The official form is `json.dumps({"data": [...]}, indent=4)`. A scene has `id`, `scene`, `text`, `skill`, `split` and
+The official form is `json.dumps({"data": [...]}, indent=4)`. A scene has `id`, `scene`, `text`, `skill`, `split`,
 `objects`; an object has `id`, `shape`, `color`, `relation`, `scale`, `texture`, `rotation` and `state`. Some files
 have these in another order, further fields (`answer`) or no `split`; they are kept as they are.
 """
