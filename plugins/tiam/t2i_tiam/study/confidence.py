@@ -13,7 +13,7 @@ from t2i_core.metrics import Analysis
 from t2i_core.statistics import mean_interval
 
 from ..spans import read_spans
-from .drawing import named, series
+from .drawing import series
 from .tables import Tables
 
 GRID = [step / 100 for step in range(5, 100, 5)]
@@ -63,8 +63,6 @@ def holds(spans: pd.Series, grid: list[float]) -> NDArray[np.float64]:
 
 
 def _draw(table: pd.DataFrame, own: float, axes: Any) -> None:
-    models, kinds = table["model"].nunique(), table["kind"].nunique()
-    names = [named(m, k, models, kinds) for m, k in zip(table["model"], table["kind"], strict=True)]
-    series(table.assign(series=names), "confidence", "tiam", "series", axes)
+    series(table, "confidence", "tiam", axes)
     axes.axvline(own, color="grey", linewidth=1, linestyle=":")
     axes.set_ylim(-0.02, 1.02)

@@ -1,4 +1,4 @@
-"""What the figures share: heat maps, and bars in groups."""
+"""What the figures share: heat maps, and lines with bands."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ import pandas as pd
 
 MOST_LABELS = 400
 """So many cells have their value written in them."""
+
+FEW = 4
+"""So many lines can have bands."""
+
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "D")
 
 
 def heat_map(
@@ -34,34 +40,32 @@ def heat_map(
     axes.figure.colorbar(shown, ax=axes, label=label)
 
 
-def bars(
-    grid: pd.DataFrame, label: str, axes: Any, low: pd.DataFrame | None = None, high: pd.DataFrame | None = None
-) -> None:
-    """Draw a group of bars for each row, one for each column; with error bars where ends are given."""
-    groups, columns = grid.shape
-    width = 0.8 / columns
-    axes.figure.set_size_inches(max(6.4, 2 + 0.4 * grid.size), 4.8)
-    for i, name in enumerate(grid.columns):
-        places = np.arange(groups) - 0.4 + width * (i + 0.5)
-        ends = None
-        if low is not None and high is not None:
-            ends = np.clip([grid[name] - low[name], high[name] - grid[name]], 0, None)
-        axes.bar(places, grid[name], width, yerr=ends, capsize=2, label=str(name))
-    axes.set_xticks(range(groups), [str(name) for name in grid.index], rotation=30 if groups > 4 else 0)
-    axes.set_ylabel(label)
-    axes.set_ylim(0, 1.02)
-    if columns > 1:
-        axes.legend(fontsize=8, loc="lower left")
+def series(table: pd.DataFrame, x: str, y: str, axes: Any, kind: str = "kind") -> None:
+    """Draw a line for each model and kind: a colour for each kind, a dash for each model.
 
-
-def series(table: pd.DataFrame, x: str, y: str, by: str, axes: Any, low: str = "low", high: str = "high") -> None:
-    """Draw a line with its band for each level of a column."""
-    for name, own in table.groupby(by, sort=False):
-        (line,) = axes.plot(own[x], own[y], marker="o", markersize=3, label=str(name))
-        axes.fill_between(own[x], own[low], own[high], color=line.get_color(), alpha=0.15, linewidth=0)
+    Their intervals (low, high) are bands; where there are more than a few lines, the table alone has them.
+    """
+    models, kinds = list(table["model"].unique()), list(table[kind].unique())
+    groups = list(table.groupby(["model", kind], sort=False))
+    by_kind = len(kinds) > 1
+    for (model, of), own in groups:
+        (line,) = axes.plot(
+            own[x],
+            own[y],
+            color=f"C{kinds.index(of) if by_kind else models.index(model)}",
+            linestyle=DASHES[models.index(model) % len(DASHES)] if by_kind else "-",
+            marker=MARKERS[models.index(model) % len(MARKERS)],
+            markersize=4,
+            label=named(str(model), str(of), len(models), len(kinds)),
+        )
+        if len(groups) <= FEW:
+            axes.fill_between(own[x], own["low"], own["high"], color=line.get_color(), alpha=0.15, linewidth=0)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    if table[by].nunique() > 1:
+    if len(groups) > FEW:
+        axes.figure.set_size_inches(9, 4.8)
+        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    elif len(groups) > 1:
         axes.legend(fontsize=8)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from t2i_core.metrics import Analysis
 from t2i_core.statistics import mean_interval
 
-from .drawing import bars, heat_map, named
+from .drawing import heat_map, named, series
 from .tables import Tables
 
 
@@ -41,16 +41,9 @@ def by_position(tables: Tables) -> Analysis:
 
 
 def _draw_positions(table: pd.DataFrame, axes: Any) -> None:
-    models, kinds = table["model"].nunique(), table["kind"].nunique()
-    table = table.assign(
-        series=[named(m, k, models, kinds) for m, k in zip(table["model"], table["kind"], strict=True)]
-    )
-    grids = [
-        table.pivot(index="series", columns="position", values=name).reindex(table["series"].unique())
-        for name in ("found", "low", "high")
-    ]
-    bars(*[grids[0], "found", axes, *grids[1:]])
-    axes.get_legend() and axes.legend(title="position", fontsize=8, loc="lower left")
+    series(table, "position", "found", axes)
+    axes.set_xticks(sorted(table["position"].unique()))
+    axes.set_ylim(-0.02, 1.02)
 
 
 def object_by_position(tables: Tables) -> Analysis:
@@ -84,9 +77,10 @@ def binding(tables: Tables) -> Analysis:
     lines = []
     for (model, kind), own in rows.groupby(["model", "kind"], sort=False):
         positions = sorted(own["position"].unique())
+        positions = [*positions, "all"] if len(positions) > 1 else positions
         for colour in [*sorted(own["colour"].unique()), "all"]:
             of_colour = own if colour == "all" else own[own["colour"] == colour]
-            for position in [*positions, "all"]:
+            for position in positions:
                 part = of_colour if position == "all" else of_colour[of_colour["position"] == position]
                 if len(part):
                     lines.append(

@@ -110,10 +110,13 @@ def _draw_map(placed: pd.DataFrame, axes: Any) -> None:
     models = placed["model"].unique()
     axes.figure.set_size_inches(6.4, 6.4)
     for model, own in placed.groupby("model", sort=False):
-        axes.plot(own["x"], own["y"], "o", markersize=4, label=str(model))
+        (dots,) = axes.plot(own["x"], own["y"], "o", markersize=4, label=str(model))
+        colour = dots.get_color() if len(models) > 1 else "black"
         for line in own.itertuples(index=False):
             place = (line.x, line.y)
-            axes.annotate(line.object, place, (0, 4), textcoords="offset points", fontsize=7, ha="center")
+            axes.annotate(
+                line.object, place, (0, 4), textcoords="offset points", fontsize=7, ha="center", color=colour
+            )
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.15)
     if len(models) > 1:

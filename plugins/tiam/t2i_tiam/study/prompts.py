@@ -11,7 +11,7 @@ import pandas as pd
 from t2i_core.metrics import Analysis
 from t2i_core.statistics import holm, mean_interval, paired_difference
 
-from .drawing import named
+from .drawing import named, series
 from .tables import Tables
 
 
@@ -50,22 +50,11 @@ def sizes(tables: Tables) -> Iterator[Analysis]:
 
 
 def _draw_sizes(table: pd.DataFrame, axes: Any) -> None:
-    """A line for each model, measure and way to ask, over the number of objects."""
     ways = table["kind"].str.replace(r"^\d+ ", "", regex=True).str.replace(r"object\b", "objects", regex=True)
-    table = table.assign(way=ways + ", " + table["measure"])
-    models, ways_many = table["model"].nunique(), table["way"].nunique()
-    for i, ((model, way), own) in enumerate(table.groupby(["model", "way"], sort=False)):
-        own = own.sort_values("n_objects")
-        ends = [(own["score"] - own["low"]).clip(0), (own["high"] - own["score"]).clip(0)]
-        places = own["n_objects"] + 0.03 * i
-        axes.errorbar(
-            places, own["score"], ends, marker="o", capsize=2, label=named(str(model), str(way), models, ways_many)
-        )
+    series(table.assign(way=ways + ", " + table["measure"]), "n_objects", "score", axes, "way")
     axes.set_xticks(sorted(table["n_objects"].unique()))
     axes.set_xlabel("objects in the prompt")
-    axes.set_ylabel("score")
     axes.set_ylim(-0.02, 1.02)
-    axes.legend(fontsize=8)
 
 
 def wordings(tables: Tables) -> Iterator[Analysis]:

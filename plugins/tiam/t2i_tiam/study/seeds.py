@@ -177,9 +177,7 @@ def sizes_to(seeds: int) -> list[int]:
 
 
 def _draw_convergence(table: pd.DataFrame, axes: Any) -> None:
-    models, kinds = table["model"].nunique(), table["kind"].nunique()
-    names = [named(m, k, models, kinds) for m, k in zip(table["model"], table["kind"], strict=True)]
-    series(table.assign(series=names, tiam=table["score"]), "images", "tiam", "series", axes)
+    series(table.rename(columns={"score": "tiam"}), "images", "tiam", axes)
     axes.set_xscale("log", base=2)
     axes.set_xticks(sorted(table["images"].unique()), sorted(table["images"].unique()))
     axes.set_xlabel("images per prompt")
