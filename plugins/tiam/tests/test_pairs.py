@@ -79,6 +79,10 @@ def test_pairs_that_were_not_asked_in_both_orders_have_no_place(runs):
     found = runs.analyses(runs.study(runs.rows("m", prompts, [0, 1], lambda p, seed: [True, seed == 0])))
     assert found["pairs"].table.set_index(["x", "y"])["d"].isna().sum() == 1
     assert len(found["semantic map"].table) == 3
+    one_way = [p for p in prompts if p.id in ("car+zebra", "dog+car", "zebra+dog")]
+    found = runs.analyses(runs.study(runs.rows("m", one_way, [0, 1], lambda p, seed: [True, seed == 0])))
+    assert found["pairs"].table["d"].isna().all()
+    assert "semantic map" not in found
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -32,7 +32,8 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
     lines = [line for model, own in images.groupby("model", sort=False) for line in _pairs(str(model), own, known)]
     if not lines:
         return
-    table = pd.DataFrame(lines).dropna(axis="columns", how="all")
+    table = pd.DataFrame(lines)
+    table = table.drop(columns=[name for name in known if table[name].isna().all()])
     summary = "TIAM of two objects in either order, and d, their mean: high where both appear together."
     yield Analysis("pairs", summary, table)
     maps, correlations = [], []
