@@ -19,10 +19,12 @@ _FACETS = {"object": "objects", "count": "counts", "colour": "colours", "relatio
 def analyse(study: Study, metric: str, answers: Path | None) -> Iterator[Analysis]:
     """Yield all that can be said of one metric's decisions; of several skills in one run, the first says the table
     of all."""
-    own = decided(study.table, metric)
-    if own.empty:
+    if study.table.empty:
         return
-    others = study.others if study.others is not None else pd.DataFrame(columns=["metric", "measure"])
+    own = decided(study.table, metric)
+    others = study.others
+    if others is None or others.empty:
+        others = pd.DataFrame(columns=["metric", "measure"])
     per_skill = {f"paintskills-{skill}": skill for skill in SKILLS}
     beside = [decided(others[others["metric"] == name], name) for name in per_skill if name != metric]
     present = [name for name, skill in per_skill.items() if name == metric or _has(beside, skill)]

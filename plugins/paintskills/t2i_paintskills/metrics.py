@@ -206,7 +206,7 @@ class PaintSkills(_Skills):
 
     def __init__(self, setup: Setup[SkillOptions]) -> None:
         super().__init__(setup)
-        self._means: _Means | None = None
+        self._means: dict[int, _Means] = {}
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """The one that the prompt's facet names."""
@@ -240,9 +240,12 @@ class PaintSkills(_Skills):
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `paintskills`: the mean of the four skills' means; NaN where nothing of one of them weighs."""
-        if self._means is None or self._means.table is not table:  # asked of one table under many weights
-            self._means = _Means.of(table)
-        return {"paintskills": self._means.average(weights)}
+        means = self._means.get(id(table))
+        if means is None or means.table is not table:  # asked of one table, or two by turns, under many weights
+            if len(self._means) > 1:
+                self._means.clear()
+            means = self._means[id(table)] = _Means.of(table)
+        return {"paintskills": means.average(weights)}
 
 
 @dataclass(frozen=True)

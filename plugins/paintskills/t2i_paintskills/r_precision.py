@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,18 @@ from t2i_core.prompts import Prompt, digest_of
 from . import retrieval
 from .options import RetrievalOptions
 
-OWN, POOL = "embeddings", "captions"
+IMAGE, POOL = "image", "captions"
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """All captions of a run as vectors, made once for all images.
+
+    vectors:  (captions, d); first those that negatives are drawn from, of length 1 but in the reference's way
+    """
+
+    answers: Sequence[Answer]
+    vectors: retrieval.Vectors
 
 
 class RPrecision(Metric):
@@ -29,11 +41,12 @@ class RPrecision(Metric):
     def __init__(self, setup: Setup[RetrievalOptions]) -> None:
         super().__init__(setup)
         self.needs = (
-            Need(OWN, "embed", queries=_image_and_caption),
+            Need(IMAGE, "embed"),
             Need(POOL, "embed", images="prompt", per="run", queries=self._pool_queries),
         )
         self._places: dict[str, int] = {}
-        self._pool: tuple[Sequence[Answer], retrieval.Vectors] | None = None
+        self._negatives = 0
+        self._pool: _Pool | None = None
 
     @cached_property
     def _file(self) -> tuple[str, ...]:
@@ -42,57 +55,63 @@ class RPrecision(Metric):
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse lists with fewer captions than a choice has, and what the reference's draws cannot be made of."""
-        if self.options.reference and self.options.captions is not None:
+        options = self.options
+        if options.reference:
+            if options.captions is not None:
+                raise BadPrompts(
+                    "r-precision: with reference the run's own prompts are the captions: leave out captions"
+                )
+            return
+        drawn_from = self._drawn_from(prompts)
+        others = len(drawn_from) - max(prompt.text in drawn_from for prompt in prompts)
+        if others < options.candidates - 1:
+            whose = options.captions or "the run's prompts"
             raise BadPrompts(
-                "r-precision: with reference the run's own prompts are the captions: leave out captions"
-            )
-        known = self._texts(prompts)
-        others = max((sum(text != prompt.text for text in known) for prompt in prompts[:1]), default=0)
-        if not self.options.reference and others < self.options.candidates - 1:
-            whose = self.options.captions or "the run's prompts"
-            raise BadPrompts(
-                f"r-precision: {self.options.candidates - 1} negatives want as many other captions, and {whose} "
-                f"have {others}; set -o r-precision.candidates, or name a file with -o r-precision.captions"
+                f"r-precision: {options.candidates - 1} negatives want as many other captions, and {whose} have "
+                f"{others}; set -o r-precision.candidates, or name a file with -o r-precision.captions"
             )
 
-    def _texts(self, prompts: Sequence[Prompt]) -> tuple[str, ...]:
-        """The captions that negatives are drawn from; each once, but in the reference's way each prompt's."""
-        if self.options.reference:
-            return tuple(prompt.text for prompt in prompts)
-        return tuple(dict.fromkeys(self._file if self.options.captions else (p.text for p in prompts)))
+    def _drawn_from(self, prompts: Sequence[Prompt]) -> dict[str, None]:
+        """The captions that negatives are drawn from, each once."""
+        return dict.fromkeys(self._file if self.options.captions else (prompt.text for prompt in prompts))
 
     def _pool_queries(self, samples: Sequence[Sample]) -> list[Query]:
         prompts = [sample.prompt for sample in samples]
-        texts = self._texts(prompts)
-        names = [prompt.id for prompt in prompts] if self.options.reference else texts
-        self._places = {name: place for place, name in enumerate(names)}
+        if self.options.reference:  # captions that stand twice are drawn twice as often
+            self._places = {prompt.id: place for place, prompt in enumerate(prompts)}
+            return [Query(texts=(prompt.text,)) for prompt in prompts]
+        texts = self._drawn_from(prompts)
+        self._negatives = len(texts)
+        texts |= dict.fromkeys(prompt.text for prompt in prompts)
+        self._places = {text: place for place, text in enumerate(texts)}
         return [Query(texts=(text,)) for text in texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Turn one image into a row: the share of repeats in which its own caption is the nearest."""
         observed = unit.one()
-        image, own = observed.all(OWN)
+        sample, image = observed.sample, observed.one(IMAGE).values
         pool = self._vectors(unit.shared[POOL])
-        if not image.values.shape == own.values.shape == pool.shape[1:]:
-            yield Failure(f"an image's embedding has {image.values.size} dimensions, a caption's {pool.shape[1]}")
+        place = self._places[sample.prompt.id if self.options.reference else sample.prompt.text]
+        if image.shape != pool.vectors.shape[1:]:
+            yield Failure(f"an image's embedding has {image.size} dimensions, a caption's {pool.vectors.shape[1]}")
             return
-        if own.cut_to is not None:
-            yield Note(f"the caption is longer than the {own.cut_to} tokens that the judge reads", counted=True)
-        if not self.options.reference and not (image.values.any() and own.values.any()):
+        if (read := pool.answers[place].observation.cut_to) is not None:
+            yield Note(f"the caption is longer than the {read} tokens that the judge reads", counted=True)
+        if self.options.reference:
+            found = retrieval.reference_nearest(image, pool.vectors, place, self._reference_draws[:, place])
+        elif not image.any() or not pool.vectors[place].any():
             yield Failure("an embedding is 0: it has no cosine")
             return
-        yield Row("r-precision", float(self._found(observed.sample, image.values, own.values, pool).mean()))
+        else:
+            own = place if place < self._negatives else None
+            size = self.options.candidates - 1, self.options.repeats
+            drawn = retrieval.draw(self._rng(sample), self._negatives, own, *size)
+            found = retrieval.nearest(retrieval.unit_length(image), pool.vectors[place], pool.vectors[drawn])
+        yield Row("r-precision", float(found.mean()))
 
-    def _found(
-        self, sample: Sample, image: retrieval.Vectors, own: retrieval.Vectors, pool: retrieval.Vectors
-    ) -> NDArray[np.float64]:
-        if self.options.reference:
-            place = self._places[sample.prompt.id]
-            return retrieval.reference_nearest(image, pool, place, self._reference_draws[:, place])
-        rng = np.random.default_rng(int(digest_of([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
-        place = self._places.get(sample.prompt.text)
-        drawn = retrieval.draw(rng, len(pool), place, self.options.candidates - 1, self.options.repeats)
-        return retrieval.nearest(retrieval.unit_length(image), retrieval.unit_length(own), pool[drawn])
+    def _rng(self, sample: Sample) -> np.random.Generator:
+        """What an image's negatives are drawn by: the same for every model."""
+        return np.random.default_rng(int(digest_of([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
 
     @cached_property
     def _reference_draws(self) -> NDArray[np.int32]:
@@ -100,14 +119,8 @@ class RPrecision(Metric):
         options = self.options
         return retrieval.reference_draws(len(self._places), options.candidates - 1, options.repeats)
 
-    def _vectors(self, answers: Sequence[Answer]) -> retrieval.Vectors:
-        """The pool as one array, made once for all images."""
-        if self._pool is None or self._pool[0] is not answers:
+    def _vectors(self, answers: Sequence[Answer]) -> _Pool:
+        if self._pool is None or self._pool.answers is not answers:
             vectors = np.stack([answer.observation.values for answer in answers])
-            self._pool = (answers, vectors if self.options.reference else retrieval.unit_length(vectors))
-        return self._pool[1]
-
-
-def _image_and_caption(samples: Sequence[Sample]) -> list[Query]:
-    (sample,) = samples
-    return [sample.query(), Query(texts=(sample.prompt.text,))]
+            self._pool = _Pool(answers, vectors if self.options.reference else retrieval.unit_length(vectors))
+        return self._pool

@@ -20,7 +20,7 @@ _REFERENCE_SEED = 10
 
 def unit_length(vectors: Vectors) -> Vectors:
     """Vectors (..., d) of length 1. Those of length 0 stay."""
-    length = np.linalg.norm(vectors.astype(np.float64), axis=-1, keepdims=True)
+    length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors, dtype=np.float64))[..., None]
     return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
 
 
