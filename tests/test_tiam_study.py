@@ -69,7 +69,7 @@ def test_seeds_that_the_simulator_made_matter_are_found() -> None:
 
 
 def test_seeds_that_do_not_matter_are_not_found() -> None:
-    """In 20 worlds: p is spread evenly, the interval of the gain holds 0, and the seeds lie in their band."""
+    """In 20 worlds: p is small no more often than it says, the gain is 0, and the seeds lie in their band."""
     p, held, inside = [], [], []
     for salt in range(20):
         made, tables = study(salt, seeds=16)
@@ -80,7 +80,7 @@ def test_seeds_that_do_not_matter_are_not_found() -> None:
         held.append(line["low"] <= 0 <= line["high"])
     assert sum(held) >= 16
     assert sum(value < 0.05 for value in p) <= 4
-    assert np.mean(p) == pytest.approx(0.5, abs=0.2)
+    assert np.mean(p) > 0.35
     assert np.mean(inside) > 0.9
 
 
@@ -109,7 +109,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         said = CliRunner().invoke(
             app,
             ["eval", "--metric", "tiam", "--metric", "object-cosine", "--model", "simulator", "--judge", "oracle"]
-            + ["--prompts", "tiam-5-2", "--limit", "6", "--seeds", "2", "--out", str(folder / "run")]
+            + ["--prompts", "tiam-5-2", "--limit", "4", "--seeds", "2", "--out", str(folder / "run")]
             + [word for option in options for word in ("-o", option)],
         )
     assert said.exit_code == 0, said.output

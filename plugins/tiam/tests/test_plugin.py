@@ -21,6 +21,8 @@ class TestTiam(MetricContract):
 class TestObjectCosine(MetricContract):
     module = "t2i_tiam.plugin"
     name = "object-cosine"
+    prompts = "tiam-5-2"
+    resolver_parts = tuple(t2i_prompt_sources())
     options: ClassVar = {"text": "label"}
 
 

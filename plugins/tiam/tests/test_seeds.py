@@ -69,9 +69,12 @@ def test_draws_of_fewer_images_spread_as_the_formula_says(runs):
 
 
 def test_equal_seeds_gain_nothing_where_they_were_not_chosen(runs):
-    """The interval holds 0 as often as it says, p is spread evenly, and what the choice gained is chance."""
+    """The interval holds 0 as often as it says, p is small no more often, and what the choice gained is chance.
+
+    Ranges over few prompts tie, so p is rather large: core's own test has values without ties.
+    """
     held, gains, p = [], [], []
-    for i in range(40):
+    for i in range(25):
         study = runs.study(crossed(runs, np.full(12, 0.6), 12, np.random.default_rng(i)))
         tables = read_tables(study)
         (line,) = next(mine_seeds(tables, study, 3, 0.5)).table.to_dict("records")
@@ -79,12 +82,14 @@ def test_equal_seeds_gain_nothing_where_they_were_not_chosen(runs):
         gains.append((line["gain_where_chosen"], line["difference"]))
         _, effect = best_and_worst(tables)
         p.append(effect.table["p"].iloc[0])
-    assert np.mean(held) == pytest.approx(0.95, abs=0.1)
+    assert np.mean(held) == pytest.approx(0.95, abs=0.12)
     chosen, elsewhere = np.mean(gains, axis=0)
     assert chosen > 0.1
-    assert elsewhere == pytest.approx(0, abs=0.03)
-    assert np.mean(p) == pytest.approx(0.5, abs=0.15)
-    assert np.mean(np.array(p) <= 0.1) <= 0.25
+    assert elsewhere == pytest.approx(0, abs=0.04)
+    for level in (0.05, 0.2, 0.5):
+        assert np.mean(np.array(p) <= level) <= level + 2.5 * np.sqrt(level * (1 - level) / len(p))
+    assert min(p) < 0.2
+    assert np.mean(p) < 0.8
 
 
 def test_seeds_that_matter_are_mined(runs):
