@@ -106,7 +106,7 @@ class RPrecision(Metric):
             own = place if place < self._negatives else None
             size = self.options.candidates - 1, self.options.repeats
             drawn = retrieval.draw(self._rng(sample), self._negatives, own, *size)
-            found = retrieval.nearest(retrieval.unit_length(image), pool.vectors[place], pool.vectors[drawn])
+            found = retrieval.nearest(image, pool.vectors[place], pool.vectors[drawn])
         yield Row("r-precision", float(found.mean()))
 
     def _rng(self, sample: Sample) -> np.random.Generator:

@@ -34,13 +34,17 @@ def draw(rng: np.random.Generator, pool: int, own: int | None, negatives: int, r
 def nearest(image: Vectors, own: Vectors, others: Vectors) -> NDArray[np.float64]:
     """Return for each repeat 1 where the own caption is the nearest, 0 where another one is, and a share of a tie.
 
-    image, own: (d,); others: (repeats, negatives, d); all of length 1
+    image: (d,); own: (d,); others: (repeats, negatives, d); captions of length 1, which the image need not have
     """
-    cosine = float(np.einsum("i,i", image, own))
-    cosines = np.einsum("rnd,d->rn", others, image)
-    nearer = (cosines > cosine + ROUNDING).any(axis=1)
-    ties = (np.abs(cosines - cosine) <= ROUNDING).sum(axis=1)
-    return np.where(nearer, 0.0, 1 / (1 + ties))
+    # no matrix product: of so few numbers, threads of BLAS that wait for each other cost more than they gain
+    product = float(np.einsum("i,i", image, own))
+    products = np.einsum("rnd,d->rn", others, image)
+    rounding = ROUNDING * float(np.einsum("i,i", image, image)) ** 0.5
+    most = products.max(axis=1)
+    if (most < product - rounding).all():
+        return np.ones(len(others))
+    ties = (np.abs(products - product) <= rounding).sum(axis=1)
+    return np.where(most > product + rounding, 0.0, 1 / (1 + ties))
 
 
 def reference_draws(images: int, negatives: int, repeats: int) -> NDArray[np.int32]:
