@@ -115,7 +115,7 @@ def _shown(tables: Tables, study: Study, mined: dict[str, Mined]) -> Analysis:
     for model, one in mined.items():
         ranked = list(one.chosen_by.columns)
         ends = list(dict.fromkeys([*ranked[:SHOWN_SEEDS], *ranked[-SHOWN_SEEDS:]]))
-        prompts = prompts or [str(prompt) for prompt in one.held_out.index[:SHOWN_PROMPTS]]
+        prompts = prompts or _spread(one.held_out.index)
         for seed in ends:
             lines.append(
                 {
@@ -131,3 +131,9 @@ def _shown(tables: Tables, study: Study, mined: dict[str, Mined]) -> Analysis:
             rows.append((f"{model}\n{name}" if len(mined) > 1 else name, files))
     summary = "The best and the worst seeds of some prompts (chosen_by), and what they score on those held out."
     return Analysis("good and bad seeds", summary, pd.DataFrame(lines), partial(draw_pictures, rows, prompts))
+
+
+def _spread(prompts: pd.Index) -> list[str]:
+    """A few prompts from all over their list."""
+    places = np.linspace(0, len(prompts) - 1, min(SHOWN_PROMPTS, len(prompts))).round().astype(int)
+    return [str(prompts[place]) for place in places]

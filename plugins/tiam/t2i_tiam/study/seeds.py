@@ -11,7 +11,7 @@ import pandas as pd
 from t2i_core.metrics import Analysis
 from t2i_core.statistics import Spread, level_spread
 
-from .drawing import named, series
+from .drawing import FEW, named, series
 from .tables import Tables
 
 SUBSETS = 500
@@ -115,21 +115,17 @@ def _first_seen(order: list[str], column: pd.Series) -> pd.Series:
 
 def _draw_ranked(ranked: pd.DataFrame, axes: Any) -> None:
     for place, (model, own) in enumerate(ranked.groupby("model", sort=False)):
-        colour = f"C{place}"
-        axes.plot(own["rank"], own["mean"], marker="o", markersize=3, color=colour, label=str(model))
+        label = f"{model}: best seed {own['seed'].iloc[0]}, worst {own['seed'].iloc[-1]}"
+        axes.plot(own["rank"], own["mean"], marker="o", markersize=3, color=f"C{place}", label=label)
         band = axes.fill_between(
-            own["rank"], own["null_low"], own["null_high"], step="mid", color=colour, alpha=0.25, linewidth=0.8
+            own["rank"],
+            own["null_low"],
+            own["null_high"],
+            step="mid",
+            color=f"C{place}",
+            alpha=0.25,
+            linewidth=0.8,
         )
-        for line, aside, beside in ((own.iloc[0], 7, "left"), (own.iloc[-1], -7, "right")):
-            axes.annotate(
-                f"seed {line['seed']}",
-                (line["rank"], line["mean"]),
-                (aside, aside),
-                textcoords="offset points",
-                ha=beside,
-                va="center",
-                fontsize=7,
-            )
     band.set_label("if seeds do not matter")
     axes.set_xlabel("rank of the seed")
     axes.set_ylabel("tiam of the seed")
@@ -177,7 +173,8 @@ def sizes_to(seeds: int) -> list[int]:
 
 
 def _draw_convergence(table: pd.DataFrame, axes: Any) -> None:
-    series(table.rename(columns={"score": "tiam"}), "images", "tiam", axes)
+    few = len(table.groupby(["model", "kind"])) <= FEW
+    series(table.rename(columns={"score": "tiam"}), "images", "tiam" if few else "sd_new", axes)
     axes.set_xscale("log", base=2)
     axes.set_xticks(sorted(table["images"].unique()), sorted(table["images"].unique()))
     axes.set_xlabel("images per prompt")
