@@ -437,5 +437,5 @@ def _prompt_identity(p: Prompt) -> str:
 
 def _folder_name(jobs: Sequence[Job], digest: str) -> str:
     metrics = dict.fromkeys(job.metric.name for job in jobs)
-    models = dict.fromkeys(m.label for job in jobs for m in job.models)
+    models = dict.fromkeys(m.label for job in jobs if not job.is_bound for m in job.models)
     return f"{slug('-'.join(metrics))}-{slug('-'.join(models))}-{digest[:8]}"
