@@ -36,13 +36,18 @@ class SkillOptions(Options):
     upper: Annotated[str | None, ExecutionOption()] = Field(
         None,
         description="A generator whose images of the same prompts the same judge looks at too, for the upper "
-        "bound: simulator, folder:DIR. Models of the mini world have the simulator by default.",
+        "bound: simulator, folder:DIR; none for no bound. Models of the mini world have the simulator by default.",
     )
     answers: Annotated[Path | None, ExecutionOption()] = Field(
         None,
         description="What people say of the images, for analyses: a CSV file with the columns model, prompt, "
         "seed, annotator, answer (yes or no).",
     )
+
+    @field_validator("upper")
+    @classmethod
+    def _none(cls, name: str | None) -> str | None:
+        return None if name in ("", "none", "null") else name
 
 
 class ConfidenceOptions(SkillOptions):

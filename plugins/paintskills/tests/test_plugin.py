@@ -159,3 +159,9 @@ def test_a_skill_that_is_left_out_is_said():
     prompts = [item.prompt() for skill in SKILLS[:3] for item in list(items(skill))[:2]]
     with pytest.raises(BadPrompts, match="averages four skills, and no prompt is of spatial"):
         metric.check(prompts)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("none", None), ("simulator", "simulator"), (None, None)])
+def test_no_upper_bound_can_be_said(said, meant):
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills-object")
+    assert info.create(Setup(None, info.options(upper=said))).upper_bound == meant
