@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from t2i_core import Study
@@ -155,6 +155,7 @@ def test_phi_is_that_of_the_table_of_four(pairs):
         assert phi(a, b) == pytest.approx((yes[0, 0] * yes[1, 1] - yes[0, 1] * yes[1, 0]) / math.sqrt(margins))
 
 
+@settings(max_examples=25)
 @given(st.lists(st.booleans(), min_size=1, max_size=9))
 def test_the_majority_is_more_than_half(said):
     answers = pd.DataFrame({"model": "a", "prompt": "p", "seed": 0, "answer": said})

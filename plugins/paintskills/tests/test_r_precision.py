@@ -149,7 +149,7 @@ def test_negatives_from_a_file(tmp_path):
 
 def test_draws_depend_on_prompt_seed_and_option_alone():
     def values(**options):
-        table = run(lambda image: 1000 + named(image), seeds=2, candidates=4, repeats=3, **options).measurements()
+        table = run(lambda image: 1000 + named(image), seeds=2, candidates=4, repeats=2, **options).measurements()
         return table.set_index(["prompt", "seed"])["value"]
 
     first = values()

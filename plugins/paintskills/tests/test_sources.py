@@ -75,8 +75,8 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("skill", SKILLS)
 def test_a_scene_files_texts_are_the_skills(skill, file):
-    path = file([dict(scene.data) for scene in draw_split(skill, "val").scenes])
-    assert prompts(skill, scenes=path) == prompts(skill)
+    texts = len(prompts(skill))
+    path = file([dict(scene.data) for scene in draw_split(skill, "val").scenes[: texts + 5]])  # some stand twice
     assert prompts(*SKILLS, scenes=path) == prompts(skill)
     dogs = prompts(skill, scenes=path, objects=("dog",))
     assert dogs == prompts(skill, objects=("dog",))
