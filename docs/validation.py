@@ -8,8 +8,9 @@ must hold it (a right program fails this .3 % of the time). OUT keeps the runs, 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ SALTS, ENOUGH = 20, 16
 APART = 1000
 #: An ideal judge reads annotations, so small pictures do; the trained ones see what their users have.
 ORACLE = {"size": 64, "spp": 2}
+#: No upper bound beside: an ideal judge's is 1.
+ALONE = {"upper": None}
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Line:
     expected  the truth, from the judge's rates and the table of measurements
     trained   the trained judge for which the same holds with its own rates, measured with `fault` at 0 and at 1
     quick     whether the tests that always run hold it
+    options   of the metric
     """
 
     name: str
@@ -67,6 +71,7 @@ class Line:
     seeds: int = 4
     limit: int = 10
     quick: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,19 @@ def coverage(rates: Rates, table: pd.DataFrame) -> float:
     return float((1 - 0.3 * (len(LEAVES) - leaves(table)) / (len(LEAVES) - 1)).mean())
 
 
+def other_kinds(_: Rates, table: pd.DataFrame) -> float:
+    """PaintSkills' object skill where a wrong sort is any other of the K, and may be one of the same object."""
+    of_object = Counter(LEAVES.values())
+    sorts = table.groupby("prompt", observed=True)["object"].first().map(of_object)
+    return float((1 - 0.3 * (len(LEAVES) - sorts) / (len(LEAVES) - 1)).mean())
+
+
+def other_pairs(_: Rates, table: pd.DataFrame) -> float:
+    """PaintSkills' spatial skill where relations are flipped: of two of a kind only the axis is looked at."""
+    objects = table.groupby("prompt", observed=True)[["object", "object_2"]].first()
+    return float(1 - 0.3 * (objects["object"] != objects["object_2"]).mean())
+
+
 LINES = (
     Line("objects lost of two: (1 - d) S + d F", "tiam", "tiam", "tiam-5-2", {"drop": 0.4},
          lambda rates, _: rates.mixed(0.4), trained="mini-segmenter", fault="drop", quick=True),
@@ -129,6 +147,14 @@ LINES = (
          oracle="oracle:leaves", seeds=5, limit=14),
     Line("one fixed hyponym: 0", "scs", "divergence", "wordnet-mini", {"hyponyms": "fixed"}, lambda *_: 0.0,
          oracle="oracle:leaves", seeds=5, limit=14),
+    Line("wrong sorts of one: 1 - w (K - n) / (K - 1)", "paintskills-object", "paintskills-object",
+         "paintskills-object", {"wrong_object": 0.3}, other_kinds, limit=21, options=ALONE),
+    Line("wrong colours of one: 1 - w", "paintskills-color", "paintskills-color", "paintskills-color",
+         {"wrong_color": 0.3}, lambda *_: 0.7, limit=20, options=ALONE),
+    Line("one too many: 1 - e", "paintskills-count", "paintskills-count", "paintskills-count", {"extra": 0.3},
+         lambda *_: 0.7, limit=20, options=ALONE),
+    Line("relations flipped: 1 - f, and 1 for two of a kind", "paintskills-spatial", "paintskills-spatial",
+         "paintskills-spatial", {"flip_relation": 0.3}, other_pairs, limit=40, seeds=2, options=ALONE),
 )  # fmt: skip
 
 
@@ -156,8 +182,9 @@ def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int]
     small = ORACLE if judge == line.oracle else {}
     models = [ModelRequest("simulator", f"salt {salt}", {**small, **put_in, "salt": salt}) for salt in salts]
     run = evaluate(
-        line.metric, models, prompts=line.prompts, seeds=line.seeds, limit=line.limit, judge=judge, out=out
-    )
+        line.metric, models, prompts=line.prompts, seeds=line.seeds, limit=line.limit, judge=judge, out=out,
+        options={f"metric:{line.metric}": line.options} if line.options else {},
+    )  # fmt: skip
     if run.failed is not None:
         raise SystemExit(f"{out}: {run.failed}")
     return run
@@ -191,7 +218,7 @@ FOOT = """
 d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. w:
 rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
 under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
-1) and seeds (sd .5) move.
+1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped.
 """
 
 

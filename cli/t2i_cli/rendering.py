@@ -116,14 +116,20 @@ def _work(what: str, work: Mapping[str, Any]) -> str:
 
 
 def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
-    table = _table("metric", "model", "score", "95 % interval", "prompts", "ok", "failed", "missing", "judge")
+    bounded = any(each.get("upper_bound") for each in results)
+    beside = ["upper bound"] if bounded else []
+    table = _table(
+        "metric", "model", "score", "95 % interval", *beside, "prompts", "ok", "failed", "missing", "judge"
+    )
     for each in results:
+        bound = [number(each["upper_bound"]["value"]) if each["upper_bound"] else "-"] if bounded else []
         table.add_row(
             *_cells(
                 each["metric"],
                 each["as"],
                 number(each["score"]),
                 interval(each["ci"]),
+                *bound,
                 f"{each['prompts']} ({each['n_prompts']})",
                 each["n_ok"],
             ),

@@ -329,6 +329,8 @@ class Metric:
     strata:       a facet of prompts within which prompts are resampled
     stacked:      grouped by prompt: answers come as arrays of all its samples (`Unit.stacked`), read in bulk. For
                   needs that ask for each generated image alone and take a vector: classify, embed, features
+    upper_bound:  a generator, as the user would name it, that draws what prompts ask for: its images are judged by
+                  the same judges on the same prompts and seeds, and its score stands beside each model's
     """
 
     needs: Sequence[Need] = ()
@@ -336,6 +338,7 @@ class Metric:
     crossed: ClassVar[bool] = True
     strata: ClassVar[str | None] = None
     stacked: ClassVar[bool] = False
+    upper_bound: str | None = None
 
     def __init__(self, setup: Setup[Any]) -> None:
         self.options = setup.options

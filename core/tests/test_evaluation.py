@@ -1172,3 +1172,31 @@ def test_what_is_read_from_a_table_is_read_once_though_tables_come_by_turns() ->
     assert read == [1, 2]
     assert of_table(tables[0].copy()) == 1
     assert read == [1, 2, 1]
+
+
+class Reachable(Brightness):
+    upper_bound = "white"
+
+
+REACHABLE = replace(BRIGHTNESS, name="reachable", create=Reachable)
+
+
+def test_what_a_score_can_reach_stands_beside_it_and_is_compared_with_none(tmp_path: Path) -> None:
+    white = model("white", lambda request: Generated(np.full((4, 4, 3), 255, np.uint8)))
+    by_mean = judge("mean", lambda query: Reward(float(query.images[0].pixels.mean())))
+    models = [ModelRequest(model(name, grey), name) for name in ("a", "b")]
+    run = evaluate(REACHABLE, models, out=tmp_path, resolver=StaticResolver(TEST_PROMPTS, by_mean, white))
+    *theirs, bound = run.results["results"]
+    assert [r["as"] for r in (*theirs, bound)] == ["a", "b", "upper bound (white)"]
+    assert (bound["score"], bound["n_ok"], bound["upper_bound"]) == (255, 4, None)
+    said = {"model": bound["as"], "value": 255, "ci": bound["ci"]}
+    assert [r["upper_bound"] for r in theirs] == [said, said]
+    assert [(c["a"], c["b"]) for c in run.results["comparisons"]] == [("a", "b")]
+    assert set(run.samples()["model"]) == {"a", "b", bound["as"]}
+
+
+def test_no_model_may_be_called_as_the_upper_bound_is() -> None:
+    resolver = StaticResolver(TEST_PROMPTS, TEST_JUDGE, model("white", grey))
+    called = ModelRequest(model("a", grey), "upper bound (white)")
+    with pytest.raises(BadOption, match=r"no model may be called 'upper bound \(white\)': metric 'reachable' has"):
+        evaluate(REACHABLE, called, resolver=resolver)

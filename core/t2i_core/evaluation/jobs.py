@@ -84,6 +84,7 @@ class Job:
     """One metric on one model, or, where it compares pairs, on all models together.
 
     measures:  what it measures, the headline first, with the bounds that hold under its options
+    bound:     label of the model whose score is this one's upper bound; its own, where it is the bound itself
     """
 
     metric: Component[MetricInfo]
@@ -96,6 +97,12 @@ class Job:
     needs: tuple[Served, ...]
     noise: NoisePolicy
     shard: tuple[int, int] | None = None
+    bound: str | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it stands in a run only to say what others' scores can reach."""
+        return self.bound is not None and self.bound == self.models[0].label
 
     @property
     def generates(self) -> bool:

@@ -203,7 +203,32 @@ class _Planner:
             if len(models) < 2:
                 raise BadOption(f"metric {metric.spec!r} compares models: name at least two with --model")
             return [self.job(metric, instance, defaults, tuple(models))]
-        return [self.job(*settled[m.component.info.domain.name], (m,)) for m in models]
+        return self.bounded([self.job(*settled[m.component.info.domain.name], (m,)) for m in models])
+
+    def bounded(self, jobs: Sequence[Job]) -> list[Job]:
+        """Add what says how much the jobs of one metric can reach: one job for all that are judged alike."""
+        found: list[Job] = []
+        bounds: list[Job] = []
+        for job in jobs:
+            if job.instance.upper_bound is not None:
+                bound = next((b for b in bounds if _judged_alike(b, job)), None)
+                if bound is None:
+                    bound = self.bound(job, len(bounds), {model.label for each in jobs for model in each.models})
+                    bounds.append(bound)
+                job = replace(job, bound=bound.bound)
+            found.append(job)
+        return found + bounds
+
+    def bound(self, job: Job, number: int, taken: set[str]) -> Job:
+        """The same job on the images of the generator that its metric names, which is taken without options."""
+        spec = job.instance.upper_bound
+        assert spec is not None
+        generator = self.settled_here(self.resolver.component("generator", spec, {}))
+        self.check_component(generator)
+        label = f"upper bound{f' {number + 1}' if number else ''} ({generator.spec})"
+        if label in taken:
+            raise BadOption(f"no model may be called {label!r}: metric {job.metric.spec!r} has one of this name")
+        return replace(job, models=(Model(generator, label, {}),), bound=label)
 
     def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
         """Settle a metric for one domain, whose defaults come before the metric's own."""
@@ -376,6 +401,16 @@ def _refuse_forgetful(need: Need, metric: Component[MetricInfo], judge: Componen
         )
 
 
+def _judged_alike(bound: Job, job: Job) -> bool:
+    """Whether a bound is one of a job too: the same judges are asked the same, on the same prompts and seeds."""
+    judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (bound, job)]
+    return (
+        bound.metric.options == job.metric.options
+        and judges[0] == judges[1]
+        and (bound.prompts, bound.seeds) == (job.prompts, job.seeds)
+    )
+
+
 def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
     """Say in one line what a file or source of prompts holds more than once, and what becomes of it."""
     said = []
@@ -419,5 +454,5 @@ def _prompt_identity(p: Prompt) -> str:
 
 def _folder_name(jobs: Sequence[Job], digest: str) -> str:
     metrics = dict.fromkeys(job.metric.name for job in jobs)
-    models = dict.fromkeys(m.label for job in jobs for m in job.models)
+    models = dict.fromkeys(m.label for job in jobs if not job.is_bound for m in job.models)
     return f"{slug('-'.join(metrics))}-{slug('-'.join(models))}-{digest[:8]}"

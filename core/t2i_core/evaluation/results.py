@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..statistics import ONE_PROMPT, ONE_SEED, Comparison, Estimate
@@ -43,6 +43,7 @@ def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[s
         "score": _number(headline.value) if headline else None,
         "ci": _interval(headline) if headline else None,
         "interval": f"{headline.method}; {headline.question}" if headline else None,
+        "upper_bound": None,
         "notes": list(dict.fromkeys(notes)),
         "n_prompts": len(job.prompts),
         "n_seeds": len(job.seeds),
@@ -58,6 +59,16 @@ def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[s
             for measure, facets in scores.facets.items()
         },
     }
+
+
+def set_beside(jobs: Sequence[Job], results: Sequence[dict[str, Any]]) -> None:
+    """Put beside the scores of one metric what they can reach, where one of its jobs says that."""
+    of_model = {found["as"]: found for found in results if found["metric"] == jobs[0].metric.spec}
+    for job in jobs:
+        if job.bound is not None and not job.is_bound:
+            bound = of_model[job.bound]
+            said = {"model": job.bound, "value": bound["score"], "ci": bound["ci"]}
+            of_model[job.models[0].label]["upper_bound"] = said
 
 
 def value_of(estimate: Estimate) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .measuring import Counts, Lost, Measured, measure, reading_alike
 from .observing import observe
 from .plan import Plan
 from .references import check_references
-from .results import comparison, result
+from .results import comparison, result, set_beside
 from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
 from .scoring import compare, incomparable, score
 from .table import TableBuilder
@@ -138,6 +138,7 @@ def _score(
             scores = score(job, own, interval)
             scored += [(job, model) for model in job.models]
             results += [result(job, model, scores[model.label], m) for model in job.models]
+        set_beside(jobs, results)
         comparisons += _comparisons(jobs, table, plan, progress)
     places = places_of(model.label for job in plan.jobs for model in job.models)
     alone = [model for job in plan.unmeasured for model in job.models]
@@ -194,7 +195,8 @@ def _said_of_truncated(model: Model, count: int) -> list[str]:
 def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Progress) -> list[dict[str, Any]]:
     """Compare each two models of a metric, p-values adjusted together by Holm's method."""
     found = []
-    for a, b in combinations([(job, model) for job in jobs for model in job.models], 2):
+    theirs = [(job, model) for job in jobs if not job.is_bound for model in job.models]
+    for a, b in combinations(theirs, 2):
         (job_a, model_a), (job_b, model_b) = a, b
         compared = None
         why = incomparable(job_a, job_b)

@@ -27,7 +27,9 @@ class Spread:
     """Means per level with what they are worth.
 
     ``table`` has one row per level (its index), with ``mean``, ``shrunk`` (the mean drawn towards the grand
-    mean by the share of the levels' variance that is noise) and ``n`` (cells). ``range`` is best less worst
+    mean by the share of the levels' variance that is noise), ``n`` (cells), ``rank`` (1 is the best; ties in
+    their order) and ``null_low`` to ``null_high``: where the mean of this rank lies in 95 % of cases if levels
+    did not matter. ``range`` is best less worst
     mean. ``null_mean`` and ``null_high`` are the mean and the 95th percentile of that range if levels did not
     matter, ``p`` the chance of a range as large. ``reliability`` is the share of the variance between
     levels' means that is not noise, 0 to 1.
@@ -70,7 +72,8 @@ def level_spread(
     found = _range(means)
 
     rng = np.random.default_rng(rng_seed)
-    null = np.array([_range(_means(rng.permuted(table, axis=1))) for _ in range(rounds)])
+    ordered = np.array([-np.sort(-_means(rng.permuted(table, axis=1))) for _ in range(rounds)])
+    null = np.nanmax(ordered, axis=1) - np.nanmin(ordered, axis=1)
 
     counts = (~np.isnan(table)).sum(axis=0)
     grand = float(np.nanmean(table))
@@ -81,9 +84,18 @@ def level_spread(
     free = int(counts.sum()) - n_prompts - n_levels + 1
     noise = float(np.nansum((residual - effects) ** 2)) / free if free > 0 else between
     reliability = max(0.0, 1 - noise / between) if between > 0 else 0.0
+    place = np.argsort(np.argsort(-means, kind="stable"))
+    band = np.nanquantile(ordered, [0.025, 0.975], axis=0)[:, place]
     return Spread(
         pd.DataFrame(
-            {"mean": means, "shrunk": grand + reliability * (means - grand), "n": counts},
+            {
+                "mean": means,
+                "shrunk": grand + reliability * (means - grand),
+                "n": counts,
+                "rank": place + 1,
+                "null_low": band[0],
+                "null_high": band[1],
+            },
             index=cells.columns,
         ),
         found,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from t2i_core.statistics import level_spread
 
@@ -26,6 +27,21 @@ def test_p_is_uniform_where_levels_do_not_matter() -> None:
     p = [level_spread(*table(0, i, prompts=12, seeds=5), rounds=99).p for i in range(200)]
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.05)
     assert np.mean(p) == pytest.approx(0.5, abs=0.07)
+
+
+def test_means_of_equal_levels_lie_in_the_band_of_their_rank() -> None:
+    found = [level_spread(*table(0, i, prompts=12, seeds=5), rounds=199).table for i in range(100)]
+    every = pd.concat(found)
+    inside = every["mean"].between(every["null_low"], every["null_high"])
+    for rank, own in inside.groupby(every["rank"]):
+        assert own.mean() == pytest.approx(0.95, abs=0.08), rank
+    for one in found:
+        ordered = one.sort_values("rank")
+        assert (ordered["mean"].diff().dropna() <= 0).all()
+        assert (ordered["null_high"].diff().dropna() <= 0).all()
+    effect = level_spread(*table(1, 1), rounds=200).table.set_index("rank")
+    assert effect.loc[1, "mean"] > effect.loc[1, "null_high"]
+    assert effect.loc[16, "mean"] < effect.loc[16, "null_low"]
 
 
 def test_a_real_effect_is_found_and_little_shrunk() -> None:

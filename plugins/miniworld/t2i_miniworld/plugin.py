@@ -16,6 +16,8 @@ from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 if TYPE_CHECKING:
     from t2i_core import Generator, Judge
 
+_SKILLS = ("", "-object", "-count", "-color", "-spatial")
+
 DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
@@ -24,6 +26,8 @@ DOMAIN = Domain(
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
+        # read beside what the same judge says of the simulator's own pictures
+        **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
     },
 )
 

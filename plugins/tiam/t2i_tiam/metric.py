@@ -11,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Derive, Metric, Need, Note, PerTable, Row, Unit
+from t2i_core.metrics import Analysis, Derive, Metric, Need, Note, PerTable, Row, Study, Unit
 from t2i_core.prompts import Prompt, SceneObject
 
 from .evidence import Evidence
 from .options import TiamOptions
-from .rules import Finding, Thresholds, decide
+from .rules import Finding, Thresholds, all_hold, decide
+from .spans import write_spans
 
 NEED = "objects"
 NOT_SCORED = (
@@ -28,6 +29,8 @@ NOT_SCORED = (
 
 class Tiam(Metric):
     """Are the objects of the prompt in the image, and in their colours?"""
+
+    options: TiamOptions
 
     def __init__(self, setup: Setup[TiamOptions]) -> None:
         super().__init__(setup)
@@ -56,7 +59,8 @@ class Tiam(Metric):
     def measure(self, unit: Unit) -> Iterator[Row | Note]:
         """Turn one image into rows.
 
-        tiam:            1 where every object is found and carries its colour if it has one, else 0
+        tiam:            1 where every object is found and carries its colour if it has one, else 0; its facet
+                         `holds_at` has the thresholds of confidence at which it is 1
         objects:         for prompts with colours: 1 where every object is found, else 0
         found:           per object, 0 or 1
         binding_pooled:  per found object with a colour, 0 or 1
@@ -67,14 +71,21 @@ class Tiam(Metric):
         assert observed.prompt.scene is not None  # as checked before anything ran
         objects = observed.prompt.scene.objects
         findings = decide(objects, observed.one(NEED), observed.derived(NEED), self.columns, self.thresholds)
-        size = {"n_objects": len(objects)}
-        yield Row("tiam", float(all(f.found and f.bound is not False for f in findings)), size)
+        size: dict[str, str | int | float] = {"n_objects": len(objects)}
+        at = {"holds_at": written} if (written := write_spans(all_hold(findings))) else {}
+        yield Row("tiam", float(all(f.found and f.bound is not False for f in findings)), {**size, **at})
         if any(o.colour for o in objects):
             yield Row("objects", float(all(f.found for f in findings)), size)
         for position, (expected, finding) in enumerate(zip(objects, findings, strict=True), 1):
             yield from _object_rows(position, expected, finding)
         if observed.prompt.scene.relations or any(o.count > 1 or o.attributes for o in objects):
             yield Note(NOT_SCORED)
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield the tables and figures of the paper's study."""
+        from .study import analyse
+
+        return analyse(study, self.options)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.

@@ -1,9 +1,11 @@
-"""Options of the metric `tiam`."""
+"""Options of the metrics."""
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import Field
-from t2i_core.options import Options
+from t2i_core.options import ExecutionOption, Options
 
 from .references import REFERENCES, Lab
 
@@ -23,4 +25,20 @@ class TiamOptions(Options):
         min_length=1,
         max_length=255,
         description="Reference colours in CIELAB (D65); of equally near ones the first is taken.",
+    )
+    mined: Annotated[int | None, ExecutionOption()] = Field(
+        None,
+        ge=1,
+        description="Analyses: so many best seeds are tried on other prompts; default: an eighth of them.",
+    )
+    held_out: Annotated[float, ExecutionOption()] = Field(
+        0.5, gt=0, lt=1, description="Analyses: share of the prompts on which they are tried."
+    )
+
+
+class CosineOptions(Options):
+    """Options of `object-cosine`."""
+
+    text: Literal["sentence", "label"] = Field(
+        "sentence", description="What is embedded. sentence: a photo of a car. label: car."
     )

@@ -1,4 +1,4 @@
-"""What t2i-tiam offers: the metric `tiam` and the prompts of the paper's study."""
+"""What t2i-tiam offers: the metrics `tiam` and `object-cosine`, and the prompts of the paper's study."""
 
 from __future__ import annotations
 
@@ -8,16 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core import Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
-from .options import TiamOptions
+from .options import CosineOptions, TiamOptions
 from .sources import TEMPLATES
 from .templates import Template, read_template
 
 if TYPE_CHECKING:
     from .metric import Tiam
+    from .object_cosine import ObjectCosine
 
 CITATION = (
     "Grimal, Le Borgne, Ferret, Tourille: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. "
     "WACV 2024. arXiv:2307.05134"
+)
+_CODE = (
+    "colours.py",
+    "evidence.py",
+    "metric.py",
+    "options.py",
+    "references.py",
+    "rules.py",
+    "spans.py",
+    "table.py",
+    "*.xz",
 )
 _PER_OBJECT = ("object", "position", "colour")
 
@@ -42,6 +54,12 @@ def _create(setup: Setup[TiamOptions]) -> Tiam:
     return Tiam(setup)
 
 
+def _create_cosine(setup: Setup[CosineOptions]) -> ObjectCosine:
+    from .object_cosine import ObjectCosine
+
+    return ObjectCosine(setup)
+
+
 def _source(name: str, summary: str, template: Template) -> PromptSourceInfo:
     def prompts(_: Setup[Any]) -> Iterator[Prompt]:
         return template.prompts()
@@ -55,7 +73,7 @@ def _from_file(setup: Setup[Any]) -> Iterator[Prompt]:
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer the metric."""
+    """Offer the metrics."""
     return [
         MetricInfo(
             name="tiam",
@@ -63,10 +81,24 @@ def t2i_metrics() -> list[MetricInfo]:
             options=TiamOptions,
             citation=CITATION,
             create=_create,
-            code=("**/*.py", "*.xz"),
+            code=_CODE,
             measures=MEASURES,
             defaults=Defaults(prompts="tiam-24-2", seeds=32, judges={"segment": "yolov8x-seg"}),
-        )
+        ),
+        MetricInfo(
+            name="object-cosine",
+            summary="How near a text encoder puts the two objects of a prompt; looks at no image.",
+            options=CosineOptions,
+            citation=CITATION,
+            create=_create_cosine,
+            code=("object_cosine.py", "options.py", "sources.py", "templates.py"),
+            measures=(
+                Measure(
+                    "object-cosine", "Mean over prompts of two objects.", low=-1, high=1, higher_is_better=None
+                ),
+            ),
+            defaults=Defaults(prompts="tiam-24-2", seeds=1, judges={"embed": "clip-vit-l14"}),
+        ),
     ]
 
 

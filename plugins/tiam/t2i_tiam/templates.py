@@ -126,7 +126,7 @@ class Template(BaseModel):
                 facets[f"colour_{i}"] = o.colour
         return Prompt(
             id="+".join(_words(o).replace(" ", "-") for o in objects) + self.id_suffix,
-            text=re.sub(r"\{(\d+)\}", lambda m: _with_article(objects[int(m[1]) - 1]), self.template),
+            text=re.sub(r"\{(\d+)\}", lambda m: with_article(_words(objects[int(m[1]) - 1])), self.template),
             scene=Scene(objects),
             facets=facets,
         )
@@ -147,8 +147,8 @@ def _words(o: SceneObject) -> str:
     return f"{o.colour} {o.cls.name}" if o.colour else o.cls.name
 
 
-def _with_article(o: SceneObject) -> str:
-    words = _words(o)
+def with_article(words: str) -> str:
+    """Set a or an before words, by their first letter alone."""
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 

@@ -1,4 +1,4 @@
-"""Small images with known masks, judged by the metric through the same objects as in a run."""
+"""Small images with known masks, judged by the metric through the same objects as in a run; and runs as tables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from t2i_core import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
 from t2i_core.masks import PackedMask
-from t2i_core.metrics import Answer
+from t2i_core.metrics import Analysis, Answer, Study
 from t2i_tiam.labels import LABELS
 from t2i_tiam.metric import NEED, Tiam
 from t2i_tiam.options import TiamOptions
+from t2i_tiam.templates import Position, Template
 
 # one sRGB value that is nearest to each reference
 PAINT = {
@@ -85,6 +87,65 @@ class World:
     def score(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> float:
         rows = self.rows(prompt, pixels, found, **options)
         return next(r.value for r in rows if isinstance(r, Row) and r.measure == "tiam")
+
+
+Draw = Callable[[Prompt, int], Sequence[bool]]
+"""Of each object of a prompt under a seed, whether something is so."""
+
+
+class Runs:
+    """Makes what analyses read, from what is found in each image."""
+
+    def prompts(self, sentence: str, *objects: str, colours: Sequence[str] = (), suffix: str = "") -> list[Prompt]:
+        """The prompts of a template whose positions share their objects and colours."""
+        places = (Position(objects=objects, colours=tuple(colours)),) * sentence.count("{")
+        return list(Template(template=sentence, positions=places, id_suffix=suffix).prompts())
+
+    def rows(
+        self, model: str, prompts: Sequence[Prompt], seeds: Sequence[int], found: Draw, bound: Draw | None = None
+    ) -> list[dict[str, Any]]:
+        """The metric's rows; objects that are found carry their colours where `bound` says so, else always."""
+        table = []
+        for prompt in prompts:
+            objects = prompt.scene.objects
+            for seed in seeds:
+                place = {"model": model, "prompt": prompt.id, "seed": seed}
+                there = [bool(x) for x in found(prompt, seed)]
+                carried = [True] * len(objects) if bound is None else bound(prompt, seed)
+                right = [t and (o.colour is None or c) for t, c, o in zip(there, carried, objects, strict=True)]
+                holds = {"holds_at": "0-1"} if all(right) else {}
+                table.append({**place, "measure": "tiam", "value": all(right), "n_objects": len(objects), **holds})
+                if objects[0].colour:
+                    table.append({**place, "measure": "objects", "value": all(there)})
+                for i, o in enumerate(objects):
+                    of = {**place, "object": o.cls.name, "position": i + 1}
+                    if o.colour:
+                        of["colour"] = o.colour
+                    table.append({**of, "measure": "found", "value": there[i]})
+                    if o.colour and there[i]:
+                        table.append({**of, "measure": "binding_pooled", "value": right[i]})
+        return table
+
+    def study(
+        self, rows: Sequence[dict[str, Any]], folder: Path = Path(), others: pd.DataFrame | None = None
+    ) -> Study:
+        """A study as `t2i analyze` makes it: all but values and seeds are texts, for they come from a file."""
+        columns = dict.fromkeys(name for row in rows for name in row)
+        texts = {name: [str(row[name]) if name in row else None for row in rows] for name in columns}
+        table = pd.DataFrame(texts, dtype=object)
+        table["value"] = [float(row["value"]) for row in rows]
+        table["seed"] = pd.array([row["seed"] for row in rows], "Int64")
+        samples = table[["model", "prompt", "seed"]].drop_duplicates().assign(status="ok", image="none.png")
+        return Study(table, samples, folder, others)
+
+    def analyses(self, study: Study, **options: Any) -> dict[str, Analysis]:
+        """What the metric makes of it, by name."""
+        return {a.name: a for a in Tiam(Setup(None, TiamOptions(**options))).analyses(study)}
+
+
+@pytest.fixture(scope="session")
+def runs() -> Runs:
+    return Runs()
 
 
 @pytest.fixture(scope="session")

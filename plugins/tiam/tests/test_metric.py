@@ -29,7 +29,7 @@ def test_rows_of_a_coloured_prompt(world):
 def test_prompts_without_colours_have_no_rows_about_colours(world):
     rows = world.rows(world.prompt("car"), *world.strip(("car", 0.9, {"red": 9})))
     assert [(r.measure, r.value, dict(r.facets)) for r in rows] == [
-        ("tiam", 1, {"n_objects": 1}),
+        ("tiam", 1, {"n_objects": 1, "holds_at": "0-0.9"}),
         ("found", 1, {"object": "car", "position": 1}),
     ]
 

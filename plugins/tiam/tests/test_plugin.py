@@ -18,6 +18,14 @@ class TestTiam(MetricContract):
     options: ClassVar = {"confidence": 0.4}
 
 
+class TestObjectCosine(MetricContract):
+    module = "t2i_tiam.plugin"
+    name = "object-cosine"
+    prompts = "tiam-5-2"
+    resolver_parts = tuple(t2i_prompt_sources())
+    options: ClassVar = {"text": "label"}
+
+
 class TestColouredPrompts(PromptSourceContract):
     module = "t2i_tiam.plugin"
     name = "tiam-color-2"
@@ -30,7 +38,7 @@ class TestTemplate(PromptSourceContract):
 
 
 def test_every_measure_is_measured_or_aggregated(world):
-    (info,) = t2i_metrics()
+    info = next(info for info in t2i_metrics() if info.name == "tiam")
     image = world.strip(("car", 0.9, {"red": 9}))
     measured = {r.measure for r in world.rows(world.prompt("red car"), *image)}
     assert {m.name for m in info.measures} == measured | {"binding_per_prompt"}

@@ -9,6 +9,7 @@ from t2i_core.observations import arrays_from_bytes, arrays_to_bytes
 from t2i_tiam.colours import nearest
 from t2i_tiam.evidence import OVERLAP_FLOOR, Evidence
 from t2i_tiam.references import REFERENCES
+from t2i_tiam.spans import read_spans, write_spans
 
 NAMES = list(REFERENCES)
 CAR_AND_ELEPHANT = ("red car", "blue elephant")
@@ -112,6 +113,38 @@ def test_milder_thresholds_lose_nothing(world, data):
     one_class = pixels, world.segments([f for f in scene[1] if f[0] == "car"], pixels.shape[1::-1])
     car = world.prompt("car")
     assert world.score(car, *one_class, confidence=low / 2) >= world.score(car, *one_class, confidence=high / 2)
+
+
+@given(st.data())
+def test_a_row_says_at_which_confidences_its_image_is_right(world, data):
+    pixels, found = image(world, data.draw(scenes(world)))
+    prompt = world.prompt(*data.draw(PROMPTS))
+    (text,) = (r.facets.get("holds_at", "") for r in world.rows(prompt, pixels, found) if r.measure == "tiam")
+    for confidence in (0.05, 0.1, 0.2, 0.25, 0.26, 0.6, 0.7, 0.9, 0.95):
+        holds = any(low < confidence <= high for low, high in read_spans(text))
+        assert holds == plain_score(prompt, pixels, found, confidence), (confidence, text)
+
+
+def test_a_second_class_on_the_same_pixels_ends_a_span(world):
+    mask = np.ones((4, 4), bool)
+    red = np.full((4, 4, 3), world.paint["red"], np.uint8)
+
+    def holds_at(*found):
+        rows = world.rows(world.prompt("car", "zebra"), red, world.segments(found, (4, 4)))
+        return rows[0].facets.get("holds_at")
+
+    other = ~np.tri(4, dtype=bool)
+    assert holds_at(("car", 0.9, mask), ("zebra", 0.7, other)) == "0-0.7"
+    assert holds_at(("car", 0.9, mask), ("zebra", 0.3, mask)) is None
+    assert holds_at(("car", 0.9, mask), ("zebra", 0.3, mask), ("zebra", 0.8, other)) == "0.3-0.8"
+    assert (
+        holds_at(("car", 0.9, mask), ("zebra", 0.3, mask), ("zebra", 0.8, other), ("car", 0.2, other)) == "0.3-0.8"
+    )
+
+
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.floats(0, 1, width=32)).filter(lambda s: s[0] < s[1])))
+def test_spans_are_read_as_they_were_written(spans):
+    assert [tuple(map(np.float32, span)) for span in read_spans(write_spans(spans))] == spans
 
 
 @given(st.data())

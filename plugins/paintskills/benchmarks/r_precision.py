@@ -1,0 +1,99 @@
+"""Time R-precision of 30,000 images x 100 candidates x 5 repeats, from what a run keeps to rows of its table.
+
+python plugins/paintskills/benchmarks/r_precision.py
+
+The store is filled first, which takes longer than what is timed; in memory, where there is such a folder.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from t2i_core import Embedding, GeneratorInfo, JudgeInfo, ModelRequest, Prompt, PromptSourceInfo, Query
+from t2i_core.evaluation import Request, make_plan
+from t2i_core.evaluation.jobs import Failures, Job, observation_key
+from t2i_core.evaluation.measuring import measure
+from t2i_core.evaluation.table import TableBuilder
+from t2i_core.progress import Silent
+from t2i_core.store import Store
+from t2i_core.testing import StaticResolver
+from t2i_paintskills.plugin import t2i_metrics
+
+IMAGES, CANDIDATES, REPEATS, DIMENSIONS = 30_000, 100, 5, 512
+"""The paper's, with CLIP ViT-B/32's vectors."""
+
+
+def _never(_: object) -> Any:
+    raise AssertionError("nothing is to be made")
+
+
+def job(images: int, **options: Any) -> Job:
+    """What a run over so many captions measures."""
+    model = GeneratorInfo(name="model", summary="Is never asked.", create=_never, code=())
+    judge = JudgeInfo(
+        name="judge", summary="Is never asked.", capabilities={"embed": frozenset()}, create=_never, code=()
+    )
+    captions = [Prompt(str(number), f"caption {number}") for number in range(images)]
+    source = PromptSourceInfo(name="captions", summary="Captions.", prompts=lambda setup: captions)
+    request = Request(
+        metrics=("r-precision",), models=(ModelRequest("model"),), prompts=("captions",), seeds=(0,),
+        options={"r-precision": {"candidates": CANDIDATES, "repeats": REPEATS, **options}},
+    )  # fmt: skip
+    return make_plan(request, StaticResolver(model, judge, source, *t2i_metrics())).jobs[0]
+
+
+def fill(store: Store, job: Job) -> None:
+    """Keep an image and both embeddings of each sample, as a run would; half as alike as a vector and itself."""
+    rng = np.random.default_rng(0)
+    judge = job.needs[0].judge_fingerprint(job.models[0])
+    for number, (model, prompt, seed) in enumerate(job.cells()):
+        pixels = np.full((2, 2, 3), 0, np.uint8)
+        pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
+        image = store.put_image(job.image_key(model, prompt, seed), pixels)
+        own, other = rng.normal(size=(2, DIMENSIONS)).astype(np.float32)
+        for query, vector in ((Query(texts=(prompt.text,)), own), (Query(images=(image,)), own + 5 * other)):
+            store.put(observation_key(judge, "embed", query), Embedding(vector).to_bytes())
+
+
+def score(store: Store, job: Job) -> pd.DataFrame:
+    """Measure from what is kept, as a run does."""
+    table = TableBuilder()
+    measure([job], store, Failures(), [table], Silent())
+    return table.build()
+
+
+def timed(function: Callable[..., Any], *arguments: object) -> tuple[Any, float]:
+    """What a function gives, and the seconds of processor time that it takes."""
+    start = time.process_time()
+    found = function(*arguments)
+    return found, time.process_time() - start
+
+
+def main() -> None:
+    """Print the times, the scores, and what memory it took."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as folder, Store(Path(folder)) as store:
+        fill(store, job(IMAGES))
+        print(
+            f"{IMAGES} images x {CANDIDATES} candidates, {REPEATS} repeats, seconds of one core's time a repeat:"
+        )
+        for name, options in (("cosine", {}), ("reference", {"reference": True})):
+            table, seconds = timed(score, store, job(IMAGES, **options))
+            print(f"  {name:10}{seconds / REPEATS:6.2f}   R-precision {table['value'].mean():.4f}")
+    print(f"  {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GB at most")
+
+
+if __name__ == "__main__":
+    main()

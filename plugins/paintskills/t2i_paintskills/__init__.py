@@ -1,0 +1,1 @@
+"""PaintSkills and R-precision for t2i."""

@@ -1,0 +1,40 @@
+"""The command `t2i paintskills-scenes`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .skills import SKILLS, Skill
+from .splits import SPLITS, Split
+
+app = typer.Typer()
+
+
+@app.command()
+def paintskills_scenes(
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that is written.")],
+    skill: Annotated[Skill | None, typer.Option(help="Only this skill. Default: all four.")] = None,
+    split: Annotated[Split | None, typer.Option(help="Only this split. Default: both.")] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the draw.")] = 0,
+) -> None:
+    """Draw PaintSkills' scene configurations and write DIR/SKILL/scenes/SKILL_SPLIT.json, in the official form."""
+    from t2i_core.errors import BadFolder
+
+    from .splits import draw_split
+
+    for one in (skill,) if skill else SKILLS:
+        for part in (split,) if split else SPLITS:
+            path = out / one / "scenes" / f"{one}_{part}.json"
+            drawn = draw_split(one, part, seed)
+            temporary = path.with_name(f".{path.name}.part")
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                temporary.write_text(drawn.to_text(), encoding="utf-8")
+                temporary.replace(path)
+            except OSError as error:
+                raise BadFolder(f"{path}: cannot be written ({error.strerror})") from error
+            print(f"{path}: {len(drawn.scenes)} scenes", file=sys.stderr)

@@ -1,0 +1,125 @@
+"""What PaintSkills asks for: its objects, colours and relations, and the distinct texts of its four skills.
+
+Cho, Zala, Bansal: DALL-Eval. arXiv:2202.04053, first version, section 3.1 and appendix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, get_args
+
+from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
+
+Skill = Literal["object", "count", "color", "spatial"]
+SKILLS: tuple[Skill, ...] = get_args(Skill)
+
+_SYNSETS = {
+    "human": "person.n.01", "airplane": "airplane.n.01", "bike": "bicycle.n.01", "bus": "bus.n.01",
+    "dog": "dog.n.01", "boat": "boat.n.01", "van": "van.n.05", "train": "train.n.01",
+    "fireHydrant": "fireplug.n.01", "stopSign": "street_sign.n.01", "backpack": "backpack.n.01",
+    "chair": "chair.n.01", "diningTable": "dining_table.n.01", "skateboard": "skateboard.n.01",
+    "bench": "bench.n.01", "suitcase": "bag.n.06", "trafficLight": "traffic_light.n.01", "bird": "bird.n.01",
+    "bear": "bear.n.01", "bed": "bed.n.01", "pottedPlant": "pot_plant.n.01",
+}  # fmt: skip
+
+
+def name_of(shape: str) -> str:
+    """An object's name as texts have it: `fire hydrant` of `fireHydrant`."""
+    return re.sub("[A-Z]", lambda found: f" {found[0].lower()}", shape)
+
+
+SHAPES: dict[str, ObjectClass] = {shape: ObjectClass(name_of(shape), s) for shape, s in _SYNSETS.items()}
+"""The 21 objects by the names that scene files have, in their order; WordNet has no stop sign and no potted plant:
+the nearest are a street sign and a pot plant."""
+
+NAMES: dict[str, str] = {cls.name: shape for shape, cls in SHAPES.items()}
+"""The same by the names that texts have."""
+
+COLOURS = ("red", "blue", "yellow", "white", "purple", "green")
+COUNTS = (1, 2, 3, 4)
+RELATIONS = ("left", "right", "above", "below")
+_SAID = {"left": "left to", "right": "right to"}
+
+SEEDS: dict[Skill, int] = {"object": 50, "count": 30, "color": 20, "spatial": 2}
+"""How often the paper's validation split repeats each text; here each repeat is a seed."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One distinct text.
+
+    shapes:    one object, or A and B of the spatial skill
+    relation:  of B to A
+    """
+
+    skill: Skill
+    shapes: tuple[str, ...]
+    colour: str | None = None
+    count: int = 1
+    relation: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What is sent to the model."""
+        a, *others = (SHAPES[shape].name for shape in self.shapes)
+        match self.skill:
+            case "object":
+                return f"a photo of {a}"
+            case "count":
+                return f"a photo of {self.count} {a}"
+            case "color":
+                return f"a photo of {self.colour} {a}"
+            case "spatial":
+                (b,) = others
+                said = _SAID.get(str(self.relation), self.relation)
+                return f"a photo of {a} and {b}; {b} is {said} {a}"
+
+    @property
+    def id(self) -> str:
+        """A name that tells it from all others of the four skills."""
+        objects = "+".join(SHAPES[shape].name.replace(" ", "-") for shape in self.shapes)
+        before = {"count": f"{self.count}-", "color": f"{self.colour}-"}.get(self.skill, "")
+        after = f"-{self.relation}" if self.skill == "spatial" else ""
+        return f"{self.skill}-{before}{objects}{after}"
+
+    @property
+    def scene(self) -> Scene:
+        """What an image must show."""
+        if self.skill == "spatial":
+            relation = Relation(1, str(self.relation), 0)
+            return Scene(tuple(SceneObject(SHAPES[shape]) for shape in self.shapes), (relation,))
+        (shape,) = self.shapes
+        return Scene((SceneObject(SHAPES[shape], self.colour, self.count),))
+
+    @property
+    def facets(self) -> dict[str, str | int | float]:
+        """What scores can be broken down by."""
+        facets: dict[str, str | int | float] = {"skill": self.skill, "object": SHAPES[self.shapes[0]].name}
+        if self.skill == "count":
+            facets["count"] = self.count
+        if self.colour is not None:
+            facets["colour"] = self.colour
+        if self.relation is not None:
+            facets |= {"object_2": SHAPES[self.shapes[1]].name, "relation": self.relation}
+        return facets
+
+    def prompt(self) -> Prompt:
+        """The prompt of this text."""
+        return Prompt(id=self.id, text=self.text, scene=self.scene, facets=self.facets)
+
+
+def items(skill: Skill, shapes: Sequence[str] = tuple(SHAPES)) -> Iterator[Item]:
+    """Yield each text of a skill once, in the order of the scene files: 21, 84, 126, 1764 of all objects."""
+    match skill:
+        case "object":
+            yield from (Item(skill, (shape,)) for shape in shapes)
+        case "count":
+            yield from (Item(skill, (shape,), count=count) for count, shape in product(COUNTS, shapes))
+        case "color":
+            yield from (Item(skill, (shape,), colour=colour) for colour, shape in product(COLOURS, shapes))
+        case "spatial":
+            pairs = product(RELATIONS, shapes, shapes)
+            yield from (Item(skill, (a, b), relation=relation) for relation, a, b in pairs)

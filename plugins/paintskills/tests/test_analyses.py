@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from t2i_core import Study
+from t2i_core.errors import BadOption
+from t2i_paintskills.analyses import analyse
+from t2i_paintskills.answers import majorities, phi, read_answers
+
+BOUND = "upper bound (simulator)"
+
+
+def rows(metric, measure, *cells):
+    """Rows as a run's table has them: model, prompt, seed, value and facets."""
+    return pd.DataFrame(
+        [
+            {"metric": metric, "measure": measure, "model": m, "prompt": p, "seed": s, "value": float(v), **facets}
+            for m, p, s, v, facets in cells
+        ]
+    )
+
+
+OBJECT = rows(
+    "paintskills-object", "paintskills-object",
+    ("a", "object-dog", 0, 1, {"object": "dog"}), ("a", "object-dog", 1, 0, {"object": "dog"}),
+    ("a", "object-bed", 0, 1, {"object": "bed"}), ("b", "object-dog", 0, 0, {"object": "dog"}),
+    (BOUND, "object-dog", 0, 1, {"object": "dog"}), (BOUND, "object-bed", 0, 1, {"object": "bed"}),
+)  # fmt: skip
+COUNT = rows(
+    "paintskills-count", "paintskills-count",
+    ("a", "count-2-dog", 0, 0, {"object": "dog", "count": "2"}),
+    ("b", "count-2-dog", 0, 1, {"object": "dog", "count": "2"}),
+    (BOUND, "count-2-dog", 0, 1, {"object": "dog", "count": "2"}),
+)  # fmt: skip
+NUMBER = rows("paintskills-count", "number", ("a", "count-2-dog", 0, 1, {"object": "dog", "count": "2"}))
+
+
+def study(tmp_path, own, *others):
+    beside = pd.concat(others) if others else None
+    table = own.drop(columns="metric").dropna(axis="columns", how="all")
+    return Study(table, pd.DataFrame(), tmp_path, beside)
+
+
+def found(tmp_path, metric, answers, own, *others):
+    return {a.name: a for a in analyse(study(tmp_path, own, *others), metric, answers)}
+
+
+def test_the_first_of_several_skills_says_the_table_of_all(tmp_path):
+    said = found(tmp_path, "paintskills-object", None, OBJECT, COUNT, NUMBER)
+    table = said["skills"].table
+    assert list(table.columns) == ["model", "object", "count", "average"]
+    assert list(table["model"]) == ["a", "b", BOUND]  # the bound last
+    np.testing.assert_allclose(table["object"], [2 / 3, 0, 1])
+    np.testing.assert_allclose(table["count"], [0, 1, 1])
+    np.testing.assert_allclose(table["average"], [1 / 3, 1 / 2, 1])
+    assert "skills" not in found(tmp_path, "paintskills-count", None, pd.concat([COUNT, NUMBER]), OBJECT)
+
+
+def test_one_skill_alone_has_no_average(tmp_path):
+    table = found(tmp_path, "paintskills-count", None, pd.concat([COUNT, NUMBER]))["skills"].table
+    assert list(table.columns) == ["model", "count"]
+    assert list(table["count"]) == [0, 1, 1]  # `number` is no part of it
+
+
+def test_accuracy_by_facet(tmp_path):
+    said = found(tmp_path, "paintskills-object", None, OBJECT)
+    table = said["objects"].table.set_index("object")
+    assert list(table.columns) == ["a", "b", BOUND, "images"]
+    assert table.loc["dog"].tolist() == [0.5, 0, 1, 2]
+    assert table.loc["bed", ["a", BOUND, "images"]].tolist() == [1, 1, 1]
+    assert math.isnan(table.loc["bed", "b"])
+    counts = found(tmp_path, "paintskills-count", None, COUNT)
+    assert set(counts) == {"skills", "objects", "counts"}
+
+
+def test_all_four_in_one_metric(tmp_path):
+    parts = [
+        rows("paintskills", skill, ("a", f"{skill}-dog", 0, v, {"object": "dog", "skill": skill, **facets}))
+        for skill, v, facets in (
+            ("object", 1, {}), ("count", 0, {"count": "2"}), ("color", 1, {"colour": "red"}),
+            ("spatial", 0, {"relation": "left"}),
+        )
+    ]  # fmt: skip
+    said = found(tmp_path, "paintskills", None, pd.concat(parts))
+    assert said["skills"].table.loc[0].tolist() == ["a", 1, 0, 1, 0, 0.5]
+    assert {"object: objects", "count: counts", "color: colours", "spatial: relations"} <= set(said)
+
+
+def test_a_run_without_values_has_no_analyses(tmp_path):
+    assert found(tmp_path, "paintskills-object", None, OBJECT[:0]) == {}
+
+
+# people -------------------------------------------------------------------------------------------------------
+
+HEAD = "model,prompt,seed,annotator,answer"
+
+
+def write(tmp_path, *lines):
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join([HEAD, *lines]) + "\n")
+    return path
+
+
+def votes(model, prompt, seed, answers):
+    return [f"{model},{prompt},{seed},p{n},{'yes' if said else 'no'}" for n, said in enumerate(answers)]
+
+
+def test_people_and_metric(tmp_path):
+    path = write(
+        tmp_path,
+        *votes("a", "object-dog", 0, [1, 1, 1, 0, 0]),  # the metric says so too
+        *votes("a", "object-dog", 1, [0, 0, 0, 0, 1]),  # and here that it is wrong
+        *votes("a", "object-bed", 0, [0, 0, 0, 1, 1]),  # here people say no, the metric yes
+        *votes("b", "object-dog", 0, [1, 0]),  # a tie
+        *votes("b", "object-bus", 0, [1]),  # not of this run
+    )
+    said = found(tmp_path, "paintskills-object", path, OBJECT)["people"]
+    table = said.table.set_index(["model", "skill"])
+    row = table.loc[("a", "object")]
+    assert row["people"] == pytest.approx(1 / 3)
+    assert row["metric"] == pytest.approx(2 / 3)
+    assert row["agreement"] == pytest.approx(2 / 3)
+    assert row["phi"] == pytest.approx(0.5)  # (1 x 1 - 0 x 1) / sqrt(1 x 2 x 2 x 1)
+    assert (row["images"], row["ties"], row["annotators"]) == (3, 0, 5)
+    assert table.loc[("b", "object"), ["images", "ties"]].tolist() == [0, 1]
+    assert table.loc[("all", "all"), "images"] == 3
+    assert "so are 1 images" in said.summary
+
+
+def test_figures_are_drawn(tmp_path):
+    path = write(tmp_path, *votes("a", "object-dog", 0, [1, 1, 0]))
+    for analysis in found(tmp_path, "paintskills-object", path, OBJECT).values():
+        axes = Figure().add_subplot()
+        analysis.figure(axes)
+        assert axes.patches
+
+
+bits = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30)
+
+
+@given(bits)
+def test_phi_is_that_of_the_table_of_four(pairs):
+    a, b = (np.array(side, float) for side in zip(*pairs, strict=True))
+    yes = np.array([[((a == i) & (b == j)).sum() for j in (1, 0)] for i in (1, 0)], float)
+    margins = math.prod(yes.sum(axis=0)) * math.prod(yes.sum(axis=1))
+    if margins == 0:
+        assert math.isnan(phi(a, b))
+    else:
+        assert phi(a, b) == pytest.approx((yes[0, 0] * yes[1, 1] - yes[0, 1] * yes[1, 0]) / math.sqrt(margins))
+
+
+@settings(max_examples=25)
+@given(st.lists(st.booleans(), min_size=1, max_size=9))
+def test_the_majority_is_more_than_half(said):
+    answers = pd.DataFrame({"model": "a", "prompt": "p", "seed": 0, "answer": said})
+    (row,) = majorities(answers).itertuples()
+    expected = math.nan if 2 * sum(said) == len(said) else float(2 * sum(said) > len(said))
+    assert row.said == expected or (math.isnan(row.said) and math.isnan(expected))
+    assert row.people == len(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no such file"),
+        ("model,prompt\n", "not there: seed"),
+        (HEAD + "\n", "holds no answers"),
+        (HEAD + "\na,p,0,x,maybe\n", "line 2: the answer 'maybe'; want yes or no"),
+        (HEAD + "\na,p,one,x,yes\n", "line 2: the seed 'one'; want a whole number"),
+        (HEAD + "\na,p,0,,yes\n", "line 2: no annotator"),
+        (HEAD + "\na,p,0,x,yes\na,p,0,x,no\n", "line 3: x has answered for this image already"),
+    ],
+)
+def test_a_bad_file_is_said(tmp_path, text, said):
+    path = tmp_path / "answers.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(BadOption) as caught:
+        read_answers(path)
+    assert str(caught.value).startswith(str(path))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_answers_about_another_run_are_refused(tmp_path):
+    path = write(tmp_path, *votes("z", "object-dog", 0, [1]))
+    with pytest.raises(BadOption, match=r"none of its images is one of the run's; the first is of model 'z'"):
+        found(tmp_path, "paintskills-object", path, OBJECT)

@@ -1,0 +1,81 @@
+"""On the mini world's simulator and its ideal judge, whose scores are known."""
+
+from __future__ import annotations
+
+import pytest
+from t2i_cli.app import app
+from t2i_core.errors import NoJudge
+from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_paintskills.skills import SKILLS
+from typer.testing import CliRunner
+
+SMALL = {"size": 64, "spp": 1, "workers": 1}
+METRICS = [f"paintskills-{skill}" for skill in SKILLS]
+ALONE = {f"metric:{metric}": {"upper": None} for metric in METRICS}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """All four skills on models that err always or never, a few prompts of each."""
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
+        wrong = {"wrong_color": 1, "flip_relation": 1, "extra": 1}
+        models = [ModelRequest("simulator", *of) for of in (("right", SMALL), ("wrong", {**SMALL, **wrong}))]
+        yield evaluate(METRICS, models, seeds=1, limit=2, judge="oracle", options=ALONE, out=folder / "run")
+
+
+def scores(run):
+    return {(r["metric"].removeprefix("paintskills-"), r["as"]): r["scores"] for r in run.results["results"]}
+
+
+def test_what_is_right_is_right(run):
+    said = scores(run)
+    for skill in SKILLS:
+        assert {score["value"] for score in said[skill, "right"].values()} == {1}
+    assert run.failed is None
+    assert all(r["n_ok"] == 2 and r["upper_bound"] is None for r in run.results["results"])
+
+
+def test_what_is_wrong_is_wrong_and_nothing_else(run):
+    said = scores(run)
+    assert said["object", "wrong"]["paintskills-object"]["value"] == 1
+    count = {name: score["value"] for name, score in said["count", "wrong"].items()}
+    assert count == {"paintskills-count": 0, "number": 0}
+    color = {name: score["value"] for name, score in said["color", "wrong"].items()}
+    assert color == {"paintskills-color": 0, "object": 1, "colour": 0}
+    table = run.measurements()
+    spatial = table[(table["metric"] == "paintskills-spatial") & (table["model"] == "wrong")]
+    right = spatial[spatial["measure"] == "paintskills-spatial"]
+    assert ((right["object"] == right["object_2"]) == (right["value"] == 1)).all()  # of one kind only the axis
+    assert (spatial.loc[spatial["measure"] == "objects", "value"] == 1).all()
+
+
+def test_its_analyses_are_written_with_figures(run, tmp_path):
+    done = CliRunner().invoke(app, ["analyze", str(run.folder), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    (folder,) = (tmp_path / "out").iterdir()
+    written = {path.name for path in folder.iterdir()}
+    assert {
+        f"paintskills-object-{name}.{end}" for name in ("skills", "objects") for end in ("csv", "png")
+    } <= written
+    assert {"paintskills-color-colours.png", "paintskills-spatial-relations.csv"} <= written
+    skills = (folder / "paintskills-object-skills.csv").read_text().splitlines()
+    assert skills[0] == "model,object,count,color,spatial,average"
+    assert skills[1] == "right,1.0,1.0,1.0,1.0,1.0"
+
+
+def test_the_upper_bound_stands_beside_a_score(tmp_path, monkeypatch):
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    model = ModelRequest("simulator", "forgetful", {**SMALL, "wrong_color": 1})
+    found = evaluate("paintskills-color", model, limit=1, seeds=1, judge="oracle", out=tmp_path / "run").results
+    forgetful, bound = found["results"]
+    assert (forgetful["score"], bound["score"], bound["as"]) == (0, 1, "upper bound (simulator)")
+    assert forgetful["upper_bound"] == {"model": bound["as"], "value": 1, "ci": bound["ci"]}
+    assert found["comparisons"] == []
+
+
+def test_a_judge_without_colours_is_refused_in_one_line():
+    with pytest.raises(NoJudge, match=r"detect.*colour") as caught:
+        evaluate("paintskills-color", "simulator", judge="mini-segmenter", limit=1, seeds=1)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,167 @@
+"""Every component under the conformance suites, and the domain of the mini world."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import entry_points
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from t2i_core import Detections, JudgeInfo, MetricInfo, Prompt, PromptSourceInfo, Setup
+from t2i_core.errors import BadPrompts
+from t2i_core.testing import MetricContract, PromptSourceContract
+from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.vocabulary import SYNSETS
+from t2i_paintskills.plugin import t2i_metrics, t2i_prompt_sources
+from t2i_paintskills.skills import COLOURS, SEEDS, SHAPES, SKILLS, Item, items
+
+MODULE = "t2i_paintskills.plugin"
+
+
+def test_every_component_has_its_entry_point_and_every_entry_point_its_component():
+    for group, hook in (("t2i.metrics", t2i_metrics), ("t2i.prompt_sources", t2i_prompt_sources)):
+        assert {e.name for e in entry_points(group=group) if e.value == MODULE} == {info.name for info in hook()}
+
+
+class SeesByMean:
+    """Finds one to four things, of classes and colours that depend on the image's mean colour."""
+
+    def observe(self, capability, queries):
+        for query in queries:
+            rng = np.random.default_rng(int(query.images[0].pixels.sum()))
+            n = int(rng.integers(1, 5))
+            probs = (rng.dirichlet([0.5] * len(SHAPES), n) * 0.9).astype(np.float32)
+            colours = rng.dirichlet([0.5] * len(COLOURS), n).astype(np.float32)
+            corner = rng.uniform(0, 16, (n, 2)).astype(np.float32)
+            boxes, classes = np.hstack([corner, corner + 8]), probs.argmax(axis=1).astype(np.int16)
+            labels = tuple(SHAPES.values())
+            yield query, Detections((32, 32), boxes, probs.max(axis=1), classes, labels, probs, colours, COLOURS)
+
+
+SEEING = JudgeInfo(
+    name="seeing",
+    summary="Finds things by chance.",
+    capabilities={"detect": frozenset({"class_probs", "colour"})},
+    create=lambda setup: SeesByMean(),
+    labels=lambda argument, options: tuple(SHAPES.values()),
+)
+
+
+def few(*skills):
+    """Some prompts of each skill."""
+    return PromptSourceInfo(
+        name="few",
+        summary="Some.",
+        prompts=lambda setup: [i.prompt() for skill in skills for i in list(items(skill))[:: len(SHAPES) + 2][:4]],
+    )
+
+
+class SkillContract(MetricContract):
+    module = MODULE
+    judge = SEEING
+    prompts = "few"
+
+
+class TestObject(SkillContract):
+    name = "paintskills-object"
+    options: ClassVar = {"confidence": 0.3}
+    resolver_parts: ClassVar = (few("object"),)
+
+
+class TestCount(SkillContract):
+    name = "paintskills-count"
+    options: ClassVar = {"rule": "paper"}
+    resolver_parts: ClassVar = (few("count"),)
+
+
+class TestColor(SkillContract):
+    name = "paintskills-color"
+    options: ClassVar = {"confidence": 0}
+    resolver_parts: ClassVar = (few("color"),)
+
+
+class TestSpatial(SkillContract):
+    name = "paintskills-spatial"
+    resolver_parts: ClassVar = (few("spatial"),)
+
+
+class TestPaintSkills(SkillContract):
+    name = "paintskills"
+    options: ClassVar = {"threshold": 0.5, "clamp": False}
+    resolver_parts: ClassVar = (few(*SKILLS),)
+
+
+class TestRPrecision(MetricContract):
+    module = MODULE
+    name = "r-precision"
+    options: ClassVar = {"candidates": 2, "repeats": 3}
+
+
+class TestAllTexts(PromptSourceContract):
+    module = MODULE
+    name = "paintskills"
+
+
+class TestSpatialTexts(PromptSourceContract):
+    module = MODULE
+    name = "paintskills-spatial"
+    options: ClassVar = {"objects": ("dog", "fire hydrant")}
+
+
+@pytest.mark.parametrize("info", t2i_metrics(), ids=lambda info: info.name)
+def test_defaults(info: MetricInfo):
+    assert info.measures[0].name == info.name
+    if info.name.startswith("paintskills-"):
+        assert info.defaults.seeds == SEEDS[info.name.removeprefix("paintskills-")]
+    if info.name != "r-precision":
+        assert info.defaults.prompts == info.name
+        metric = info.create(Setup(None, info.options()))
+        colours = {"colour"} if info.name in ("paintskills", "paintskills-color") else set()
+        assert metric.needs[0].requires == {"class_probs", *colours}
+
+
+def test_the_mini_world_has_all_of_it():
+    assert {cls.name: cls.synset for cls in SHAPES.values()}.items() <= SYNSETS.items()
+    assert set(COLOURS) <= set(PAINTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "item", "said"),
+    [
+        ("paintskills-object", Item("spatial", ("dog", "bed"), relation="left"), "one object and no relation"),
+        ("paintskills-object", Item("count", ("dog",), count=2), "one thing alone"),
+        ("paintskills-count", Item("spatial", ("dog", "bed"), relation="left"), "one object and no relation"),
+        ("paintskills-color", Item("object", ("dog",)), "one thing in a colour"),
+        ("paintskills-spatial", Item("object", ("dog",)), "two objects and one relation between them"),
+    ],
+)
+def test_prompts_of_other_skills_are_refused(name, item, said):
+    (info,) = (info for info in t2i_metrics() if info.name == name)
+    with pytest.raises(
+        BadPrompts, match=f"^{name}: the prompt '{re.escape(item.id)}' is to ask for {said}; take "
+    ):
+        info.create(Setup(None, info.options())).check([item.prompt()])
+
+
+def test_prompts_that_expect_nothing_or_name_no_skill_are_refused():
+    bare = Prompt("x", "a dog")
+    by_name = {info.name: info.create(Setup(None, info.options())) for info in t2i_metrics()}
+    with pytest.raises(BadPrompts, match="the prompt 'x' is to say what it expects"):
+        by_name["paintskills-object"].check([bare])
+    with pytest.raises(BadPrompts, match="the prompt 'x' does not say its skill"):
+        by_name["paintskills"].check([bare])
+
+
+def test_a_skill_that_is_left_out_is_said():
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills")
+    metric = info.create(Setup(None, info.options()))
+    prompts = [item.prompt() for skill in SKILLS[:3] for item in list(items(skill))[:2]]
+    with pytest.raises(BadPrompts, match="averages four skills, and no prompt is of spatial"):
+        metric.check(prompts)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("none", None), ("simulator", "simulator"), (None, None)])
+def test_no_upper_bound_can_be_said(said, meant):
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills-object")
+    assert info.create(Setup(None, info.options(upper=said))).upper_bound == meant

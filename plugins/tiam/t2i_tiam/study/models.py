@@ -1,0 +1,67 @@
+"""Seeds of several models on one scale: is a seed that is good for one good for another?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from t2i_core.metrics import Analysis
+from t2i_core.statistics import holm
+
+from .tables import Tables
+
+ROUNDS = 1000
+
+
+def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
+    """Yield the seeds' scores in deviations from their model's mean, and how they agree between models."""
+    scores = pd.DataFrame({model: tables.seeds_of(model).mean() for model in tables.models}).sort_index()
+    if len(scores) < 3:
+        return
+    standard = (scores - scores.mean()) / scores.std(ddof=0).where(lambda sd: sd > 0)
+    table = standard.rename_axis("seed").reset_index()
+    summary = "Seeds' TIAM less their model's mean, in standard deviations of that model's seeds."
+    yield Analysis("standardised seeds", summary, table, partial(_draw, standard))
+    pairs = list(combinations(tables.models, 2))
+    lines = [{"a": a, "b": b, **correlation(standard[[a, b]].dropna().to_numpy())} for a, b in pairs]
+    if lines:
+        found = pd.DataFrame(lines)
+        found.insert(found.columns.get_loc("p_unadjusted"), "p", holm(found["p_unadjusted"]))
+        summary = (
+            "Correlation of seeds' scores between models; p by 1,000 permutations of seeds, adjusted by Holm."
+        )
+        yield Analysis("seeds between models", summary, found)
+
+
+def correlation(pairs: NDArray[np.float64]) -> dict[str, float | int]:
+    """Return Pearson's r of two columns with its two-sided permutation p; NaN where one does not vary."""
+    if len(pairs) < 3 or (np.ptp(pairs, axis=0) == 0).any():
+        return {"r": float("nan"), "p_unadjusted": float("nan"), "seeds": len(pairs)}
+    a, b = ((pairs - pairs.mean(axis=0)) / pairs.std(axis=0)).T
+    r = float(a @ b) / len(a)
+    rng = np.random.default_rng(0)
+    null = rng.permuted(np.tile(b, (ROUNDS, 1)), axis=1) @ a / len(a)
+    p = (1 + int((np.abs(null) >= abs(r) - 1e-12).sum())) / (ROUNDS + 1)
+    return {"r": r, "p_unadjusted": p, "seeds": len(a)}
+
+
+def _draw(standard: pd.DataFrame, axes: Any) -> None:
+    """The seeds in the order of their mean over models."""
+    order = standard.mean(axis=1).sort_values(ascending=False, kind="stable").index
+    axes.figure.set_size_inches(max(6.4, 0.17 * len(order)), 4.8)
+    for model in standard.columns:
+        axes.plot(
+            range(len(order)), standard.loc[order, model], marker="o", markersize=4, linewidth=0.8, label=model
+        )
+    axes.set_xticks(range(len(order)), [str(seed) for seed in order], rotation=90, fontsize=6)
+    axes.axhline(0, color="grey", linewidth=1)
+    axes.set_xlabel("seed, by its mean over models")
+    axes.set_ylabel("standard deviations from the model's mean")
+    axes.margins(x=0.01)
+    if standard.shape[1] > 1:
+        axes.legend(fontsize=8)

@@ -1,0 +1,135 @@
+"""Which objects get along in one image: scores of pairs, their map, and what else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from t2i_core.metrics import Analysis, Study
+
+from .mantel import mantel
+from .scaling import scale
+from .tables import Tables
+from .wu_palmer import similarities
+
+COSINE = "object-cosine"
+"""The metric whose rows, where the run has some, say how near a text encoder puts two objects."""
+
+
+def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
+    """Yield what prompts of two objects without colours say of pairs (paper: Figure 6, Table 7)."""
+    asked = tables.prompts[(tables.prompts["n_objects"] == 2) & ~tables.prompts["kind"].str.contains("coloured")]
+    if asked.empty:
+        return
+    both = pd.DataFrame(
+        [[name for name, _ in objects] for objects in asked["asked"]], index=asked.index, columns=["x", "y"]
+    )
+    known = {"wu_palmer": similarities(), "cosine": _cosines(study, both)}
+    images = tables.images.join(both, on="prompt", how="inner")
+    lines = [line for model, own in images.groupby("model", sort=False) for line in _pairs(str(model), own, known)]
+    if not lines:
+        return
+    table = pd.DataFrame(lines)
+    table = table.drop(columns=[name for name in known if table[name].isna().all()])
+    summary = "TIAM of two objects in either order, and d, their mean: high where both appear together."
+    yield Analysis("pairs", summary, table)
+    maps, correlations = [], []
+    for model, own in table.groupby("model", sort=False):
+        d = _matrix(own, "d")
+        if len(d) < 3:
+            continue
+        points, stress = scale(d.to_numpy())
+        maps.append(
+            pd.DataFrame(
+                {"model": model, "object": d.index, "x": points[:, 0], "y": points[:, 1], "stress": stress}
+            )
+        )
+        for name in ("wu_palmer", "cosine"):
+            if name in own and own[name].notna().any():
+                correlations.append({"model": model, "with": name, **_compared(d, _matrix(own, name))})
+    if maps:
+        placed = pd.concat(maps, ignore_index=True)
+        summary = (
+            "Objects placed by d, d(x, x) = 0 (metric MDS: SMACOF from the classical solution): those that appear "
+            "together lie far apart. Stress: 0 fits, above .2 poorly."
+        )
+        yield Analysis("semantic map", summary, placed, partial(_draw_map, placed))
+    if correlations:
+        found = pd.DataFrame(correlations)
+        summary = (
+            "Correlation of d with similarities of the two words, over pairs (r Pearson, rho Spearman); p by "
+            "1,000 permutations of objects, which pairs share (Mantel)."
+        )
+        yield Analysis("pairs and words", summary, found, partial(_draw_words, table))
+
+
+def _pairs(
+    model: str, images: pd.DataFrame, known: Mapping[str, Mapping[frozenset[str], float]]
+) -> Iterator[dict[str, Any]]:
+    means = images.groupby(["x", "y"])["value"].mean().to_dict()
+    for x, y in dict.fromkeys((min(pair), max(pair)) for pair in means if pair[0] != pair[1]):
+        xy, yx = means.get((x, y), np.nan), means.get((y, x), np.nan)
+        said = {name: of.get(frozenset((x, y)), np.nan) for name, of in known.items()}
+        yield {"model": model, "x": x, "y": y, "tiam_xy": xy, "tiam_yx": yx, "d": (xy + yx) / 2, **said}
+
+
+def _cosines(study: Study, both: pd.DataFrame) -> dict[frozenset[str], float]:
+    """What the run's `object-cosine` says of pairs; nothing where it was not asked for."""
+    if study.others is None or "measure" not in study.others:
+        return {}
+    rows = study.others[study.others["measure"].astype(str) == COSINE]
+    rows = rows.assign(prompt=rows["prompt"].astype(object)).join(both, on="prompt", how="inner")
+    return {frozenset((line.x, line.y)): float(line.value) for line in rows.itertuples(index=False)}
+
+
+def _matrix(own: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A symmetric table of the objects, 0 on its diagonal; objects are left out until every pair is known."""
+    names = sorted({*own["x"], *own["y"]})
+    matrix = pd.DataFrame(np.nan, index=names, columns=names)
+    for line in own.itertuples(index=False):
+        matrix.loc[line.x, line.y] = matrix.loc[line.y, line.x] = getattr(line, column)
+    for name in names:
+        matrix.loc[name, name] = 0.0
+    while len(matrix) and matrix.isna().any(axis=None):
+        worst = matrix.isna().sum().idxmax()
+        matrix = matrix.drop(index=worst, columns=worst)
+    return matrix
+
+
+def _compared(d: pd.DataFrame, words: pd.DataFrame) -> dict[str, Any]:
+    names = d.index.intersection(words.index)
+    if len(names) < 3:
+        return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2}
+    a, b = d.loc[names, names].to_numpy(), words.loc[names, names].to_numpy()
+    return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2, **mantel(a, b)}
+
+
+def _draw_map(placed: pd.DataFrame, axes: Any) -> None:
+    models = placed["model"].unique()
+    axes.figure.set_size_inches(6.4, 6.4)
+    for model, own in placed.groupby("model", sort=False):
+        (dots,) = axes.plot(own["x"], own["y"], "o", markersize=4, label=str(model))
+        colour = dots.get_color() if len(models) > 1 else "black"
+        for line in own.itertuples(index=False):
+            place = (line.x, line.y)
+            axes.annotate(
+                line.object, place, (0, 4), textcoords="offset points", fontsize=7, ha="center", color=colour
+            )
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.15)
+    if len(models) > 1:
+        axes.legend(fontsize=8)
+
+
+def _draw_words(table: pd.DataFrame, axes: Any) -> None:
+    several = table["model"].nunique() > 1
+    for model, own in table.groupby("model", sort=False):
+        for name, marker in (("wu_palmer", "."), ("cosine", "x")):
+            if name in own and own[name].notna().any():
+                axes.plot(own[name], own["d"], marker, alpha=0.6, label=f"{model}, {name}" if several else name)
+    axes.set_xlabel("similarity of the two words")
+    axes.set_ylabel("d, TIAM of the two objects")
+    axes.legend(fontsize=8)

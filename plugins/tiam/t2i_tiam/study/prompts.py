@@ -1,0 +1,119 @@
+"""One to four objects, and the same objects in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+from t2i_core.metrics import Analysis
+from t2i_core.statistics import holm, mean_interval, paired_difference
+
+from .drawing import named, series
+from .tables import Tables
+
+
+def sizes(tables: Tables) -> Iterator[Analysis]:
+    """Yield the scores by number of objects, with and without colours (paper: Table 3, the curve of 1 to 4)."""
+    lines: list[dict[str, Any]] = []
+    for model in tables.models:
+        for kind in tables.kinds:
+            own = tables.images[(tables.images["model"] == model) & (tables.images["kind"] == kind)]
+            for measure, column in (("tiam", "value"), ("objects", "objects")):
+                rows = own[own[column].notna()]
+                if len(rows):
+                    found = mean_interval(
+                        rows[column].to_numpy(float), rows["prompt"], rows["seed"], low=0, high=1
+                    )
+                    lines.append(
+                        {
+                            "model": model,
+                            "kind": kind,
+                            "n_objects": int(rows["n_objects"].iloc[0]),
+                            "measure": measure,
+                            "score": found.value,
+                            "low": found.lo,
+                            "high": found.hi,
+                            "prompts": rows["prompt"].nunique(),
+                            "images": len(rows),
+                        }
+                    )
+    table = pd.DataFrame(lines)
+    summary = (
+        "Scores by number of objects: tiam, and of prompts with colours also objects, whatever their colours; "
+        "95 % intervals."
+    )
+    several = table["n_objects"].nunique() > 1
+    yield Analysis("number of objects", summary, table, partial(_draw_sizes, table) if several else None)
+
+
+def _draw_sizes(table: pd.DataFrame, axes: Any) -> None:
+    ways = table["kind"].str.replace(r"^\d+ ", "", regex=True).str.replace(r"object\b", "objects", regex=True)
+    series(table.assign(way=ways + ", " + table["measure"]), "n_objects", "score", axes, "way")
+    axes.set_xticks(sorted(table["n_objects"].unique()))
+    axes.set_xlabel("objects in the prompt")
+    axes.set_ylim(-0.02, 1.02)
+
+
+def wordings(tables: Tables) -> Iterator[Analysis]:
+    """Yield the difference between wordings, paired by objects and seed (paper: Table 6, the comma)."""
+    asked = tables.prompts["asked"]
+    images = tables.images.join(tables.prompts[["wording", "asked"]], on="prompt")
+    several = asked[asked.duplicated(keep=False)]
+    if several.empty:
+        return
+    images = images[images["asked"].isin(set(several))]
+    lines: list[dict[str, Any]] = []
+    for (model, size), own in images.groupby(["model", "n_objects"], sort=False):
+        cells = own.pivot_table(index=["asked", "seed"], columns="wording", values="value")
+        for a, b in combinations(sorted(cells.columns, key=str), 2):
+            both = cells[[a, b]].dropna()
+            if both.empty:
+                continue
+            groups = pd.factorize(both.index.get_level_values("asked"))[0]
+            found = paired_difference(both[a], both[b], groups, both.index.get_level_values("seed"), low=0, high=1)
+            lines.append(
+                {
+                    "model": model,
+                    "n_objects": size,
+                    "a": a or PLAIN,
+                    "b": b or PLAIN,
+                    "tiam_a": float(both[a].mean()),
+                    "tiam_b": float(both[b].mean()),
+                    "difference": found.diff,
+                    "low": found.lo,
+                    "high": found.hi,
+                    "p_unadjusted": found.p,
+                    "prompts": len(set(groups)),
+                    "images": len(both),
+                }
+            )
+    if not lines:
+        return
+    table = pd.DataFrame(lines)
+    table.insert(table.columns.get_loc("p_unadjusted"), "p", holm(table["p_unadjusted"]))
+    summary = (
+        "The same objects in other words, a - b, paired by objects and seed; 95 % intervals, p adjusted by Holm."
+    )
+    yield Analysis("wording", summary, table, partial(_draw_wordings, table))
+
+
+PLAIN = "plain"
+"""A template without `id_suffix`."""
+
+
+def _draw_wordings(table: pd.DataFrame, axes: Any) -> None:
+    models, sizes_many = table["model"].nunique(), table["n_objects"].nunique()
+    names = []
+    for line in table.itertuples(index=False):
+        of = named(str(line.model), f"{line.n_objects} objects", models, sizes_many)
+        names.append(f"{line.a} - {line.b}\n{of}")
+    ends = [table["difference"] - table["low"], table["high"] - table["difference"]]
+    axes.figure.set_size_inches(6.4, 1.5 + 0.5 * len(table))
+    axes.errorbar(table["difference"], range(len(table)), xerr=ends, fmt="o", capsize=3)
+    axes.set_yticks(range(len(table)), names, fontsize=8)
+    axes.set_ylim(len(table) - 0.5, -0.5)
+    axes.axvline(0, color="grey", linewidth=1)
+    axes.set_xlabel("difference of tiam")

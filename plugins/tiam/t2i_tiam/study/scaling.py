@@ -1,0 +1,52 @@
+"""Points in the plane whose distances come near to given ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def scale(distances: Floats, rounds: int = 300) -> tuple[Floats, float]:
+    """Place n objects in the plane by their distances: float64 (n, 2), and Kruskal's stress-1 of the fit.
+
+    distances: float64 (n, n), symmetric, 0 on the diagonal, not all 0
+
+    Metric scaling by SMACOF, as scikit-learn's MDS, but begun at the classical solution instead of at random, so
+    that one table has one map. The axes are the points' principal ones, and the point furthest along each lies on
+    its positive side.
+
+    Source: W. S. Torgerson (1952); J. de Leeuw, Applications of convex analysis to multidimensional scaling
+    (1977).
+    """
+    n = len(distances)
+    points = _classical(distances)
+    for _ in range(rounds):
+        fitted = _between(points)
+        ratio = np.divide(distances, fitted, out=np.zeros_like(fitted), where=fitted > 0)
+        step = -ratio
+        step[np.diag_indices(n)] = ratio.sum(axis=1)
+        moved = step @ points / n
+        done = np.abs(moved - points).max() < 1e-9
+        points = moved
+        if done:
+            break
+    points = points - points.mean(axis=0)
+    points = points @ np.linalg.svd(points, full_matrices=False)[2].T
+    furthest = np.abs(points).argmax(axis=0)
+    points = points * np.where(points[furthest, [0, 1]] < 0, -1, 1)
+    fitted = _between(points)
+    total = float(np.square(fitted).sum())
+    return points, float(np.sqrt(np.square(fitted - distances).sum() / total)) if total else float("nan")
+
+
+def _classical(distances: Floats) -> Floats:
+    centred = np.square(distances)
+    centred = -0.5 * (centred - centred.mean(axis=0) - centred.mean(axis=1, keepdims=True) + centred.mean())
+    values, vectors = np.linalg.eigh(centred)
+    return np.asarray(vectors[:, -2:][:, ::-1] * np.sqrt(np.clip(values[-2:][::-1], 0, None)))
+
+
+def _between(points: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(points[:, None] - points[None], axis=2))

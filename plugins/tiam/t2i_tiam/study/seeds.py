@@ -1,0 +1,180 @@
+"""Are some seeds better than others? Their scores, what chance alone shows, and how many a score needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from t2i_core.metrics import Analysis
+from t2i_core.statistics import Spread, level_spread
+
+from .drawing import FEW, named, series
+from .tables import Tables
+
+SUBSETS = 500
+"""So many orders of the seeds are drawn to see what fewer of them would have said."""
+
+BAND = (0.025, 0.975)
+
+
+def seeds(tables: Tables) -> Iterator[Analysis]:
+    """Yield what a run with several seeds and prompts says of its seeds (paper: seed box plots, Figure 16)."""
+    if tables.images["seed"].nunique() < 2:
+        return
+    yield box_plots(tables)
+    yield from best_and_worst(tables)
+    yield convergence(tables)
+
+
+def box_plots(tables: Tables) -> Analysis:
+    """The seeds' scores of each model and kind of prompts, as quartiles."""
+    scores = tables.images.groupby(["model", "kind", "seed"], sort=False)["value"].mean()
+    boxes = {(model, kind): own.to_numpy() for (model, kind), own in scores.groupby(level=[0, 1], sort=False)}
+    order = [(model, kind) for model in tables.models for kind in tables.kinds if (model, kind) in boxes]
+    lines = []
+    for model, kind in order:
+        values = boxes[model, kind]
+        quartiles = dict(
+            zip(("lowest", "q1", "median", "q3", "highest"), np.quantile(values, QUARTERS), strict=True)
+        )
+        sd = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+        lines.append({"model": model, "kind": kind, "seeds": len(values), **quartiles, "sd": sd})
+    table = pd.DataFrame(lines)
+    models, kinds = len(tables.models), len(tables.kinds)
+    shown = {named(model, kind, models, kinds): boxes[model, kind] for model, kind in order}
+    summary = "TIAM of single seeds, each over all prompts of a kind: quartiles."
+    return Analysis("seed scores", summary, table, partial(_draw_boxes, shown))
+
+
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)
+
+
+def _draw_boxes(shown: dict[str, np.ndarray], axes: Any) -> None:
+    axes.figure.set_size_inches(max(4, 1.5 + 0.8 * len(shown)), 4.8)
+    axes.boxplot(list(shown.values()), widths=0.5, showfliers=False, medianprops={"color": "C1"})
+    for place, values in enumerate(shown.values(), 1):
+        beside = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
+        axes.plot(beside, values, ".", color="C0", alpha=0.5, markersize=4)
+    axes.set_xticks(
+        range(1, len(shown) + 1),
+        list(shown),
+        rotation=30 if len(shown) > 2 else 0,
+        ha="right" if len(shown) > 2 else "center",
+    )
+    axes.set_ylabel("tiam of a seed")
+
+
+def best_and_worst(tables: Tables) -> Iterator[Analysis]:
+    """Yield each seed's score beside what seeds that do not matter would show, and the test that they do not."""
+    spreads: dict[str, Spread] = {}
+    for model in tables.models:
+        own = tables.images[tables.images["model"] == model]
+        if own["prompt"].nunique() > 1 and own["seed"].nunique() > 1:
+            spreads[model] = level_spread(own["value"], own["prompt"], own["seed"])
+    if not spreads:
+        return
+    ranked = pd.concat(
+        [spread.table.rename_axis("seed").reset_index().assign(model=model) for model, spread in spreads.items()]
+    )
+    ranked = ranked[["model", "rank", "seed", "mean", "shrunk", "null_low", "null_high", "n"]]
+    ranked = ranked.sort_values(["model", "rank"], key=partial(_first_seen, list(spreads)), ignore_index=True)
+    summary = (
+        "Seeds from best to worst; null_low to null_high is where the seed of this rank lies in 95 % of cases if "
+        "seeds do not matter."
+    )
+    yield Analysis("best and worst seeds", summary, ranked, partial(_draw_ranked, ranked))
+    tests = pd.DataFrame(
+        [
+            {
+                "model": model,
+                "seeds": len(spread.table),
+                "best": spread.table["mean"].idxmax(),
+                "worst": spread.table["mean"].idxmin(),
+                "range": spread.range,
+                "null_mean": spread.null_mean,
+                "null_high": spread.null_high,
+                "p": spread.p,
+                "reliability": spread.reliability,
+            }
+            for model, spread in spreads.items()
+        ]
+    )
+    summary = (
+        "Do seeds matter? Best less worst beside its mean and 95th percentile by chance alone (1,000 permutations "
+        "within prompts); reliability: the share of the variance between seeds that is no noise."
+    )
+    yield Analysis("seed effect", summary, tests)
+
+
+def _first_seen(order: list[str], column: pd.Series) -> pd.Series:
+    return column.map({name: i for i, name in enumerate(order)}) if column.name == "model" else column
+
+
+def _draw_ranked(ranked: pd.DataFrame, axes: Any) -> None:
+    for place, (model, own) in enumerate(ranked.groupby("model", sort=False)):
+        label = f"{model}: best seed {own['seed'].iloc[0]}, worst {own['seed'].iloc[-1]}"
+        axes.plot(own["rank"], own["mean"], marker="o", markersize=3, color=f"C{place}", label=label)
+        band = axes.fill_between(
+            own["rank"],
+            own["null_low"],
+            own["null_high"],
+            step="mid",
+            color=f"C{place}",
+            alpha=0.25,
+            linewidth=0.8,
+        )
+    band.set_label("if seeds do not matter")
+    axes.set_xlabel("rank of the seed")
+    axes.set_ylabel("tiam of the seed")
+    axes.legend(fontsize=8)
+
+
+def convergence(tables: Tables) -> Analysis:
+    """How far fewer images a prompt would have been from this score, and how far so many other seeds would be."""
+    rng = np.random.default_rng(0)
+    lines: list[dict[str, Any]] = []
+    for model in tables.models:
+        for kind in tables.kinds:
+            own = tables.images[(tables.images["model"] == model) & (tables.images["kind"] == kind)]
+            per_seed = own.groupby("seed")["value"].agg(["sum", "count"]).to_numpy(float)
+            if len(per_seed) < 2:
+                continue
+            orders = rng.permuted(np.tile(np.arange(len(per_seed)), (SUBSETS, 1)), axis=1)
+            sums, counts = per_seed[orders].cumsum(axis=1).transpose(2, 0, 1)
+            scores = sums / counts
+            sd = (per_seed[:, 0] / per_seed[:, 1]).std(ddof=1)
+            for images in sizes_to(len(per_seed)):
+                low, high = np.quantile(scores[:, images - 1], BAND)
+                lines.append(
+                    {
+                        "model": model,
+                        "kind": kind,
+                        "images": images,
+                        "score": float(scores[:, images - 1].mean()),
+                        "low": low,
+                        "high": high,
+                        "sd_new": sd / np.sqrt(images),
+                    }
+                )
+    table = pd.DataFrame(lines)
+    summary = (
+        f"The score of so many images a prompt: low to high holds 95 % of {SUBSETS} draws from the run's seeds "
+        "(none at all of all of them); sd_new is the deviation that as many other seeds would show."
+    )
+    return Analysis("images per prompt", summary, table, partial(_draw_convergence, table))
+
+
+def sizes_to(seeds: int) -> list[int]:
+    """Return the powers of two up to a number, and the number."""
+    return sorted({*(2**i for i in range(seeds.bit_length())), seeds})
+
+
+def _draw_convergence(table: pd.DataFrame, axes: Any) -> None:
+    few = len(table.groupby(["model", "kind"])) <= FEW
+    series(table.rename(columns={"score": "tiam"}), "images", "tiam" if few else "sd_new", axes)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sorted(table["images"].unique()), sorted(table["images"].unique()))
+    axes.set_xlabel("images per prompt")

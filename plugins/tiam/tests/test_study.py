@@ -1,0 +1,162 @@
+"""Each table of the study, from runs small enough to count by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from t2i_core import Study
+from t2i_tiam.references import REFERENCES
+from t2i_tiam.study.tables import read_tables
+
+ONE, TWO = "a photo of {1}", "a photo of {1} and {2}"
+THREE, COMMA = "a photo of {1} next to {2} and {3}", "a photo of {1}, {2} and {3}"
+
+
+@pytest.fixture(scope="module")
+def wide(runs):
+    """One to three objects, a comma and colours: the second object is found under even seeds, the third never."""
+
+    def found(prompt, seed):
+        return [True, seed % 2 == 0, prompt.id.endswith("-comma")][: len(prompt.scene.objects)]
+
+    def bound(prompt, seed):
+        return [o.colour == "red" for o in prompt.scene.objects]
+
+    prompts = [
+        *runs.prompts(ONE, "car", "zebra", "dog"),
+        *runs.prompts(TWO, "car", "zebra", "dog"),
+        *runs.prompts(THREE, "car", "zebra", "dog"),
+        *runs.prompts(COMMA, "car", "zebra", "dog", suffix="-comma"),
+        *runs.prompts(TWO, "car", "zebra", colours=["red", "blue"]),
+    ]
+    return runs.analyses(runs.study(runs.rows("m", prompts, range(5), found, bound)))
+
+
+def test_scores_by_number_of_objects(wide):
+    table = wide["number of objects"].table.set_index(["kind", "measure"])
+    assert list(table.index) == [
+        ("1 object", "tiam"),
+        ("2 objects", "tiam"),
+        ("3 objects", "tiam"),
+        ("3 objects (comma)", "tiam"),
+        ("2 coloured objects", "tiam"),
+        ("2 coloured objects", "objects"),
+    ]
+    np.testing.assert_allclose(table["score"], [1, 0.6, 0, 0.6, 0, 0.6])
+    assert (table["low"] <= table["score"]).all()
+    assert (table["score"] <= table["high"]).all()
+
+
+def test_occurrence_by_position(wide):
+    table = wide["occurrence by position"].table.set_index(["kind", "position"])["found"]
+    assert table["2 objects"].to_dict() == {1: 1, 2: pytest.approx(0.6)}
+    assert table["3 objects"].to_dict() == {1: 1, 2: pytest.approx(0.6), 3: 0}
+    assert table["3 objects (comma)"].to_dict() == {1: 1, 2: pytest.approx(0.6), 3: 1}
+
+
+def test_objects_by_position_are_of_all_prompts_together(wide):
+    table = wide["object by position"].table.set_index(["object", "position"])
+    assert table.loc[("dog", 1), "found"] == 1
+    # 2 prompts of two objects, 2 of three, 2 with a comma, and none with colours
+    assert table.loc[("dog", 2), "n"] == 6 * 5
+    assert table.loc[("dog", 2), "found"] == pytest.approx(0.6)
+
+
+def test_colours_by_object(wide):
+    table = wide["colour by object"].table.set_index(["object", "colour"])
+    assert table.loc[("car", "red"), "binding"] == 1
+    assert table.loc[("car", "red"), "right"] == table.loc[("car", "red"), "found"] == pytest.approx(0.8)
+    assert table.loc[("zebra", "blue"), "binding"] == table.loc[("zebra", "blue"), "right"] == 0
+
+
+def test_binding_is_told_both_ways(runs):
+    """Of two prompts one has its second object under seed 0 alone, and never in its colour."""
+    prompts = runs.prompts(TWO, "car", "zebra", colours=["red", "blue"])[:2]
+    rows = runs.rows(
+        "m", prompts, [0, 1],
+        lambda p, seed: [True, seed == 0 or p is prompts[0]],
+        lambda p, seed: [True, p is prompts[0]],
+    )  # fmt: skip
+    table = runs.analyses(runs.study(rows))["binding"].table.set_index(["colour", "position"])
+    line = table.loc[("all", "all")]
+    assert line["binding_pooled"] == pytest.approx(6 / 7)
+    assert line["binding_per_prompt"] == pytest.approx((1 + 2 / 3) / 2)
+    assert (line["n"], line["prompts"]) == (7, 2)
+    second = table.loc[("all", 2)]
+    assert (second["binding_pooled"], second["binding_per_prompt"]) == (pytest.approx(2 / 3), 0.5)
+
+
+def test_wordings_are_paired_by_objects_and_seed(wide):
+    (line,) = wide["wording"].table.to_dict("records")
+    assert (line["a"], line["b"], line["n_objects"]) == ("plain", "comma", 3)
+    assert (line["prompts"], line["images"]) == (6, 30)
+    assert line["difference"] == pytest.approx(-0.6)
+    assert line["low"] < -0.6 < line["high"] <= 1
+
+
+def test_the_sweep_of_confidence_follows_what_rows_say(runs):
+    rows = runs.rows("m", runs.prompts(ONE, "car", "zebra", "dog"), [0, 1], lambda *_: [True])
+    spans = iter(["0-0.83", "0-0.5", "0.3-0.5 0.6-0.9", "0-0.25", None, "0-1"])
+    for row in rows:
+        if row["measure"] == "tiam":
+            del row["holds_at"]
+            if span := next(spans):
+                row["holds_at"] = span
+            else:
+                row["value"] = False
+    table = runs.analyses(runs.study(rows), confidence=0.25)["confidence"].table.set_index("confidence")["tiam"]
+    assert table[[0.05, 0.25, 0.3, 0.5, 0.55, 0.8, 0.85, 0.9, 0.95]].to_list() == pytest.approx(
+        [n / 6 for n in (4, 4, 3, 4, 2, 3, 2, 2, 1)]
+    )
+    assert len(runs.analyses(runs.study(rows), confidence=0.333)["confidence"].table) == 20
+
+
+def test_rows_of_an_older_run_say_nothing_of_confidence(runs):
+    rows = runs.rows("m", runs.prompts(ONE, "car", "zebra"), [0], lambda *_: [True])
+    for row in rows:
+        row.pop("holds_at", None)
+    assert "confidence" not in runs.analyses(runs.study(rows))
+
+
+def test_reference_colours(golden, runs):
+    references = golden("tiam-01")["expected"]["comparator"]
+    rows = runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])
+    table = runs.analyses(runs.study(rows))["reference colours"].table.set_index("reference")
+    assert list(table.index) == list(table.columns) == list(REFERENCES)
+    a, b = (np.array(references[name]) for name in ("blue", "purple"))
+    assert table.loc["blue", "purple"] == pytest.approx(np.sqrt(((a - b) ** 2).sum()))
+    assert table.loc["black", "white"] == pytest.approx(100, abs=1e-3)
+    assert (np.diag(table) == 0).all()
+
+
+def test_tables_in_memory_read_as_those_of_a_file(runs):
+    prompts = runs.prompts(TWO, "car", "zebra", colours=["red", "blue"])
+    rows = runs.rows("m", prompts, [0, 1], lambda _, seed: [True, seed == 0])
+    from_file = read_tables(runs.study(rows))
+    table = pd.DataFrame(rows).astype({"value": float})
+    table = table.astype({name: "category" for name in table.columns if name != "value"})
+    in_memory = read_tables(Study(table, pd.DataFrame(), None))
+    for name in ("images", "objects", "prompts"):
+        a, b = getattr(from_file, name), getattr(in_memory, name)
+        pd.testing.assert_frame_equal(a, b, check_dtype=False, check_index_type=False)
+
+
+def test_figures_are_drawn(wide):
+    from matplotlib.figure import Figure
+
+    for name, analysis in wide.items():
+        assert len(analysis.table), name
+        if analysis.figure is not None:
+            figure = Figure()
+            analysis.figure(figure.add_subplot())
+            figure.draw_without_rendering()
+
+
+def test_a_run_without_rows_and_one_of_a_single_image_are_no_errors(runs):
+    nothing = runs.study([{"measure": "objects", "value": 1, "model": "m", "prompt": "x", "seed": 0}])
+    assert runs.analyses(nothing) == {}
+    one = runs.analyses(runs.study(runs.rows("m", runs.prompts(ONE, "car"), [0], lambda *_: [True])))
+    assert list(one) == [
+        "number of objects", "occurrence by position", "object by position", "confidence", "reference colours"
+    ]  # fmt: skip
