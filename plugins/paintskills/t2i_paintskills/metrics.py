@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from t2i_core.components import Setup
 from t2i_core.errors import BadPrompts
 from t2i_core.generation import Failure
-from t2i_core.metrics import Analysis, Metric, Need, Row, Study, Unit
+from t2i_core.metrics import Analysis, Metric, Need, PerTable, Row, Study, Unit
 from t2i_core.observations import Detections
 from t2i_core.prompts import ObjectClass, Prompt, Scene
 
@@ -206,7 +206,7 @@ class PaintSkills(_Skills):
 
     def __init__(self, setup: Setup[SkillOptions]) -> None:
         super().__init__(setup)
-        self._means: dict[int, _Means] = {}
+        self._means = PerTable(_Means.of)
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """The one that the prompt's facet names."""
@@ -240,19 +240,13 @@ class PaintSkills(_Skills):
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `paintskills`: the mean of the four skills' means; NaN where nothing of one of them weighs."""
-        means = self._means.get(id(table))
-        if means is None or means.table is not table:  # asked of one table, or two by turns, under many weights
-            if len(self._means) > 1:
-                self._means.clear()
-            means = self._means[id(table)] = _Means.of(table)
-        return {"paintskills": means.average(weights)}
+        return {"paintskills": self._means(table).average(weights)}
 
 
 @dataclass(frozen=True)
 class _Means:
     """A table's values, float64 (rows,), and which of the skills each row is of."""
 
-    table: pd.DataFrame
     values: NDArray[np.float64]
     skills: NDArray[np.intp]
 
@@ -260,7 +254,7 @@ class _Means:
     def of(cls, table: pd.DataFrame) -> _Means:
         """Find the skills."""
         codes = pd.Categorical(table["measure"].astype(str), SKILLS).codes.astype(np.intp)
-        return cls(table, table["value"].to_numpy(np.float64), codes)
+        return cls(table["value"].to_numpy(np.float64), codes)
 
     def average(self, weights: NDArray[np.float64]) -> float:
         """Return the mean of the skills' means; NaN where nothing of one of them weighs."""
