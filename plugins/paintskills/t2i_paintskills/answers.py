@@ -121,4 +121,4 @@ def _bars(table: pd.DataFrame, axes: Any) -> None:
     axes.set_xticks([row + 0.4 for row in range(len(table))], names, fontsize=7)
     axes.set_ylim(0, 1)
     axes.set_ylabel("accuracy")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)

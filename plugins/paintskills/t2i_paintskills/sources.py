@@ -17,7 +17,15 @@ from .skills import NAMES, SHAPES, Skill, items
 
 
 def prompts_of(skills: Sequence[Skill], setup: Setup[SourceOptions]) -> Iterator[Prompt]:
-    """Yield the prompts of these skills. Raises BadPrompts where a scene file has none of them."""
+    """Yield the prompts of these skills. Raises BadPrompts where a scene file has none of them.
+
+    Of several skills only the skill is a facet, so that a sample of the prompts is spread evenly over them.
+    """
+    for prompt in _prompts(skills, setup):
+        yield prompt if len(skills) == 1 else replace(prompt, facets={"skill": prompt.facets["skill"]})
+
+
+def _prompts(skills: Sequence[Skill], setup: Setup[SourceOptions]) -> Iterator[Prompt]:
     wanted = [NAMES[name] for name in setup.options.objects]
     if setup.options.scenes is not None:
         yield from _of_file(setup.options.scenes, skills, wanted)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from pydantic import ValidationError
 from t2i_core import Setup
 from t2i_core.errors import BadPrompts
+from t2i_core.evaluation.selection import limited
 from t2i_core.prompts import Relation
 from t2i_paintskills.options import SourceOptions
 from t2i_paintskills.scene_file import of_scenes
@@ -26,6 +29,8 @@ def test_the_distinct_texts(skill, number):
 def test_all_four():
     assert [p.id for p in prompts(*SKILLS)] == [p.id for skill in SKILLS for p in prompts(skill)]
     assert len({p.id for p in prompts(*SKILLS)}) == 1995
+    sample = Counter(p.facets["skill"] for p in limited(prompts(*SKILLS), 16))
+    assert sample == dict.fromkeys(SKILLS, 4)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,8 @@ def file(tmp_path):
 def test_a_scene_files_texts_are_the_skills(skill, file):
     texts = len(prompts(skill))
     path = file([dict(scene.data) for scene in draw_split(skill, "val").scenes[: texts + 5]])  # some stand twice
-    assert prompts(*SKILLS, scenes=path) == prompts(skill)
+    assert prompts(skill, scenes=path) == prompts(skill)
+    assert [p.id for p in prompts(*SKILLS, scenes=path)] == [p.id for p in prompts(skill)]
     dogs = prompts(skill, scenes=path, objects=("dog",))
     assert dogs == prompts(skill, objects=("dog",))
 
