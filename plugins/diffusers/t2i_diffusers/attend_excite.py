@@ -15,7 +15,12 @@ PIPELINE = "StableDiffusionAttendAndExcitePipeline"
 """The class of pipelines that are told which tokens are objects."""
 
 
-_PARTS = {"vae": "", "text_encoder": "CLIPTextModel", "tokenizer": "CLIPTokenizer", "unet": "UNet2DConditionModel"}
+_PARTS = {
+    "vae": "AutoencoderKL",
+    "text_encoder": "CLIPTextModel",
+    "tokenizer": "CLIPTokenizer",
+    "unet": "UNet2DConditionModel",
+}
 """Parts that Stable Diffusion 1 and 2 have, and how their classes' names begin."""
 
 _OF_OTHERS = ("text_encoder_2", "tokenizer_2")
@@ -27,13 +32,13 @@ def check_parts(name: object, index: Mapping[str, Any]) -> None:
     name: of the model, for the message
     """
     parts = {part: str(index[part][1]) for part in parts_of(index)}
-    lacks = next((p for p, cls in _PARTS.items() if p not in parts or not parts[p].startswith(cls)), None)
-    more = next((part for part in _OF_OTHERS if part in parts), None)
-    if lacks or more:
-        why = f"has a {more} as well" if more else f"has no {lacks}{f' ({_PARTS[lacks]})' * bool(_PARTS[lacks])}"
+    why = [f"has a {part} as well" for part in _OF_OTHERS if part in parts] + [
+        f"has no {part} ({cls})" for part, cls in _PARTS.items() if not parts.get(part, "").startswith(cls)
+    ]
+    if why:
         raise BadModel(
             f"{name}: Attend-and-Excite draws with Stable Diffusion 1 and 2 alone, and this "
-            f"{index['_class_name']} {why}"
+            f"{index['_class_name']} {why[0]}"
         )
 
 
