@@ -38,6 +38,7 @@ class Known:
     options:   as `DiffusersOptions` takes them
     revision:  the commit of the repository that the preset is for, where one is known for sure
     of:        the component that it is a preset of
+    likelihood: whether it draws from the text itself, so that it can say how likely an image is under one
     """
 
     name: str
@@ -52,6 +53,7 @@ class Known:
     stage_pipelines: Mapping[str, str] = field(default_factory=dict)
     revision: str | None = None
     of: str = "diffusers"
+    likelihood: bool = True
 
     def preset(self) -> Preset:
         """Return it as the descriptor that the registry reads."""
@@ -63,8 +65,9 @@ class Known:
             options={**({"revision": self.revision} if self.revision else {}), **self.options},
             citation=self.citation,
             licence=self.licence,
-            notes=self.notes,
+            notes=self.notes if self.likelihood else f"{self.notes} {_NO_LIKELIHOOD}".strip(),
             memory_gb=self.memory_gb,
+            lacks=frozenset() if self.likelihood else frozenset({"likelihood"}),
         )
 
 
@@ -166,7 +169,8 @@ KNOWN = (
         },
         licence="CreativeML Open RAIL-M",
         memory_gb=8,
-        notes=f"{_DEPRECATED} {_NO_SAFETENSORS} {_NO_LIKELIHOOD}",
+        notes=f"{_DEPRECATED} {_NO_SAFETENSORS}",
+        likelihood=False,
         citation=TIAM,
     ),
     Known(
@@ -224,7 +228,7 @@ KNOWN = (
         },
         licence="Apache-2.0",
         memory_gb=9,
-        notes=_NO_LIKELIHOOD,
+        likelihood=False,
         stage_pipelines={"prior": "KandinskyPriorPipeline"},
     ),
     Known(
