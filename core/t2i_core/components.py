@@ -207,6 +207,7 @@ class Preset:
 
     of:      the other component's name, `name` or `dist/name`
     domain:  the world of these images, where it is not the other component's
+    lacks:   of a generator: capabilities of the other component that this one has not
 
     Domain, citation, licence, notes and memory_gb stand in the place of the other component's.
     """
@@ -217,6 +218,7 @@ class Preset:
     argument: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     domain: Domain | None = None
+    lacks: frozenset[Capability] = frozenset()
     citation: str = ""
     licence: str = ""
     notes: str = ""

@@ -225,6 +225,8 @@ class Registry:
             for name in ("domain", "citation", "licence", "notes", "memory_gb")
             if (value := getattr(descriptor, name)) and hasattr(base.info, name)
         }
+        if descriptor.lacks:
+            changes["capabilities"] = base.info.capabilities - descriptor.lacks
         return Described(
             entry=entry,
             made_by=base.made_by,

@@ -22,6 +22,7 @@ BASE = """
             GeneratorInfo(
                 name="base", summary="Base.", options=O, argument="a folder", needs_argument=True,
                 create=print, citation="Base et al.", licence="base-licence",
+                capabilities=frozenset({"likelihood"}),
             ),
             GeneratorInfo(name="plain", summary="Plain.", options=O, create=print),
             GeneratorInfo(name="either", summary="Either.", argument="a colour", create=print),
@@ -36,7 +37,8 @@ PRESETS = """
     def t2i_generators():
         return [
             Preset(name="small", summary="Small.", of="base", argument="here", domain=WORLD,
-                   options={"steps": 20, "guidance": {"scale": 3}}, licence="MIT"),
+                   options={"steps": 20, "guidance": {"scale": 3}}, licence="MIT",
+                   lacks=frozenset({"likelihood"})),
             Preset(name="smaller", summary="Smaller.", of="x-presets/small",
                    options={"guidance.end": 0.5, "steps": 10}),
             Preset(name="open", summary="Open.", of="x-base/base"),
@@ -68,6 +70,10 @@ def test_a_preset_is_another_component_with_argument_and_options_set(registry):
     assert (made.options.steps, made.options.guidance.scale) == (20, 3)
     assert (made.info.domain.name, made.info.licence, made.info.citation) == ("world", "MIT", "Base et al.")
     assert (made.dist, made.version) == ("x-base", "2.0")
+    assert (
+        made.info.capabilities == registry.component("generator", "smaller", {}).info.capabilities == frozenset()
+    )
+    assert registry.component("generator", "base:here", {}).info.capabilities == {"likelihood"}
 
 
 def test_its_results_are_those_of_the_component_it_names(registry):

@@ -20,9 +20,8 @@ def try_out(load: Callable[[], object]) -> None:
     """
     try:
         with warnings.catch_warnings(), _unread(), torch.device("meta"):
-            warnings.filterwarnings(
-                "ignore", "for .*: copying from a non-meta parameter"
-            )  # which is what is wanted
+            # which is what is wanted
+            warnings.filterwarnings("ignore", "for .*: copying from a non-meta parameter")
             load()
     except Exception:  # of many kinds, a loader's own T2IErrors too
         load()
@@ -34,5 +33,6 @@ def _unread() -> AbstractContextManager[object]:
         from torch.utils.serialization import config
     except ImportError:  # torch 2.6: they are read
         return nullcontext()
-    found: AbstractContextManager[object] = config.patch("load.mmap", True)
+    # torch adds `patch` to this module while it is imported
+    found: AbstractContextManager[object] = config.patch("load.mmap", True)  # type: ignore[attr-defined]
     return found

@@ -69,7 +69,7 @@ def _captions(file: Path) -> list[Caption]:
             caption = Caption(int(each["image_id"]), int(each["id"]), " ".join(each["caption"].split()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadPrompts(
-                f"{file}: annotations[{number}]: no caption with id and image_id ({error!r})"
+                f"{file}: annotations[{number}]: wants a text 'caption' and whole numbers 'id' and 'image_id'"
             ) from error
         if not caption.text:
             raise BadPrompts(f"{file}: annotations[{number}]: the caption {caption.id} is empty")
@@ -85,10 +85,19 @@ def _captions(file: Path) -> list[Caption]:
 def _of_split(captions: Iterable[Caption], file: Path, split_file: Path, split: str) -> list[Caption]:
     """Return the captions of a split's images. Raises BadPrompts where some image has none in this file."""
     data = _json(split_file)
-    try:
-        images = {int(image["cocoid"]) for image in data["images"] if image["split"] == split}
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadPrompts(f"{split_file}: want Karpathy's dataset_coco.json ({error!r})") from error
+    listed = data.get("images") if isinstance(data, dict) else None
+    if not isinstance(listed, list):
+        raise BadPrompts(f"{split_file}: has no list 'images'; want Karpathy's dataset_coco.json")
+    images = set()
+    for number, image in enumerate(listed):
+        try:
+            if image["split"] == split:
+                images.add(int(image["cocoid"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadPrompts(
+                f"{split_file}: images[{number}]: wants a text 'split' and a whole number 'cocoid', as Karpathy's "
+                "dataset_coco.json has them"
+            ) from error
     if not images:
         raise BadPrompts(f"{split_file}: has no image of the split {split!r}")
     own = [caption for caption in captions if caption.image in images]

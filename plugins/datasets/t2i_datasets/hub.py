@@ -67,6 +67,8 @@ def _loaded(setup: Setup[HubOptions], spec: str, offline: bool) -> Any:
         return datasets.load_from_disk(str(place))
     if place.is_dir():
         return datasets.load_dataset(str(place.absolute()), options.config, streaming=True)
+    if place.suffix.lower() in _FORMATS and place.parent.is_dir():
+        raise BadPrompts(f"{spec}: there is no file {place}")
     if str(setup.argument).count("/") != 1:
         raise BadPrompts(f"{spec}: no such file or folder, and no data set of the hub either, which is ORG/NAME")
     return datasets.load_dataset(
@@ -141,20 +143,23 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
     import huggingface_hub.constants as hub
 
     before = hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
-    why = None
-    if not (setup.offline or any(before) or Path(setup.argument or "").expanduser().exists()):
+    why, here = None, Path(setup.argument or "").expanduser().exists()
+    if not (setup.offline or any(before) or here):
         why = files.unreachable()
     offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
+    nothing = "" if here else f"there is no file or folder {setup.argument} here; "  # one may have been meant
     try:
         yield offline
     except BadPrompts:
         raise
+    except datasets.exceptions.DatasetNotFoundError as error:
+        raise BadPrompts(f"{nothing}{spec}: cannot be had from the hub ({said(error)})") from error
     except ConnectionError as error:
         if why is not None:
-            raise BadPrompts(f"no network, and {spec} is not on this machine: {why}") from error
+            raise BadPrompts(f"{nothing}no network, and {spec} is not on this machine: {why}") from error
         raise BadPrompts(
-            f"{spec}: is not on this machine and cannot be fetched ({said(error)}); "
+            f"{nothing}{spec}: is not on this machine and cannot be fetched ({said(error)}); "
             f"`t2i prefetch {spec}` with a network"
         ) from error
     except (OSError, ValueError, TypeError, RuntimeError, datasets.exceptions.DatasetsError) as error:

@@ -98,8 +98,18 @@ def test_karpathys_split(tmp_path):
     split = karpathy_file(tmp_path, {1000: "test", 5: "test", 7: "test"})
     with pytest.raises(BadPrompts, match=r"has no caption of 2 of the 3 images of 'test' \(first: 5\)"):
         read(file, split_file=str(split))
-    with pytest.raises(BadPrompts, match="want Karpathy's dataset_coco"):
+    with pytest.raises(BadPrompts, match="as Karpathy's dataset_coco"):
         read(file, split_file=str(file))
+    for images, said in (
+        ([{"cocoid": 1, "split": "test"}, {"cocoid": 2}], r"images\[1\]: wants a text 'split' and a whole number"),
+        ([{"split": "test"}], r"images\[0\]: wants a text 'split' and a whole number 'cocoid', as Karpathy's"),
+        (["test"], r"images\[0\]: wants"),
+        (None, "has no list 'images'; want Karpathy's"),
+    ):
+        split.write_text(json.dumps({"images": images}))
+        with pytest.raises(BadPrompts, match=said) as error:
+            read(file, split_file=str(split))
+        assert "Error" not in str(error.value)
     with pytest.raises(ValidationError, match="a split needs split_file"):
         CocoOptions(split="val")
 
@@ -114,7 +124,10 @@ GOOD = {"image_id": 1, "id": 1, "caption": "a"}
         ("[]", "has no list 'annotations'"),
         ('{"annotations": []}', "holds no captions"),
         (json.dumps({"annotations": [{"image_id": 1, "id": 1, "bbox": []}]}), "its annotations are no captions"),
-        (json.dumps({"annotations": [GOOD, {"id": 2, "caption": "b"}]}), "annotations[1]: no caption with id and"),
+        (
+            json.dumps({"annotations": [GOOD, {"id": 2, "caption": "b"}]}),
+            "annotations[1]: wants a text 'caption' and whole numbers 'id' and 'image_id'",
+        ),
         (json.dumps({"annotations": [GOOD, {**GOOD, "id": 2, "caption": " \n"}]}), "the caption 2 is empty"),
         (json.dumps({"annotations": [GOOD, GOOD]}), "annotations[1]: the caption 1 is there twice"),
     ],

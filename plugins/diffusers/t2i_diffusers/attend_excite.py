@@ -1,14 +1,45 @@
-"""Attend-and-Excite: which tokens of a prompt name the objects that its scene expects."""
+"""Attend-and-Excite: which models it works with, and which tokens of a prompt name the objects expected."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from t2i_core import Prompt
+from t2i_core.errors import BadModel
+
+from .sources import parts_of
 
 PIPELINE = "StableDiffusionAttendAndExcitePipeline"
 """The class of pipelines that are told which tokens are objects."""
+
+
+_PARTS = {
+    "vae": "AutoencoderKL",
+    "text_encoder": "CLIPTextModel",
+    "tokenizer": "CLIPTokenizer",
+    "unet": "UNet2DConditionModel",
+}
+"""Parts that Stable Diffusion 1 and 2 have, and how their classes' names begin."""
+
+_OF_OTHERS = ("text_encoder_2", "tokenizer_2")
+
+
+def check_parts(name: object, index: Mapping[str, Any]) -> None:
+    """Raise BadModel where a pipeline's index names parts that Attend-and-Excite cannot work with.
+
+    name: of the model, for the message
+    """
+    parts = {part: str(index[part][1]) for part in parts_of(index)}
+    why = [f"has a {part} as well" for part in _OF_OTHERS if part in parts] + [
+        f"has no {part} ({cls})" for part, cls in _PARTS.items() if not parts.get(part, "").startswith(cls)
+    ]
+    if why:
+        raise BadModel(
+            f"{name}: Attend-and-Excite draws with Stable Diffusion 1 and 2 alone, and this "
+            f"{index['_class_name']} {why[0]}"
+        )
 
 
 class NoObjects(ValueError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from difflib import get_close_matches
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from diffusers import DiffusionPipeline
 from t2i_core.errors import BadModel, BadOption
@@ -17,6 +18,9 @@ ARGUMENTS = {
     "guidance": {"UnCLIPPipeline": "decoder_guidance_scale", "QwenImagePipeline": "true_cfg_scale"},
 }
 """What an option is called by classes that do not call it as the others do."""
+
+_OF_IMAGES = {"strength", "mask_image", "noise_level", "image_guidance_scale", "controlnet_conditioning_scale"}
+"""Arguments of classes that draw from an image, though their call has a default for it."""
 
 _USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
 
@@ -34,7 +38,8 @@ def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
 def call_of(cls: type, options: CallOptions, source: Source | None = None) -> dict[str, Any]:
     """Return the arguments that options set, by the names of a pipeline's call.
 
-    Raises BadOption where the pipeline takes no such argument, with the names that it does take.
+    Raises BadOption where the pipeline takes no such argument, with the names that it does take, and where it
+    wants a number and is given something else.
     """
     takes = call_arguments(cls)
     asked = {
@@ -50,8 +55,28 @@ def call_of(cls: type, options: CallOptions, source: Source | None = None) -> di
             near = [n for n in free if name.split("_")[0] in n] or get_close_matches(name, free, n=3) or free
             where = f"{source.option}." if source and source.option else ""
             raise BadOption(f"option {where}{option}: {cls.__name__} takes no {name}; it takes {', '.join(near)}")
+        if kind := _other_kind(takes[name], value):
+            where = f"{source.option}." if source and source.option else ""
+            raise BadOption(f"option {where}{option}: {cls.__name__} wants {kind}, not {value!r}")
         call[name] = value
     return call
+
+
+def _other_kind(parameter: inspect.Parameter, value: Any) -> str | None:
+    """Say what a parameter wants where a value is clearly another thing: of numbers and switches alone.
+
+    Its annotation tells, or else its default. Whether a number must be a whole one is left to the pipeline.
+    """
+    said = parameter.annotation
+    kinds = set(get_args(said) if get_origin(said) in (Union, UnionType) else [said]) - {type(None)}
+    if not kinds <= {bool, int, float}:
+        kinds = {type(parameter.default)}
+    if value is None or not kinds <= {bool, int, float}:
+        return None
+    if kinds == {bool}:
+        return None if isinstance(value, bool) else "true or false"
+    number = isinstance(value, int | float) and (bool in kinds or not isinstance(value, bool))
+    return None if number else "a number"
 
 
 def check_chain(plan: Plan) -> None:
@@ -60,6 +85,8 @@ def check_chain(plan: Plan) -> None:
         arguments = call_arguments(cls)
         wanted = {n for n, p in arguments.items() if p.default is inspect.Parameter.empty}
         wanted -= {"prompt", "token_indices"}
+        if "image" in arguments and not _OF_IMAGES.isdisjoint(arguments):
+            wanted.add("image")
         given = {"image"} if option.startswith("upscaler") else set()
         if not option and "prior" in plan:
             given = {n for n in wanted if "embed" in n}

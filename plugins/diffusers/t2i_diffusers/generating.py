@@ -11,8 +11,9 @@ import numpy as np
 from accelerate.utils.memory import clear_device_cache
 from numpy.typing import NDArray
 from t2i_core import Failure, Generated, ImageRequest, Setup
-from t2i_core.errors import FailedRun
+from t2i_core.errors import BadOption, FailedRun
 from t2i_core.models.batches import is_out_of_memory
+from t2i_core.texts import said
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices
@@ -20,6 +21,7 @@ from .loading import Loaded, Stage, load
 from .noise import own_chance
 from .options import DiffusersOptions
 from .quiet import said_elsewhere
+from .sizes import SAID, check_drawn
 from .stages import Drawn, draw
 from .tokens import Tokenizers, record
 
@@ -155,6 +157,8 @@ class Diffusers:
             try:
                 drawn = draw(self.loaded, prompts, seeds, further)
             except (TypeError, ValueError, AttributeError) as error:
+                if SAID in str(error):
+                    raise BadOption(f"{self.loaded.main.model}: {said(error)}: set height and width so") from error
                 if len(batch) == 1 or "generator" not in str(error).lower():
                     raise
                 drawn = None  # it takes no list of generators
@@ -181,6 +185,8 @@ class Diffusers:
 
     def _answers(self, batch: Sequence[ImageRequest], drawn: Drawn) -> Iterator[Answer]:
         height, width = drawn.pixels.shape[1:3]
+        last = self.loaded.stages[-1]
+        check_drawn(last.model, last.pipe, last.call, height, width)
         self._size = [width, height]
         lost = self._tokenizers.lost([r.prompt.text for r in batch], _other_texts(self.loaded))
         for request, pixels, flagged, own in zip(batch, drawn.pixels, drawn.flagged, lost, strict=True):

@@ -22,6 +22,8 @@ from .sources import Source
 _LEGACY = re.compile(r"(^|\.)position_ids$")
 """What old files hold and no model reads any more."""
 
+_LOADS = "from_pretrained"
+
 _REPORTS = ("Some weights of ", "LOAD REPORT")
 """How libraries begin to tell of weights, but for colours and a name."""
 
@@ -35,15 +37,15 @@ def whole_weights(source: Source) -> Iterator[None]:
     Loading raises BadModel where its files lack some, or hold some of another shape. All models that a pipeline
     loads are loaded by two base classes, whose reports have tied weights and translated names settled already.
     """
-    own = {base: vars(base)["from_pretrained"] for base in (ModelMixin, PreTrainedModel)}
+    own = {base: vars(base)[_LOADS] for base in (ModelMixin, PreTrainedModel)}
     for base, method in own.items():
-        base.from_pretrained = classmethod(_telling(source, method))
+        setattr(base, _LOADS, classmethod(_telling(source, method)))
     try:
         with leaving_out(_REPORTS, ("diffusers.models.modeling_utils", "transformers.modeling_utils")):
             yield
     finally:
         for base, method in own.items():
-            base.from_pretrained = method
+            setattr(base, _LOADS, method)
 
 
 def _telling(source: Source, method: Any) -> Callable[..., Any]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,16 @@ from t2i_core.models import files
 from t2i_core.models.devices import best_device
 from t2i_core.texts import said
 
-from .calls import Plan, call_arguments, call_of, check_chain
+from .calls import call_arguments
 from .devices import place
-from .hub import commit_of, hub_pickles, index_folder, not_here
+from .hub import commit_of, hub_pickles, not_here
 from .lacking import whole_weights
 from .noise import MAIN
-from .options import CallOptions, DiffusersOptions, precision
+from .options import DiffusersOptions, precision
+from .planning import init_arguments, planned
 from .schedulers import replacement
-from .sources import Source, check_pickles, check_place, left_out, parts_of, read_index, sources
+from .sizes import check_size
+from .sources import Source, check_pickles, left_out, parts_of, read_index
 from .wholeness import problems
 
 
@@ -106,6 +107,8 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
         if name in plan
         for source, cls, call in [plan[name]]
     )
+    for stage in stages:
+        check_size(stage.model, "" if stage.name == MAIN else f"{stage.name}.", stage.pipe, stage.call)
     return Loaded(stages, device, dtype, place([s.pipe for s in stages], device, options.offload))
 
 
@@ -113,23 +116,6 @@ def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) 
     """Fetch what loading will want. Raises what `load` raises."""
     for source, cls, _ in planned(setup, pipeline_class).values():
         _folder_of(source, cls, setup.options, offline=False)
-
-
-def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
-    """Settle classes and calls from the pipelines' indexes alone, before any weights are fetched or loaded.
-
-    Raises BadModel and BadOption.
-    """
-    own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
-    plan: Plan = {}
-    for source in sources(setup.argument, setup.options):
-        check_place(source)
-        index = read_index(index_folder(source, setup.offline))
-        cls = _class_of(source, pipeline_class if pipeline_class and not source.option else index["_class_name"])
-        replacement(own[source.option], index, f"{source.option}." if source.option else "")
-        plan[source.option] = source, cls, call_of(cls, own[source.option], source)
-    check_chain(plan)
-    return plan
 
 
 def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bool) -> Path:
@@ -161,27 +147,8 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
 
 def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:
     """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
-    takes = _init_arguments(cls)
+    takes = init_arguments(cls)
     return {name: None for name in left_out(source, cls.__name__, options) if name in takes}
-
-
-def _init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(cls.__init__).parameters
-
-
-def _class_of(source: Source, name: str) -> type[DiffusionPipeline]:
-    cls = getattr(diffusers, name, None)
-    if not (isinstance(cls, type) and issubclass(cls, DiffusionPipeline)):
-        raise BadModel(f"{source}: diffusers {diffusers.__version__} has no pipeline {name}")
-    _known_by_its_old_place(cls)
-    return cls
-
-
-def _known_by_its_old_place(cls: type) -> None:
-    """Published indexes name parts of a pipeline by its package, which diffusers moved when it deprecated it."""
-    package, _, name = cls.__module__.rpartition(".")[0].rpartition(".")
-    if package == "diffusers.pipelines.deprecated" and not hasattr(diffusers.pipelines, name):
-        setattr(diffusers.pipelines, name, import_module(f"{package}.{name}"))
 
 
 def _pipeline(
@@ -208,7 +175,7 @@ def _pipeline(
                 **without,
                 **({"requires_safety_checker": False} if "safety_checker" in without else {}),
                 # or else images would depend on whether another package is there
-                **({"add_watermarker": False} if "add_watermarker" in _init_arguments(cls) else {}),
+                **({"add_watermarker": False} if "add_watermarker" in init_arguments(cls) else {}),
             )
     except (ImportError, T2IError):
         raise

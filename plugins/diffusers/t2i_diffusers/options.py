@@ -70,7 +70,7 @@ class DiffusersOptions(CallOptions):
     )
     upscaler: StageOptions | None = Field(None, description="Pipeline that enlarges the model's image.")
     upscaler2: StageOptions | None = Field(None, description="Pipeline that enlarges it once more.")
-    pickles: tuple[str, ...] = Field(
+    pickles: tuple[Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")], ...] = Field(
         (),
         description="SHA-256 of weights files that may be loaded although they are pickles, of which nothing but "
         "weights is read; for checkpoints that have no safetensors.",

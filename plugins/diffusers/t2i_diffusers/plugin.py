@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
+from t2i_core.errors import NotHere
 
 from .options import CallOptions, DiffusersOptions, precision
-from .presets import KNOWN
+from .presets import KNOWN, class_in_presets, fit_by_presets
 
 if TYPE_CHECKING:
     from t2i_core.judging import Capability
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 _DRAWING = (
     "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
-    "options.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
+    "options.py", "planning.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
-"""What an image depends on; presets act through their options, tokens are only counted, wholeness and lacking only
-refuse, quiet only leaves lines of libraries out."""
+"""What an image depends on; presets act through their options, tokens are only counted, wholeness, lacking and
+sizes only refuse, quiet only leaves lines of libraries out."""
 
 _ASKED = (
     "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
@@ -46,15 +47,23 @@ def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
 def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
     from t2i_core.models import devices
 
-    from .sources import check_place, sources
+    from .attend_excite import PIPELINE, check_parts
+    from .hub import index_folder
+    from .sources import check_place, read_index, sources
     from .wholeness import check_folder
 
     devices.check(setup.device)
+    classes: dict[str, str] = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
+        index = read_index(index_folder(source, setup.offline))
+        classes[source.option] = index["_class_name"]
+        if pipeline_class == PIPELINE and not source.option:
+            check_parts(source, index)
+            classes[""] = PIPELINE
         check_folder(source, setup.options)
-    if any(own.scheduler or own.scheduler_options or own.call for own in _calls(setup.options)):
-        from .loading import planned  # imports diffusers, which alone knows these names
+    if not fit_by_presets(classes, setup.options):
+        from .planning import planned  # imports diffusers, which alone knows these names
 
         planned(setup, pipeline_class)
 
@@ -63,10 +72,6 @@ def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
     from .attend_excite import PIPELINE
 
     _check(setup, PIPELINE)
-
-
-def _calls(options: DiffusersOptions) -> list[CallOptions]:
-    return [options, *options.stages.values()]
 
 
 def _check_judge(setup: Setup[DiffusersOptions], capability: Capability) -> None:
@@ -88,8 +93,32 @@ def _prefetch_attend_excite(setup: Setup[DiffusersOptions]) -> None:
     prefetch(setup, PIPELINE)
 
 
-def _resolve(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
-    """Settle the precision that is left to the device, and the commits of repositories."""
+def _resolve(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> DiffusersOptions:
+    """Settle the precision that is left to the device, and the commits of repositories.
+
+    Where they are not here, and cannot be fetched, options of a preset that do not fit are told rather than that.
+    """
+    from .sources import sources
+
+    try:
+        return _settled(setup)
+    except NotHere:
+        every = sources(setup.argument, setup.options)
+        known = {s.option: name for s in every if (name := class_in_presets(s.model, s.option, pipeline_class))}
+        if known and not fit_by_presets(known, setup.options):
+            from .planning import check_absent  # imports diffusers, which alone knows these names
+
+            check_absent(setup, pipeline_class)
+        raise
+
+
+def _resolve_attend_excite(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
+    from .attend_excite import PIPELINE
+
+    return _resolve(setup, PIPELINE)
+
+
+def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
     from t2i_core.models.devices import kind_of
     from t2i_core.models.files import refuse_revision
 
@@ -130,7 +159,6 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
         "options": DiffusersOptions,
         "argument": model,
         "needs_argument": True,
-        "resolve": _resolve,
         "weights": _weights,
         "code": _DRAWING,
     }
@@ -140,6 +168,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             summary="Any text-to-image pipeline of Hugging Face diffusers.",
             create=_create,
             check=_check,
+            resolve=_resolve,
             capabilities=frozenset({"likelihood"}),
             judge_code=_ASKED,
             check_judge=_check_judge,
@@ -152,6 +181,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             summary="Stable Diffusion 1 or 2 with Attend-and-Excite on the objects that a prompt expects.",
             create=_create_attend_excite,
             check=_check_attend_excite,
+            resolve=_resolve_attend_excite,
             prefetch=_prefetch_attend_excite,
             citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
             notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",

@@ -7,11 +7,13 @@ estimate in GB for weights in half precision and one image at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from t2i_core import Preset
+
+from .options import CallOptions, DiffusersOptions
 
 TIAM = "TIAM: Grimal et al., WACV 2024"
 HYPERNYMY = "Baryshnikov and Ryabinin: Hypernymy Understanding Evaluation of Text-to-Image Models"
@@ -36,6 +38,7 @@ class Known:
     options:   as `DiffusersOptions` takes them
     revision:  the commit of the repository that the preset is for, where one is known for sure
     of:        the component that it is a preset of
+    likelihood: whether it draws from the text itself, so that it can say how likely an image is under one
     """
 
     name: str
@@ -50,6 +53,7 @@ class Known:
     stage_pipelines: Mapping[str, str] = field(default_factory=dict)
     revision: str | None = None
     of: str = "diffusers"
+    likelihood: bool = True
 
     def preset(self) -> Preset:
         """Return it as the descriptor that the registry reads."""
@@ -61,8 +65,9 @@ class Known:
             options={**({"revision": self.revision} if self.revision else {}), **self.options},
             citation=self.citation,
             licence=self.licence,
-            notes=self.notes,
+            notes=self.notes if self.likelihood else f"{self.notes} {_NO_LIKELIHOOD}".strip(),
             memory_gb=self.memory_gb,
+            lacks=frozenset() if self.likelihood else frozenset({"likelihood"}),
         )
 
 
@@ -164,7 +169,8 @@ KNOWN = (
         },
         licence="CreativeML Open RAIL-M",
         memory_gb=8,
-        notes=f"{_DEPRECATED} {_NO_SAFETENSORS} {_NO_LIKELIHOOD}",
+        notes=f"{_DEPRECATED} {_NO_SAFETENSORS}",
+        likelihood=False,
         citation=TIAM,
     ),
     Known(
@@ -222,7 +228,7 @@ KNOWN = (
         },
         licence="Apache-2.0",
         memory_gb=9,
-        notes=_NO_LIKELIHOOD,
+        likelihood=False,
         stage_pipelines={"prior": "KandinskyPriorPipeline"},
     ),
     Known(
@@ -411,3 +417,47 @@ KNOWN = (
     ),
 )
 """Every preset, in the order in which they are listed."""
+
+
+def class_in_presets(model: str, option: str, pipeline_class: str | None = None) -> str | None:
+    """Return the class that a repository's pipeline has, by the presets; None: it is in none.
+
+    option:          that of the stage; empty for a model itself
+    pipeline_class:  the one that takes the place of a model's own
+    """
+    for known in KNOWN:
+        if option and model == known.options.get(option, {}).get("model"):
+            return known.stage_pipelines[option]
+        if not option and model == known.repository:
+            return pipeline_class or known.pipeline
+    return None
+
+
+def fit_by_presets(classes: Mapping[str, str], options: DiffusersOptions) -> bool:
+    """Whether the presets tell already that pipelines draw from texts and take what options set.
+
+    classes: of the model itself, under an empty name, and of its stages, by the names of their options
+    """
+    chains = ({"": known.pipeline, **known.stage_pipelines} for known in KNOWN)
+    return dict(classes) in chains and all(
+        any(_within(options.stages[option] if option else options, theirs) for theirs in _options_of(name, option))
+        for option, name in classes.items()
+    )
+
+
+def _options_of(pipeline: str, option: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the options that presets set for a class: as a model of its own, or as the stage of this option."""
+    for known in KNOWN:
+        if {"": known.pipeline, **known.stage_pipelines}.get(option) == pipeline:
+            yield known.options[option] if option else known.options
+
+
+def _within(own: CallOptions, theirs: Mapping[str, Any]) -> bool:
+    """Whether options set no more than others; numbers and texts that all classes take in one way may differ."""
+    usual = ("steps", "guidance", "negative_prompt", "height", "width")
+    return (
+        all(name in theirs for name in usual if getattr(own, name) is not None)
+        and own.scheduler in (None, theirs.get("scheduler"))
+        and not own.scheduler_options
+        and own.call.items() <= theirs.get("call", {}).items()
+    )

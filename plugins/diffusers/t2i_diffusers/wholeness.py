@@ -39,6 +39,8 @@ def check_folder(source: Source, options: DiffusersOptions) -> None:
 def problems(source: Source, folder: Path, left_out: Collection[str], options: DiffusersOptions) -> Iterator[str]:
     """Yield what is not whole in a pipeline's files, each part's first: the part, the file and what is wrong."""
     index = read_index(folder)
+    if source.variant and not any(_has_variant(folder / p, source.variant) for p in parts_of(index)):
+        yield f"has no weights of the variant {source.variant!r} (option variant)"
     for part in parts_of(index):
         cls = str(index[part][1])
         if part in left_out:
@@ -48,10 +50,27 @@ def problems(source: Source, folder: Path, left_out: Collection[str], options: D
         elif "Tokenizer" in cls:
             if not _vocabulary(folder / part):
                 yield f"its {part} has no files: there is no vocabulary in {folder / part}"
+            yield from (f"its {part} is damaged: {why}" for why in _unread(folder / part))
         elif not any((folder / part).iterdir()):
             yield f"its {part} ({cls}) has no files: {folder / part} is empty"
         elif not any(name in cls for name in _WITHOUT_WEIGHTS) and not options.remote_code:
             yield from _of_model(folder / part, source.variant, options)
+
+
+def _has_variant(folder: Path, variant: str) -> bool:
+    return any(f.suffix in (SAFE, *PICKLES) and f".{variant}" in f.name for f in folder.glob("*"))
+
+
+def _unread(folder: Path) -> Iterator[str]:
+    """Yield which of a tokenizer's files cannot be read, and why: libraries name none."""
+    for file in sorted(folder.glob("*.json")):
+        try:
+            found = json.loads(file.read_text("utf-8"))
+        except ValueError as error:
+            yield f"{file} is no JSON ({error})"
+        else:
+            if file.name == "tokenizer.json" and not (isinstance(found, dict) and "model" in found):
+                yield f"{file} describes no tokenizer"
 
 
 def _vocabulary(folder: Path) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject
+from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.errors import BadModel
 from t2i_diffusers.attend_excite import NoObjects, token_indices
+from t2i_diffusers.options import DiffusersOptions
+from t2i_diffusers.plugin import t2i_generators
 
 
 @pytest.fixture(scope="session")
@@ -80,3 +85,28 @@ def test_what_cannot_be_attended_to_fails_for_good_and_the_rest_is_drawn(model: 
     assert np.array_equal(second.image, third.image)
     (plain,) = draw(model(steps=2), [ImageRequest(good, 0, 0)])
     assert not np.array_equal(second.image, plain.image), "attention changes the image"
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "gone", "said"),
+    [
+        ("StableDiffusionXLPipeline", None, "this StableDiffusionXLPipeline has a text_encoder_2 as well"),
+        (
+            "StableDiffusionPipeline",
+            "tokenizer",
+            r"this StableDiffusionPipeline has no tokenizer \(CLIPTokenizer\)",
+        ),
+        ("FluxPipeline", None, "this FluxPipeline has a text_encoder_2 as well"),
+        ("LDMTextToImagePipeline", None, r"this LDMTextToImagePipeline has no vae"),
+    ],
+)
+def test_models_of_another_kind_are_refused_by_the_plan(
+    pipeline: str, gone: str | None, said: str, checkpoint: Any, tmp_path: Path
+) -> None:
+    info = next(i for i in t2i_generators() if i.name == "attend-excite")
+    index = json.loads((checkpoint(pipeline)[0] / "model_index.json").read_text())
+    if gone:
+        index[gone] = [None, None]
+    (tmp_path / "model_index.json").write_text(json.dumps(index))
+    with pytest.raises(BadModel, match=f"{tmp_path}: Attend-and-Excite draws with .* alone, and {said}"):
+        info.check(Setup(str(tmp_path), DiffusersOptions(), "cpu"))

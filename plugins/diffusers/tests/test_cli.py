@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +172,9 @@ def test_a_damaged_folder_is_refused_by_the_plan(t2i: Any, checkpoint: Any, tmp_
             "call.nonsense=3",
             "option call.nonsense: StableDiffusionPipeline takes no nonsense; it takes height, wid",
         ),
+        ("call.eta=abc", "option call.eta: StableDiffusionPipeline wants a number, not 'abc'"),
+        ("call.clip_skip=abc", "option call.clip_skip: StableDiffusionPipeline wants a number, not 'abc'"),
+        ("pickles=[abc]", "abc"),
         ("upscaler.call.nonsense=3", "option upscaler.call.nonsense: StableDiffusionPipeline takes no nonsense"),
     ],
 )
@@ -185,6 +190,125 @@ def test_options_that_do_not_fit_are_told_by_the_plan(
     (line,) = done.stderr.splitlines()
     assert said in line
     assert "prompt" not in line.partition("it takes")[2].replace("negative_prompt", "")
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "options", "code", "said"),
+    [
+        ("StableDiffusionImg2ImgPipeline", (), 12, "draws from image, not from a text"),
+        ("IFSuperResolutionPipeline", (), 12, "not from a text"),
+        ("KandinskyPipeline", (), 12, "not from a text; give its prior's repository by the option prior.model"),
+        (
+            "StableDiffusionPipelin",
+            (),
+            12,
+            "has no pipeline StableDiffusionPipelin: did you mean 'StableDiffusionPi",
+        ),
+        ("IFPipeline", ("upscaler.model=FOLDER",), 12, "IFPipeline takes no image: it enlarges nothing"),
+        ("UnCLIPPipeline", ("height=64",), 6, "option height: UnCLIPPipeline takes no height"),
+    ],
+)
+def test_pipelines_that_draw_no_texts_are_told_by_the_plan(
+    t2i: Any, checkpoint: Any, tmp_path: Path, pipeline: str, options: tuple[str, ...], code: int, said: str
+) -> None:
+    folder = Path(shutil.copytree(checkpoint("StableDiffusionPipeline")[0], tmp_path / "model"))
+    index = json.loads((folder / "model_index.json").read_text())
+    (folder / "model_index.json").write_text(json.dumps({**index, "_class_name": pipeline}))
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt"), "--dry-run")
+    set_to = [word for option in options for word in ("-o", f"diffusers.{option.replace('FOLDER', str(folder))}")]
+    done = t2i(*asked, "--device", "cpu", "--out", str(tmp_path / "run"), *set_to)
+    (line,) = done.stderr.splitlines()
+    assert said in line
+    assert done.exit_code == code
+
+
+def test_the_plan_of_a_known_class_needs_no_diffusers(checkpoint: Any) -> None:
+    """Importing it takes seconds."""
+    program = """
+import sys
+from t2i_core import Setup
+from t2i_diffusers.options import DiffusersOptions
+from t2i_diffusers.plugin import t2i_generators
+
+info = next(i for i in t2i_generators() if i.name == sys.argv[1])
+options = {"steps": 2, "guidance": 3, "height": 32, "scheduler": "DDIMScheduler", "call": {"eta": 0.0}}
+info.check(Setup(sys.argv[2], DiffusersOptions(**options), "cpu"))
+print("diffusers" in sys.modules)
+"""
+    for name in ("diffusers", "attend-excite"):
+        folder, _ = checkpoint("StableDiffusionPipeline")
+        done = subprocess.run([sys.executable, "-c", program, name, folder], capture_output=True, text=True)
+        assert done.stdout == "False\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "option", "said"),
+    [
+        ("sd2", "scheduler=DDIMSchedler", "has no scheduler 'DDIMSchedler': did you mean 'DDIMScheduler'"),
+        ("sd2", "call.nonsense=1", "option call.nonsense: StableDiffusionPipeline takes no nonsense; it takes "),
+        (
+            "sd2-ae",
+            "call.max_iter=1",
+            "StableDiffusionAttendAndExcitePipeline takes no max_iter; it takes max_iter_",
+        ),
+        ("unclip", "scheduler=DDIMScheduler", "UnCLIPPipeline has no one scheduler that could be replaced"),
+        (
+            "if",
+            "upscaler.call.eat=1",
+            "option upscaler.call.eat: IFSuperResolutionPipeline takes no eat; it takes eta",
+        ),
+    ],
+)
+def test_options_of_a_preset_are_checked_before_its_files_are_asked_for(
+    t2i: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, option: str, said: str
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\n")
+    asked = ("generate", "--model", model, "--prompts", str(tmp_path / "prompts.txt"), "--device", "cpu")
+    asked += ("--out", str(tmp_path / "run"), "--dry-run", "--offline")
+    wrong = t2i(*asked, "-o", f"{model}.{option}")
+    assert wrong.exit_code == 6
+    (line,) = wrong.stderr.splitlines()
+    assert said in line
+    right = t2i(*asked, "-o", f"{model}.call.clean_caption=true" if model == "if" else f"{model}.safety=false")
+    assert right.exit_code == 12
+    assert "is not on this machine" in right.stderr
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "height", "said"),
+    [
+        (
+            "StableDiffusionPipeline",
+            33,
+            "option height: StableDiffusionPipeline (MODEL) draws multiples of 2 pixels, ",
+        ),
+        (
+            "FluxPipeline",
+            30,
+            "option height: FluxPipeline (MODEL) draws multiples of 4 pixels, not 30: take 28 or 32",
+        ),
+        ("StableDiffusionXLPipeline", 36, "divisible by 8"),
+        ("KandinskyPipeline", 34, "KandinskyPipeline draws 32x36 pixels where 32x34 are wanted"),
+    ],
+)
+def test_sizes_that_a_pipeline_does_not_draw_are_refused_at_once(
+    t2i: Any, checkpoint: Any, tmp_path: Path, pipeline: str, height: int, said: str
+) -> None:
+    folder, options = checkpoint(pipeline)
+    given = {**options, "steps": 1, "height": height}
+    (tmp_path / "prompts.txt").write_text("a photo of a cat\na photo of a dog\n")
+    asked = [word for key, value in given.items() for word in ("-o", f"diffusers.{key}={json.dumps(value)}")]
+    done = t2i(
+        *("generate", "--model", f"diffusers:{folder}", "--prompts", str(tmp_path / "prompts.txt")),
+        *("--device", "cpu", "--out", str(tmp_path / "run"), *asked),
+    )
+    assert done.exit_code == 6
+    assert said.replace("MODEL", str(folder)) in done.stderr.splitlines()[-1]
+    assert not list((tmp_path / "run").rglob("*.png"))
 
 
 def test_schedulers_of_one_family_take_each_others_place(t2i: Any, checkpoint: Any, tmp_path: Path) -> None:

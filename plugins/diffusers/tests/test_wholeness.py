@@ -52,6 +52,16 @@ def only_vocabulary_gone(folder: Path) -> None:
 BROKEN: list[tuple[str, Callable[[Path], object], str]] = [
     ("tokenizer", empty, r"its tokenizer has no files: there is no vocabulary in \S+/tokenizer$"),
     ("tokenizer", only_vocabulary_gone, r"its tokenizer has no files"),
+    (
+        "tokenizer/tokenizer.json",
+        lambda file: file.write_text(file.read_text()[:500]),
+        r"its tokenizer is damaged: \S+tokenizer/tokenizer.json is no JSON \(",
+    ),
+    (
+        "tokenizer/tokenizer.json",
+        lambda file: file.write_text("{}"),
+        r"its tokenizer is damaged: \S+tokenizer/tokenizer.json describes no tokenizer$",
+    ),
     ("scheduler", empty, r"its scheduler \(\w+\) has no files"),
     ("unet", shutil.rmtree, r"its unet \(UNet2DConditionModel\) is not there: .* no folder \S+/unet$"),
     ("unet/config.json", Path.unlink, r"its unet has no config.json in \S+/unet$"),
@@ -108,6 +118,11 @@ def test_what_is_not_loaded_need_not_be_whole(folder: Path) -> None:
     check(folder, safety=False)
     with pytest.raises(BadModel, match=r"its safety_checker .* is not there"):
         check(folder)
+
+
+def test_a_variant_that_no_part_has_is_told_by_the_plan(folder: Path) -> None:
+    with pytest.raises(BadModel, match=r"has no weights of the variant 'fp16' \(option variant\)$"):
+        check(folder, variant="fp16")
 
 
 def test_weights_that_are_split_are_checked_file_by_file(folder: Path) -> None:

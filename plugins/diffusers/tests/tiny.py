@@ -114,11 +114,12 @@ SIMPLE_BLOCKS = {
 }
 
 
-def movq() -> Any:
+def movq(blocks: int = 2) -> Any:
+    plain = blocks - 1
     return d.VQModel(
-        block_out_channels=(32, 32), layers_per_block=1, latent_channels=4, norm_type="spatial",
-        down_block_types=("DownEncoderBlock2D", "AttnDownEncoderBlock2D"), num_vq_embeddings=12, vq_embed_dim=4,
-        up_block_types=("AttnUpDecoderBlock2D", "UpDecoderBlock2D"),
+        block_out_channels=(32,) * blocks, layers_per_block=1, latent_channels=4, norm_type="spatial",
+        down_block_types=("DownEncoderBlock2D",) * plain + ("AttnDownEncoderBlock2D",), num_vq_embeddings=12,
+        up_block_types=("AttnUpDecoderBlock2D",) + ("UpDecoderBlock2D",) * plain, vq_embed_dim=4,
     )  # fmt: skip
 
 
@@ -269,7 +270,7 @@ def kandinsky() -> Any:
 
 def kandinsky3() -> Any:
     return d.Kandinsky3Pipeline(
-        tokenizer=t5_tokenizer(), text_encoder=t5(), movq=movq(), scheduler=d.DDPMScheduler(),
+        tokenizer=t5_tokenizer(), text_encoder=t5(), movq=movq(4), scheduler=d.DDPMScheduler(),
         unet=d.Kandinsky3UNet(time_embedding_dim=4, groups=2, attention_head_dim=4, layers_per_block=3,
                               block_out_channels=(8, 16), cross_attention_dim=4, encoder_hid_dim=32),
     )  # fmt: skip
@@ -466,7 +467,7 @@ CASES: dict[str, Case] = {
         {"upscaler": deepfloyd_if_upscaler},
     ),
     "KandinskyPipeline": Case(kandinsky, {"steps": 2, **SMALL, "prior": {"steps": 3}}, {"prior": kandinsky_prior}),
-    "Kandinsky3Pipeline": Case(kandinsky3, {"steps": 2, **SMALL}),
+    "Kandinsky3Pipeline": Case(kandinsky3, {"steps": 2, "height": 64, "width": 64}),
     "LDMTextToImagePipeline": Case(ldm, {"steps": 2, "guidance": 7.5, **SMALL}),
     "PixArtSigmaPipeline": Case(pixart_sigma, {"steps": 2, **SMALL, "call": {"use_resolution_binning": False}}),
     "HunyuanDiTPipeline": Case(hunyuan_dit, {"steps": 2, **SMALL, "call": {"use_resolution_binning": False}}),

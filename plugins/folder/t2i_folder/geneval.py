@@ -78,31 +78,42 @@ def _prompt(file: Path) -> Prompt:
     facets = {"tag": data["tag"]} if isinstance(data.get("tag"), str) else {}
     try:
         scene = _scene(data["include"]) if data.get("include") else None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise BadModel(f"{file}: include: not as GenEval writes it ({error!r})") from error
+    except ValueError as error:
+        raise BadModel(f"{file}: include: not as GenEval writes it: {error}") from error
     return Prompt(file.parent.name, data["prompt"], scene, facets)
 
 
-def _scene(include: Iterable[Mapping[str, Any]]) -> Scene:
-    """What must be there, as a scene."""
+def _scene(include: Any) -> Scene:
+    """What must be there, as a scene. Raises ValueError, which says what is wanted."""
+    if not isinstance(include, list) or not all(isinstance(each, Mapping) for each in include):
+        raise ValueError("want a list of objects, each {'class': 'dog', 'count': 1}")
     objects, relations = [], []
     for number, each in enumerate(include):
         count = each.get("count", 1)
         if not isinstance(count, int) or count < 1:
-            raise ValueError(f"count {count!r}")
+            raise ValueError(f"object {number}: want a whole number above 0 as 'count', not {count!r}")
         colour = each.get("color")
         if not isinstance(colour, str | None):
-            raise TypeError(f"color {colour!r}")
+            raise ValueError(f"object {number}: want a word as 'color', not {colour!r}")
+        if not isinstance(each.get("class"), str):
+            raise ValueError(f"object {number}: want a name as 'class', not {each.get('class')!r}")
         objects.append(SceneObject(_class(each["class"]), colour, count))
-        if position := each.get("position"):
-            relations.append(Relation(number, _PREDICATES[position[0]], int(position[1])))
-    if any(not 0 <= relation.object < len(objects) for relation in relations):
-        raise IndexError("position of what is not there")
+        if each.get("position"):
+            relations.append(_relation(number, each["position"], len(include)))
     return Scene(tuple(objects), tuple(relations))
 
 
-def _class(name: Any) -> ObjectClass:
+def _relation(number: int, position: Any, count: int) -> Relation:
+    """Where an object is, of `count`. Raises ValueError, which says what is wanted."""
+    match position:
+        case [str(where), int(other)] if where in _PREDICATES and 0 <= other < count:
+            return Relation(number, _PREDICATES[where], other)
+    raise ValueError(
+        f"object {number}: want as 'position' one of {', '.join(_PREDICATES)} and the number of one of {count} "
+        f"objects, counted from 0 (['left of', 0]), not {position!r}"
+    )
+
+
+def _class(name: str) -> ObjectClass:
     """COCO's class of one of GenEval's names; what COCO does not have is a name alone."""
-    if not isinstance(name, str):
-        raise TypeError(f"class {name!r}")
     return CLASSES.get(_COCO.get(name, name)) or ObjectClass(name)

@@ -133,11 +133,26 @@ def test_geneval_prompts_of_one_text_are_told_apart_by_their_folders(tmp_path):
         ("{", "want one JSON object with a field 'prompt'"),
         ("[1]", "want one JSON object with a field 'prompt'"),
         ('{"tag": "x"}', "want one JSON object with a field 'prompt'"),
-        ('{"prompt": "x", "include": [{"count": 1}]}', "include: not as GenEval writes it (KeyError('class'))"),
-        ('{"prompt": "x", "include": [{"class": "a", "position": ["near", 0]}]}', "include: not as GenEval"),
-        ('{"prompt": "x", "include": [{"class": "a", "position": ["above", 5]}]}', "include: not as GenEval"),
-        ('{"prompt": "x", "include": "a"}', "include: not as GenEval"),
-        ('{"prompt": "x", "include": [{"class": "a", "color": 3}]}', "include: not as GenEval"),
+        *(
+            (json.dumps({"prompt": "x", "include": include}), f"include: not as GenEval writes it: {said}")
+            for include, said in (
+                ([{"count": 1}], "object 0: want a name as 'class', not None"),
+                (
+                    [{"class": "dog"}, {"class": "a", "position": ["near", 0]}],
+                    "object 1: want as 'position' one of left of,",
+                ),
+                (
+                    [{"class": "a", "position": ["above", 5]}],
+                    "object 0: want as 'position' one of left of, right of,",
+                ),
+                ([{"class": "a", "position": ["above"]}], "object 0: want as 'position' one of"),
+                ([{"class": "a", "position": "above"}], "object 0: want as 'position' one of"),
+                ("a", "want a list of objects"),
+                (["a"], "want a list of objects"),
+                ([{"class": "a", "color": 3}], "object 0: want a word as 'color', not 3"),
+                ([{"class": "a", "count": 0}], "object 0: want a whole number above 0 as 'count', not 0"),
+            )
+        ),
     ],
 )
 def test_bad_metadata_of_geneval_is_told_in_one_line(tmp_path, content, said):
@@ -146,6 +161,7 @@ def test_bad_metadata_of_geneval_is_told_in_one_line(tmp_path, content, said):
     with pytest.raises(BadModel) as caught:
         table(tmp_path)
     assert said in str(caught.value)
+    assert "Error" not in str(caught.value)
     assert str(tmp_path / "00000" / "metadata.jsonl") in str(caught.value)
 
 

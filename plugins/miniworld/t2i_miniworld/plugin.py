@@ -44,6 +44,8 @@ _ORACLE = (
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
+_CLASSIFIER = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
+"""What its weights have as SHA-256, so that a plan need not try them."""
 
 
 @hookimpl
@@ -105,6 +107,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             summary="Names the mini world's lowest synsets: a small MobileNetV3 of timm, trained on renders.",
             of="t2i-timm/timm",
             argument=str(_WEIGHTS / "mini-classifier"),
+            options={"sha256": _CLASSIFIER},
             domain=DOMAIN,
             licence="Apache-2.0",
             citation="MobileNetV3: Howard et al., ICCV 2019",

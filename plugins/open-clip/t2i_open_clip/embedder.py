@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
@@ -49,7 +50,7 @@ class Embedder:
         file = sources.fetch(source, setup.options, setup.offline)
         self._tokenizer = sources.tokenizer(source, setup.options, setup.offline)
         sources.text_config(source, setup.options, setup.offline)
-        network = _network(source, file, setup)
+        network = load(source, file, setup)
         self._network = network.eval().requires_grad_(False).to(self._device)
         self._preprocess = image_transform_v2(PreprocessCfg(**network.visual.preprocess_cfg), is_train=False)
         self._dtype = open_clip.get_input_dtype(_PRECISIONS[setup.options.dtype]) or torch.float32
@@ -140,8 +141,8 @@ def token_count(tokenizer: Any, text: str) -> int | None:
     return None
 
 
-def _network(source: Source, file: Any, setup: Setup[ClipOptions]) -> Any:
-    """Build the model and load its weights: safetensors, or a pickle of nothing but weights."""
+def load(source: Source, file: Path, setup: Setup[ClipOptions]) -> Any:
+    """Build the model and load its weights: safetensors, or a pickle of nothing but weights. Raises BadModel."""
     options = setup.options
     precision = _PRECISIONS[options.dtype]
     name = sources.place(source, options, setup.offline)
@@ -156,7 +157,9 @@ def _network(source: Source, file: Any, setup: Setup[ClipOptions]) -> Any:
         kwargs["force_preprocess_cfg"] = {k: source.tag[k] for k in _PREPROCESSING if k in source.tag}
     try:
         with files.network(allowed=False):  # all that it asks for is here by now
-            return open_clip.create_model(name, precision=precision, require_pretrained=True, **kwargs)
+            return open_clip.create_model(
+                name, precision=precision, require_pretrained=True, device=torch.get_default_device(), **kwargs
+            )
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
         raise BadModel(f"{source.spec}: cannot be loaded from {file} ({unreadable(error)})") from error
 

@@ -94,8 +94,14 @@ def _check(setup: Setup[ClipOptions]) -> None:
     source = sources.find(setup.argument or "")
     if setup.offline:
         _prefetch(setup)
-    elif source.folder or source.file:
-        sources.fetch(source, setup.options, offline=True)
+    if source.folder or source.file:
+        from t2i_core.models.trial import try_out
+
+        from t2i_open_clip import embedder
+
+        file = sources.fetch(source, setup.options, offline=True)
+        sources.text_config(source, setup.options, setup.offline)
+        try_out(lambda: embedder.load(source, file, setup))
 
 
 def _settled(setup: Setup[ClipOptions]) -> ClipOptions:

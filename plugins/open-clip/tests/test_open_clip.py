@@ -18,7 +18,7 @@ from t2i_core import Embedding, Failure, JudgeInfo, Preset, Query, Setup
 from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
 from t2i_core.images import Image
 from t2i_core.testing import JudgeContract, sample_images
-from t2i_open_clip import places, plugin, sources
+from t2i_open_clip import embedder, places, plugin, sources
 from t2i_open_clip.options import ClipOptions
 
 OFFERED = {offered.name: offered for offered in plugin.t2i_judges()}
@@ -373,6 +373,41 @@ def test_a_pickle_of_more_than_weights_is_refused(
         made(tmp_path / "bad")
     assert "weights_only" not in str(error.value)
     assert not Path("evil").exists()
+
+
+def test_weights_that_do_not_fit_are_told_by_the_plan(tiny_clip: Path, tmp_path: Path) -> None:
+    check(str(tiny_clip))
+    check(str(tiny_clip), offline=True, dtype="float16")
+    file = tiny_clip / "open_clip_model.safetensors"
+    with pytest.raises(
+        BadModel, match=r"open-clip:ViT-B-32/\S+: cannot be loaded from .*open_clip_model\.safetensors"
+    ):
+        check(f"ViT-B-32/{file}")
+    torch.save({"a": _Evil()}, tmp_path / "evil.pt")
+    with pytest.raises(BadModel, match=r"its pickle wants \S+, which is no part of weights"):
+        check(f"ViT-B-32/{tmp_path / 'evil.pt'}")
+    other = tmp_path / "other"
+    shutil.copytree(tiny_clip, other)
+    config = json.loads((other / places.CONFIG).read_text())
+    config["model_cfg"]["vision_cfg"]["width"] = 48
+    (other / places.CONFIG).write_text(json.dumps(config))
+    with pytest.raises(BadModel, match=r"cannot be loaded from .*size mismatch for visual"):
+        check(str(other))
+
+
+def test_what_fits_is_not_loaded_by_the_plan(tiny_clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real models have gigabytes: tensors are compared by names and shapes alone."""
+    load, looked_at = embedder.load, []
+
+    def seen(*args: Any) -> Any:
+        network = load(*args)
+        looked_at.append({tensor.device.type for tensor in network.state_dict().values()})
+        return network
+
+    monkeypatch.setattr(embedder, "load", seen)
+    check(str(tiny_clip))
+    check(str(OFFERED["clip-vit-b32"].argument))
+    assert looked_at == [{"meta"}]
 
 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:

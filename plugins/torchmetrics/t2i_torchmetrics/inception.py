@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Inception:
         options = setup.options
         self._device = best_device(setup.device)
         file = weights.fetch(options, setup.offline)
-        self._network = _network(options, file).requires_grad_(False).to(self._device)
+        self._network = network(options, file).requires_grad_(False).to(self._device)
         self._labels = _labels(None, options)
         self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
         self._fixed = {
@@ -88,7 +89,8 @@ def _by_size(queries: list[Query]) -> Iterable[list[int]]:
     return places.values()
 
 
-def _network(options: InceptionOptions, file: Any) -> Any:
+def network(options: InceptionOptions, file: Path) -> Any:
+    """Build the network and load its weights. Raises BadModel."""
     try:
         return NoTrainInceptionV3(
             "inception-v3-compat",

@@ -64,6 +64,10 @@ def _check(setup: Setup[InceptionOptions]) -> None:
 
     devices.check(setup.device)
     weights.check(setup.options, setup.offline)
+    if setup.options.checkpoint:
+        from t2i_torchmetrics import inception
+
+        inception.network(setup.options, setup.options.checkpoint)  # its 100 MB are loaded in a second
 
 
 def _prefetch(setup: Setup[InceptionOptions]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from t2i_core.errors import BadFolder, BadOption
+from t2i_core.errors import BadOption
 from t2i_core.texts import said
 
 FORMATS = {
@@ -27,7 +27,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def check(folder: Path) -> None:
-    """Raise BadFolder where one of a folder's image files is none, told without decoding any; BadOption as above.
+    """Raise BadOption where one of a folder's image files is none, told without decoding any, and as above.
 
     Of a PNG every part's checksum is looked at, so that one that was cut off is told; of other formats the head.
     """
@@ -38,9 +38,9 @@ def check(folder: Path) -> None:
             with Image.open(path) as image:
                 image.verify()
         except UnidentifiedImageError as error:  # its message says the path again
-            raise BadFolder(f"option reference: {path}: no image (of no known format)") from error
+            raise BadOption(f"option reference: {path}: no image (of no known format)") from error
         except Exception as error:  # Pillow raises SyntaxError, struct.error and more for files that are cut
-            raise BadFolder(f"option reference: {path}: not an image that can be read ({said(error)})") from error
+            raise BadOption(f"option reference: {path}: not an image that can be read ({said(error)})") from error
 
 
 def format_of(path: Path) -> str:

@@ -28,9 +28,7 @@ def fetch(options: InceptionOptions, offline: bool) -> Path:
 
 def check(options: InceptionOptions, offline: bool) -> None:
     """Raise BadModel where the weights are neither here, as they should be, nor to be had."""
-    if options.checkpoint:
-        _state(fetch(options, offline=True))
-    elif offline:
+    if offline or options.checkpoint:
         fetch(options, offline=True)
     else:
         files.check_url(URL, offline, SPEC)

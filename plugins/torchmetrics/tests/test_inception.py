@@ -122,8 +122,14 @@ def test_a_file_that_holds_no_weights_is_refused_without_advice_to_trust_it(
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pth")
-    with pytest.raises(BadModel, match="is not this network's"):
-        _judge(checkpoint=tmp_path / "other.pth")
+    info = component(INFO, InceptionOptions(checkpoint=tmp_path / "other.pth"))
+    for tried in (lambda: INFO.check(info.setup()), lambda: INFO.create(info.setup(device="cpu"))):
+        with pytest.raises(BadModel, match="is not this network's"):
+            tried()
+
+
+def test_weights_that_fit_are_taken_by_the_plan(random_inception: Path) -> None:
+    INFO.check(component(INFO, InceptionOptions(checkpoint=random_inception)).setup(offline=True))
 
 
 def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

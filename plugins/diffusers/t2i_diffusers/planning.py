@@ -1,0 +1,82 @@
+"""Which classes and calls a model stands for, settled before any weights are fetched or loaded."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+
+import diffusers
+from diffusers import DiffusionPipeline
+from t2i_core import Setup
+from t2i_core.errors import BadModel, did_you_mean
+
+from .attend_excite import PIPELINE as ATTEND_EXCITE
+from .attend_excite import check_parts
+from .calls import Plan, call_of, check_chain
+from .hub import index_folder
+from .options import CallOptions, DiffusersOptions
+from .presets import class_in_presets
+from .schedulers import replacement
+from .sources import Source, check_place, read_index, sources
+
+
+def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
+    """Settle classes and calls from the pipelines' indexes alone.
+
+    pipeline_class: name of the class that takes the place of the checkpoint's own
+
+    Raises BadModel and BadOption.
+    """
+    own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
+    plan: Plan = {}
+    for source in sources(setup.argument, setup.options):
+        check_place(source)
+        index = read_index(index_folder(source, setup.offline))
+        if pipeline_class == ATTEND_EXCITE and not source.option:
+            check_parts(source, index)
+        cls = _class_of(source, pipeline_class if pipeline_class and not source.option else index["_class_name"])
+        replacement(own[source.option], index, f"{source.option}." if source.option else "")
+        plan[source.option] = source, cls, call_of(cls, own[source.option], source)
+    check_chain(plan)
+    return plan
+
+
+def check_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
+    """Raise BadOption where options do not fit a preset's repositories, by the classes that it says they have.
+
+    For repositories of which nothing is here: whoever fetched them first would learn it then.
+    """
+    own: dict[str, CallOptions] = {"": setup.options, **setup.options.stages}
+    for source in sources(setup.argument, setup.options):
+        name = class_in_presets(source.model, source.option, pipeline_class)
+        if source.folder is not None or name is None:
+            continue
+        cls, options = _class_of(source, name), own[source.option]
+        has_one = "scheduler" in init_arguments(cls)
+        if options.scheduler or not has_one:  # what it has in its own place is not known
+            index = {"_class_name": name, "scheduler": [None, options.scheduler if has_one else None]}
+            replacement(options, index, f"{source.option}." if source.option else "")
+        call_of(cls, options, source)
+
+
+def init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
+    """Return what a class is made from, by name."""
+    return inspect.signature(cls.__init__).parameters
+
+
+def _class_of(source: Source, name: str) -> type[DiffusionPipeline]:
+    cls = getattr(diffusers, name, None)
+    if not (isinstance(cls, type) and issubclass(cls, DiffusionPipeline)):
+        known = [n for n in dir(diffusers) if n.endswith("Pipeline")]
+        near = did_you_mean(name, known)
+        raise BadModel(f"{source}: diffusers {diffusers.__version__} has no pipeline {name}{near}")
+    _known_by_its_old_place(cls)
+    return cls
+
+
+def _known_by_its_old_place(cls: type) -> None:
+    """Published indexes name parts of a pipeline by its package, which diffusers moved when it deprecated it."""
+    package, _, name = cls.__module__.rpartition(".")[0].rpartition(".")
+    if package == "diffusers.pipelines.deprecated" and not hasattr(diffusers.pipelines, name):
+        setattr(diffusers.pipelines, name, import_module(f"{package}.{name}"))
