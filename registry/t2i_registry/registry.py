@@ -205,7 +205,7 @@ class Registry:
         return options
 
     def _describe(self, entry: Entry, path: tuple[Entry, ...]) -> Described:
-        from t2i_core.components import Preset
+        from t2i_core.components import GeneratorInfo, Preset
 
         if entry in path:
             circle = " -> ".join(e.name for e in (*path[path.index(entry) :], entry))
@@ -220,12 +220,12 @@ class Registry:
             raise BrokenPlugin(
                 f"plugin {entry.origin}: preset {entry.name!r} sets the argument that {base.entry.name!r} has set"
             )
-        changes = {
+        changes: dict[str, Any] = {
             name: value
             for name in ("domain", "citation", "licence", "notes", "memory_gb")
             if (value := getattr(descriptor, name)) and hasattr(base.info, name)
         }
-        if descriptor.lacks:
+        if isinstance(base.info, GeneratorInfo):
             changes["capabilities"] = base.info.capabilities - descriptor.lacks
         return Described(
             entry=entry,
