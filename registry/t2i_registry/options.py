@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from t2i_core.errors import BadOption, did_you_mean, in_one_line
 
@@ -131,7 +131,7 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
 
     A text that does not fit as it is is read again as YAML (`[1, 2]`, `{a: 1}`, `null`) and as a list separated
     by commas, so that every type can be written on a command line. Where anything fits, a word of the command line
-    is read as YAML at once.
+    is read as YAML at once. A list is told what is wrong with its parts, and not that its text is none.
     """
     from pydantic import ValidationError
 
@@ -143,9 +143,16 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
         try:
             return model.model_validate(dict(values))
         except ValidationError as error:
-            first = first or error
+            first, last = first or error, error
     assert first is not None
-    raise BadOption(in_one_line(dict.fromkeys(_problems(model, first, whose)))) from first
+    lists = {p["loc"][:1] for p in first.errors() if p["type"] in _NO_LIST}
+    found = [p for p in first.errors() if p["loc"][:1] not in lists]
+    found += [p for p in last.errors() if p["loc"][:1] in lists]
+    raise BadOption(in_one_line(dict.fromkeys(_problems(model, found, whose)))) from first
+
+
+_NO_LIST = ("list_type", "tuple_type", "set_type", "frozen_set_type")
+"""How pydantic calls it that a text is no list."""
 
 
 def option_help(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:
@@ -243,9 +250,9 @@ def _leads_to(path: Path, place: Path) -> bool:
     return all(part in steps for part in path)
 
 
-def _problems(model: type[BaseModel], error: Any, whose: str) -> Iterator[str]:
+def _problems(model: type[BaseModel], problems: Iterable[Any], whose: str) -> Iterator[str]:
     known = [option.name for option in option_help(model)]
-    for problem in error.errors(include_url=False):
+    for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             hint = did_you_mean(name, known) or (f"; it has {', '.join(known)}" if known else "; it has none")
@@ -261,8 +268,17 @@ def _problems(model: type[BaseModel], error: Any, whose: str) -> Iterator[str]:
 
 def _type_text(annotation: Any) -> str:
     """A type without the modules that its parts come from; what stands in quotes is a value."""
+    annotation = _unannotated(annotation)
     text = annotation.__name__ if isinstance(annotation, type) and not _is_generic(annotation) else str(annotation)
     return re.sub(r"('[^']*')|\b(?:[^\W\d]\w*\.)+", lambda found: found[1] or "", text)
+
+
+def _unannotated(annotation: Any) -> Any:
+    """A type, and those that it is made of, without what their values must be like."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _unannotated(parts[0])
+    return origin[tuple(map(_unannotated, parts))] if origin in (tuple, list, dict) else annotation
 
 
 def _is_generic(annotation: Any) -> bool:

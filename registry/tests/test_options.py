@@ -95,6 +95,18 @@ def test_required_options_and_own_validators():
         checked(Own, {"path": "a"}, "judge 'j'")
 
 
+def test_of_a_list_it_is_told_which_part_is_wrong():
+    class Parts(Options):
+        sizes: tuple[Annotated[int, Field(ge=1)], ...] = ()
+        steps: int = 1
+
+    for text, said in (("2,0", "option 'sizes.1' of judge 'j': '0'"), ("[0]", "option 'sizes.0' of judge 'j': 0")):
+        with pytest.raises(BadOption, match=said):
+            checked(Parts, {"sizes": text}, "judge 'j'")
+    with pytest.raises(BadOption, match=r"^option 'steps' of judge 'j': 'many' is not valid[^;]*$"):
+        checked(Parts, {"sizes": "1,2", "steps": "many"}, "judge 'j'")
+
+
 def test_help_describes_nested_options_too():
     found = {option.name: option for option in option_help(Everything)}
     assert found["steps"].type == "int"
@@ -112,12 +124,14 @@ def test_help_describes_nested_options_too():
     class Table(Options):
         inner: Fault | None = None
         word: Literal["a.b"] = "a.b"
+        parts: tuple[Annotated[str, Field(pattern="a+")], ...] = ()
 
     assert [(o.name, o.type, o.table) for o in option_help(Table)] == [
         ("inner", "Fault | None", None),
         ("inner.rate", "float", "inner"),
         ("inner.of", "tuple[str, ...]", "inner"),
         ("word", "Literal['a.b']", None),
+        ("parts", "tuple[str, ...]", None),
     ]
     (option,) = option_help(Required)
     assert option.default is None
