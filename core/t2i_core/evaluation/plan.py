@@ -14,7 +14,6 @@ from ..components import (
     Defaults,
     Domain,
     GeneratorInfo,
-    JudgeInfo,
     MetricInfo,
     component,
 )
@@ -23,16 +22,16 @@ from ..judging import Capability, Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
-from ..options import number_of, result_options
 from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
 from ..prompts import Prompt, digest_of
 from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
-from .folder import slug
+from .identity import folder_name, identity
 from .idle import refuse_idle
 from .jobs import IMAGES, Job, Model, Served
 from .making import described, guarded, on_this_machine
 from .request import ModelRequest, Request
 from .selection import checked, collect, limited, load
+from .unfit import refuse_forgetful, refuse_ignorant
 
 
 @dataclass(frozen=True)
@@ -119,8 +118,8 @@ class _Planner:
         if self.request.shard:
             part, parts = self.request.shard
             self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
-        digest = digest_of([_identity(job) for job in jobs] + [self.request.interval])
-        folder = self.request.out or Path("t2i-runs") / _folder_name(jobs, digest)
+        digest = digest_of([identity(job) for job in jobs] + [self.request.interval])
+        folder = self.request.out or Path("t2i-runs") / folder_name(jobs, digest)
         installed = tuple(self._resolver.manifest()) if self._resolver else ()
         return Plan(self.request, tuple(jobs), folder, digest, installed, tuple(dict.fromkeys(self.notes)))
 
@@ -259,7 +258,7 @@ class _Planner:
         labels = next((s.labels for s in needs if s.labels is not None), None)
         name, prompts = self.prompts(generator, metric, defaults, labels)
         for served in needs:
-            self.refuse_ignorant(served, prompts, metric)
+            refuse_ignorant(served, prompts, metric)
         with guarded(metric, "to check its prompts"):
             instance.check(prompts)
         with guarded(metric, "to say the bounds of its measures"):
@@ -312,7 +311,7 @@ class _Planner:
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
                 f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
             )
-        _refuse_forgetful(need, metric, choice.judge)
+        refuse_forgetful(need, metric, choice.judge)
         return Served(need, choice)
 
     def prompts(
@@ -364,42 +363,6 @@ class _Planner:
                 return tuple(generator.info.seeds(generator.setup()))
         return tuple(range(defaults.seeds or 1))
 
-    def refuse_ignorant(self, served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
-        """Refuse a judge that cannot know a class of the prompts, before anything runs."""
-        if not served.need.knows:
-            return
-        blind = next((p for p in prompts if p.scene is None), None)
-        if blind is not None:
-            raise BadPrompts(
-                f"metric {metric.spec!r} must know what each prompt expects, but {blind.text[:60]!r} has no scene"
-            )
-        labels = served.labels
-        if labels is None:
-            return
-        wanted = {c for p in prompts if p.scene for c in p.scene.classes}
-        unknown = sorted(c.name for c in wanted if not any(c.same_as(label) for label in labels))
-        if unknown and served.choice:
-            raise NoJudge(
-                f"{described(served.choice.judge)} does not know {', '.join(unknown[:5])}"
-                f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
-                f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
-            )
-
-
-def _refuse_forgetful(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
-    """Refuse a judge that does not keep all that a metric looks at: the score would silently be another one's."""
-    said = judge.info.floor
-    try:
-        floor = number_of(said, judge.options) or 0.0
-    except ValueError as error:
-        raise BrokenPlugin(f"{described(judge)}: its floor: {error}") from error
-    if floor > need.confidence:
-        way_out = f"set -o {judge.name}.{said}={need.confidence:g}, or" if isinstance(said, str) else "set"
-        raise BadOption(
-            f"metric {metric.spec!r} looks at what is found with a confidence of {need.confidence:g} or more, and "
-            f"judge {judge.spec!r} keeps nothing below {floor:g}: {way_out} the metric's to {floor:g}"
-        )
-
 
 def _judged_alike(bound: Job, job: Job) -> bool:
     """Whether a bound is one of a job too: the same judges are asked the same, on the same prompts and seeds."""
@@ -428,31 +391,3 @@ def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
     """The judges that a domain names for a metric."""
     there = domain.metrics.get(metric.info.name, Defaults())
     return {*domain.judges.values(), *there.judges.values()}
-
-
-def _identity(job: Job) -> Any:
-    """What makes a run another run: all that is asked, nothing of how the code came to answer it."""
-    return {
-        "metric": [job.metric.info.name, result_options(job.metric.options)],
-        "models": [
-            [m.label, m.component.info.name, m.component.argument, result_options(m.component.options)]
-            for m in job.models
-        ],
-        "prompts": [_prompt_identity(p) for p in job.prompts],
-        "seeds": list(job.seeds),
-        "judges": [
-            [s.need.name, s.choice.judge.spec, result_options(s.choice.judge.options)] if s.choice else None
-            for s in job.needs
-        ],
-        "noise": job.noise,
-    }
-
-
-def _prompt_identity(p: Prompt) -> str:
-    return digest_of([p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)])
-
-
-def _folder_name(jobs: Sequence[Job], digest: str) -> str:
-    metrics = dict.fromkeys(job.metric.name for job in jobs)
-    models = dict.fromkeys(m.label for job in jobs if not job.is_bound for m in job.models)
-    return f"{slug('-'.join(metrics))}-{slug('-'.join(models))}-{digest[:8]}"

@@ -16,7 +16,7 @@ from .attend_excite import check_parts
 from .calls import Plan, call_of, check_chain
 from .hub import index_folder
 from .options import CallOptions, DiffusersOptions
-from .presets import class_in_presets
+from .preset_classes import class_in_presets
 from .schedulers import replacement
 from .sources import Source, check_place, read_index, sources
 

@@ -10,7 +10,8 @@ from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
 from t2i_core.errors import NotHere
 
 from .options import CallOptions, DiffusersOptions, precision
-from .presets import KNOWN, class_in_presets, fit_by_presets
+from .preset_classes import class_in_presets, fit_by_presets
+from .presets import KNOWN
 
 if TYPE_CHECKING:
     from t2i_core.judging import Capability
