@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis
+from t2i_core.tables import read_table
 
 COLUMNS = ("model", "prompt", "seed", "annotator", "answer")
 ANSWERS = {"yes": True, "no": False, "1": True, "0": False}
@@ -23,25 +23,14 @@ def read_answers(path: Path) -> pd.DataFrame:
 
     Raises BadOption with file, line and fault.
     """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-                raise BadOption(f"{path}: wants the columns {', '.join(COLUMNS)}; not there: {missing[0]}")
-            lines = [(reader.line_num, line) for line in reader]
-    except FileNotFoundError:
-        raise BadOption(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadOption(f"{path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadOption(f"{path}: not a table in UTF-8 ({error})") from error
-    if not lines:
+    rows = read_table(path, BadOption, COLUMNS)
+    if not rows:
         raise BadOption(f"{path}: holds no answers")
     seen: set[tuple[str, ...]] = set()
     answers: list[dict[str, Any]] = []
-    for number, line in lines:
-        where = f"{path}, line {number}"
-        said = {name: str(line.get(name) or "").strip() for name in COLUMNS}
+    for row in rows:
+        where = f"{path}, line {row.line}"
+        said = {name: row.cells.get(name, "") for name in COLUMNS}
         if empty := next((name for name in COLUMNS if not said[name]), None):
             raise BadOption(f"{where}: no {empty}")
         if said["answer"].lower() not in ANSWERS:

@@ -169,7 +169,7 @@ def test_the_majority_is_more_than_half(said):
     ("text", "said"),
     [
         (None, "no such file"),
-        ("model,prompt\n", "not there: seed"),
+        ("model,prompt\n", "line 1: no column 'seed'; want model, prompt, seed"),
         (HEAD + "\n", "holds no answers"),
         (HEAD + "\na,p,0,x,maybe\n", "line 2: the answer 'maybe'; want yes or no"),
         (HEAD + "\na,p,one,x,yes\n", "line 2: the seed 'one'; want a whole number"),
