@@ -1,4 +1,8 @@
-"""What the text encoder is trained in, and `mini-clip` is made of: pictures and texts in one space."""
+"""What the text encoder is trained in, and `mini-clip` is made of: texts, scenes and pictures in one space.
+
+Two trainings: `train_text` brings texts to where the scenes are that they are true of, as annotations tell them;
+`train_clip` then brings pictures there, and leaves the texts where they are.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +11,51 @@ from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
 from transformers import CLIPTextModel, CLIPTokenizer
 
-from t2i_miniworld import text_encoder
+from t2i_miniworld import oracle_embedding, text_encoder
 
 #: The trunk's name in timm, and how its last map is pooled: with positions, which relations and numbers need.
 TRUNK, POOL = "convnext_atto", "abs_attn"
-SIZE, WIDTH = 128, 192
+SIZE, WIDTH = 128, 384
 #: Of the pictures' channels, by which they are made even.
 MEAN, DEVIATION = 0.5, 0.25
 
 
-class Clip(nn.Module):
-    """Both sides; `scale` and `bias` turn cosines into logits that a text is true of a picture."""
+class TextSide(nn.Module):
+    """Texts and annotated scenes; `scale` and `bias` turn cosines into logits that a text is true of a scene."""
 
     def __init__(self, tokenizer: CLIPTokenizer) -> None:
         super().__init__()
-        self.visual = TimmModel(
-            TRUNK, embed_dim=WIDTH, image_size=SIZE, pool=POOL, proj="linear", pretrained=False
-        )
         self.text: CLIPTextModel = text_encoder.build(tokenizer)
         self.projection = nn.Linear(self.text.config.hidden_size, WIDTH, bias=False)
+        # The ideal embedding has a dimension for each thing that may be said: far more than a network needs.
+        self.scene = nn.Sequential(nn.Linear(oracle_embedding.size(), 512), nn.GELU(), nn.Linear(512, WIDTH))
         self.scale = nn.Parameter(torch.tensor(10.0).log())
         self.bias = nn.Parameter(torch.tensor(-6.0))
-
-    def images(self, pictures: Tensor) -> Tensor:
-        """Unit vectors (N, D) of pictures (N, 3, S, S), 0 to 1."""
-        return nn.functional.normalize(self.visual((pictures - MEAN) / DEVIATION), dim=-1)
 
     def texts(self, tokens: Tensor) -> Tensor:
         """Unit vectors (N, D) of texts (N, L), each ended by the tokenizer's end mark."""
         return nn.functional.normalize(self.projection(self.text(tokens).pooler_output), dim=-1)
 
-    def logits(self, images: Tensor, texts: Tensor) -> Tensor:
-        """How likely each text is true of each picture (N, M), on the logit scale."""
-        return images @ texts.T * self.scale.exp() + self.bias
+    def scenes(self, ideal: Tensor) -> Tensor:
+        """Unit vectors (N, D) of scenes, given as the ideal embedding (N, `oracle_embedding.size()`) has them."""
+        # What is true of a scene is then near 1, as a network likes its input.
+        return nn.functional.normalize(self.scene(8 * ideal), dim=-1)
+
+    def logits(self, seen: Tensor, texts: Tensor) -> Tensor:
+        """How likely each text is true of each scene or picture (N, M), on the logit scale."""
+        return seen @ texts.T * self.scale.exp() + self.bias
+
+
+class Clip(nn.Module):
+    """Pictures beside them."""
+
+    def __init__(self, told: TextSide) -> None:
+        super().__init__()
+        self.visual = TimmModel(
+            TRUNK, embed_dim=WIDTH, image_size=SIZE, pool=POOL, proj="linear", pretrained=False
+        )
+        self.told = told
+
+    def images(self, pictures: Tensor) -> Tensor:
+        """Unit vectors (N, D) of pictures (N, 3, S, S), 0 to 1."""
+        return nn.functional.normalize(self.visual((pictures - MEAN) / DEVIATION), dim=-1)

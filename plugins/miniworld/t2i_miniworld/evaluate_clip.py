@@ -1,8 +1,9 @@
-"""How often the right caption is nearest among ten: ``python -m t2i_miniworld.evaluate_clip DATA WEIGHTS``.
+"""How often the right caption is nearest among ten: ``python -m t2i_miniworld.evaluate_clip DATA CLIP``.
 
 For each unseen picture and each aspect (object, colour, count, relation, attribute) a true caption and nine that
 are false in that aspect alone; where there are not nine, the picture is left out. `any`: nine captions of other
-pictures that are false of this one.
+pictures that are false of this one. With --text CLIP is a folder of `train_text`, and in place of each picture
+stands what its annotations say: the most that pictures can reach.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from t2i_core import Instance
 from t2i_core.statistics import wilson
+from torch import Tensor
 from transformers import CLIPTokenizer
 
+from t2i_miniworld import train_clip, train_text
 from t2i_miniworld.altered import ASPECTS, wrong_statement
 from t2i_miniworld.captions import caption, statement
-from t2i_miniworld.clip import Clip
+from t2i_miniworld.clip import Clip, TextSide
 from t2i_miniworld.phrases import Reading, read
 from t2i_miniworld.statements import holds
-from t2i_miniworld.train_clip import tokens
-from t2i_miniworld.training import load_average
+from t2i_miniworld.train_text import ideal, tokens
 from t2i_miniworld.training_data import load
 from t2i_miniworld.wording import PAINTSKILLS, TIAM, say
 
@@ -69,17 +72,18 @@ def _said(reading: Reading) -> str:
 
 
 @torch.no_grad()
-def measure(data: Path, weights: Path, scenes: int, seed: int = 0) -> dict[str, tuple[int, int]]:
-    """By aspect how often the right caption of ten was nearest, and of how many pictures."""
-    tokenizer = CLIPTokenizer.from_pretrained(weights / "tokenizer")
-    network: Clip = load_average(Clip(tokenizer), weights)
+def pictures_at(clip: Clip, images: NDArray[np.uint8]) -> Tensor:
+    """Vectors of pictures (N, S, S, 3)."""
+    pixels = torch.from_numpy(images).permute(0, 3, 1, 2)
+    return torch.cat([clip.images(batch.float() / 255) for batch in pixels.split(50)])
+
+
+@torch.no_grad()
+def measure(
+    tokenizer: CLIPTokenizer, told: TextSide, vectors: Tensor, shown: list[tuple[Instance, ...]], seed: int = 0
+) -> dict[str, tuple[int, int]]:
+    """By aspect how often the right caption of ten was nearest to a vector, and of how many."""
     rng = np.random.default_rng(seed)
-    drawn = list(load(data, "heldout"))
-    images = np.concatenate([one.images for one in drawn])[:scenes]
-    shown = [truth.instances for one in drawn for truth in one.truths][:scenes]
-    vectors = torch.cat(
-        [network.images(x.float() / 255) for x in torch.from_numpy(images).permute(0, 3, 1, 2).split(50)]
-    )
     pool = [caption(one, rng) for one in shown]
     found = {}
     for aspect in ("any", *ASPECTS):
@@ -88,7 +92,7 @@ def measure(data: Path, weights: Path, scenes: int, seed: int = 0) -> dict[str, 
             texts = candidates(one, aspect, [pool[at] for at in rng.permutation(len(pool))[:60]], rng)
             if texts is not None:
                 tried += 1
-                right += int((network.texts(tokens(tokenizer, texts)) @ vector).argmax() == 0)
+                right += int((told.texts(tokens(tokenizer, texts)) @ vector).argmax() == 0)
         found[aspect] = right, tried
     return found
 
@@ -97,10 +101,21 @@ def main() -> None:
     """Read the command line, measure, and print with Wilson's 95 % intervals."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("weights", type=Path)
+    parser.add_argument("clip", type=Path)
     parser.add_argument("--scenes", type=int, default=1_000)
+    parser.add_argument("--text", action="store_true", help="CLIP is a folder of train_text")
     given = parser.parse_args()
-    for aspect, (right, tried) in measure(given.data, given.weights, given.scenes).items():
+    drawn = list(load(given.data, "heldout"))
+    truths = [truth for one in drawn for truth in one.truths][: given.scenes]
+    if given.text:
+        tokenizer, told = train_text.trained(given.clip)
+        vectors = told.scenes(ideal(truths).float())
+    else:
+        tokenizer, clip = train_clip.trained(given.clip)
+        told = clip.told
+        vectors = pictures_at(clip, np.concatenate([one.images for one in drawn])[: given.scenes])
+    found = measure(tokenizer, told, vectors, [truth.instances for truth in truths])
+    for aspect, (right, tried) in found.items():
         if tried:
             low, high = wilson(right, tried)
             print(f"{aspect}: {right} of {tried}, {right / tried:.3f} ({low:.3f} to {high:.3f})")

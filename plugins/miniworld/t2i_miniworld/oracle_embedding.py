@@ -81,7 +81,7 @@ class Concept:
 
 def embed_image(shown: Truth) -> Embedding:
     """The concepts of all that is drawn, and how each thing stands to the others."""
-    vector = np.zeros(_size())
+    vector = np.zeros(size())
     if shown.instances:
         wider = [_wider(_thing(instance)) for instance in shown.instances]
         counts = np.bincount(np.concatenate(wider), minlength=len(_numbers()))
@@ -99,7 +99,7 @@ def embed_text(text: str) -> Embedding | Failure:
     reading = read(text)
     if not reading.phrases:
         return Failure(f"the text {text!r} names nothing that the mini world has")
-    vector, never = np.zeros(_size()), 0
+    vector, never = np.zeros(size()), 0
     for concept in dict.fromkeys(concept for phrase in reading.phrases for concept in _stated(phrase)):
         count, number = _count(concept, reading.phrases), _numbers().get(concept)
         if number is None:
@@ -200,7 +200,7 @@ def _sides_of(leaf: str, predicate: str) -> list[int]:
 
 def _side(leaves: frozenset[str], predicate: str) -> int:
     relations = list(OPPOSITE)
-    return _size() - len(relations) * (_classes()[leaves] + 1) + relations.index(predicate)
+    return size() - len(relations) * (_classes()[leaves] + 1) + relations.index(predicate)
 
 
 def _blocks(vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -209,7 +209,8 @@ def _blocks(vector: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @cache
-def _size() -> int:
+def size() -> int:
+    """How many dimensions the space has."""
     return _CONCEPTS + len(_numbers()) * _BLOCK + len(_classes()) * len(OPPOSITE)
 
 

@@ -1,6 +1,6 @@
-"""Pack `mini-clip` as an open_clip folder: ``python -m t2i_miniworld.pack_clip TEXT OUT``.
+"""Pack `mini-clip` as an open_clip folder: ``python -m t2i_miniworld.pack_clip CLIP OUT``.
 
-TEXT is a folder of `train_clip`. Half precision, safetensors, the tokenizer beside it: what `open-clip:OUT` loads.
+CLIP is a folder of `train_clip`. Half precision, safetensors, the tokenizer beside it: what `open-clip:OUT` loads.
 The image tower is open_clip's own already; the text tower is the same network under other names.
 """
 
@@ -14,10 +14,10 @@ import torch
 from open_clip import CLIP, set_model_preprocess_cfg
 from open_clip.push_to_hf_hub import save_for_hf
 from torch import Tensor
-from transformers import CLIPTextModel, CLIPTokenizer
+from transformers import CLIPTextModel
 
+from t2i_miniworld import train_clip
 from t2i_miniworld.clip import DEVIATION, MEAN, POOL, SIZE, TRUNK, WIDTH, Clip
-from t2i_miniworld.training import load_average
 
 _NAME = "mini-clip"
 #: A block's parts, as transformers and as open_clip name them.
@@ -30,11 +30,10 @@ _PARTS = {
 }
 
 
-def pack(text: Path, out: Path) -> Path:
+def pack(folder: Path, out: Path) -> Path:
     """Write the folder and return it."""
-    tokenizer = CLIPTokenizer.from_pretrained(text / "tokenizer")
-    trained: Clip = load_average(Clip(tokenizer), text)
-    config = _config(trained.text)
+    tokenizer, trained = train_clip.trained(folder)
+    config = _config(trained.told.text)
     network = CLIP(**config)
     network.load_state_dict(weights(trained))
     looks = {
@@ -53,10 +52,10 @@ def weights(trained: Clip) -> dict[str, Tensor]:
     """The weights by the names of open_clip's CLIP."""
     return {
         **{f"visual.{name}": value for name, value in trained.visual.state_dict().items()},
-        **_text_weights(trained.text),
-        "text_projection": trained.projection.weight.T.contiguous(),
-        "logit_scale": trained.scale.detach(),
-        "logit_bias": trained.bias.detach(),
+        **_text_weights(trained.told.text),
+        "text_projection": trained.told.projection.weight.T.contiguous(),
+        "logit_scale": trained.told.scale.detach(),
+        "logit_bias": trained.told.bias.detach(),
     }
 
 
@@ -104,10 +103,10 @@ def _config(encoder: CLIPTextModel) -> dict[str, Any]:
 def main() -> None:
     """Read the command line, pack, and say how large it is."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", type=Path)
+    parser.add_argument("clip", type=Path)
     parser.add_argument("out", type=Path)
     given = parser.parse_args()
-    out = pack(given.text, given.out)
+    out = pack(given.clip, given.out)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     print(f"{out}: {size / 1e6:.1f} MB")
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import torch
 from diffusers import StableDiffusionPipeline
 
-from t2i_miniworld import denoiser
+from t2i_miniworld import denoiser, train_text
 from t2i_miniworld.latents import digest, trained
-from t2i_miniworld.train_denoiser import text_side
 from t2i_miniworld.training import load_average
 
 
@@ -26,7 +25,8 @@ def pack(autoencoder: Path, text: Path, denoising: Path, out: Path, snapshot: in
     """
     settings = json.loads((denoising / "settings.json").read_text())
     vae = trained(autoencoder)
-    tokenizer, encoder = text_side(text)
+    tokenizer, side = train_text.trained(text)
+    encoder = side.text
     for name, part, folder in (("autoencoder", vae, autoencoder), ("text", encoder, text)):
         if settings[name] != digest(part):
             raise SystemExit(f"{denoising} was trained with other weights than those of {folder}")

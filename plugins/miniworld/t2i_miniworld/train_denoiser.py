@@ -1,6 +1,6 @@
 """Train a denoiser: ``python -m t2i_miniworld.train_denoiser DATA LATENTS TEXT OUT``; the same command goes on.
 
-DATA holds the scenes, LATENTS what `latents` made of their pictures, TEXT a folder of `train_clip`. Every picture
+DATA holds the scenes, LATENTS what `latents` made of their pictures, TEXT a folder of `train_text`. Every picture
 has another caption each time, one in ten none, so that guidance is possible.
 """
 
@@ -17,11 +17,10 @@ from t2i_core import Instance
 from torch import Tensor, nn
 from transformers import CLIPTextModel, CLIPTokenizer
 
-from t2i_miniworld import denoiser
+from t2i_miniworld import denoiser, train_text
 from t2i_miniworld.captions import caption
-from t2i_miniworld.clip import Clip
 from t2i_miniworld.latents import digest
-from t2i_miniworld.training import Course, load_average, train
+from t2i_miniworld.training import Course, train
 from t2i_miniworld.training_data import PER_SHARD, read_shard, shards
 
 
@@ -61,14 +60,6 @@ def load(data: Path, latents: Path, scenes: int) -> Encoded:
     return Encoded(torch.from_numpy(numbers).float() * scaling, shown, scaling)
 
 
-def text_side(folder: Path) -> tuple[CLIPTokenizer, CLIPTextModel]:
-    """Tokenizer and averaged text encoder of a training folder of `train_clip`."""
-    tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
-    network = load_average(Clip(tokenizer), folder)
-    encoder: CLIPTextModel = network.text
-    return tokenizer, encoder
-
-
 @torch.no_grad()
 def states(tokenizer: CLIPTokenizer, encoder: CLIPTextModel, texts: list[str]) -> Tensor:
     """The encoder's states (N, L, D) of texts, padded as the pipeline pads them."""
@@ -97,7 +88,8 @@ def run(
 ) -> nn.Module:
     """Train a denoiser of a size on the first ``scenes`` pictures; return the averaged network."""
     encoded, noising = load(data, latents, scenes), Noising()
-    tokenizer, encoder = text_side(text)
+    tokenizer, side = train_text.trained(text)
+    encoder = side.text
     mark = digest(encoder)
     torch.manual_seed(course.seed)
     network = denoiser.build(denoiser.SIZES[size], encoder.config.hidden_size).train()

@@ -22,21 +22,22 @@ from t2i_miniworld import (
     train_autoencoder,
     train_clip,
     train_denoiser,
+    train_text,
     training,
     training_data,
 )
 from t2i_miniworld.altered import ASPECTS, wrong_statement
 from t2i_miniworld.captions import caption
-from t2i_miniworld.clip import Clip
 from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
-from t2i_miniworld.evaluate_clip import candidates
+from t2i_miniworld.evaluate_clip import candidates, pictures_at
 from t2i_miniworld.evaluate_clip import measure as measure_clip
 from t2i_miniworld.pack_mini import pack
+from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
 from t2i_miniworld.train_autoencoder import Weighing, losses
 from t2i_miniworld.training import Course
-from t2i_miniworld.training_data import Drawn, write_shard
+from t2i_miniworld.training_data import Drawn, load, write_shard
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from typer.testing import CliRunner
 
@@ -87,11 +88,12 @@ def course(steps=4, **changes):
 
 @pytest.fixture(scope="module")
 def trained(data, tmp_path_factory):
-    """The folders of three trainings and of the latents between them."""
+    """The folders of four trainings and of the latents between them."""
     out = tmp_path_factory.mktemp("trained")
     train_autoencoder.run(data, out / "autoencoder", course(), (8, 8, 8, 8), 2 * SHARD)
     latents.encode(data, out / "autoencoder", out / "latents")
-    train_clip.run(data, out / "text", course(2), 2 * SHARD)
+    train_text.run(data, out / "text", course(2), 2 * SHARD)
+    train_clip.run(data, out / "text", out / "clip", course(2), 2 * SHARD)
     train_denoiser.run(
         data, out / "latents", out / "text", out / "denoiser", course(snapshots=(2,)), "test", 2 * SHARD
     )
@@ -220,9 +222,9 @@ def test_the_tokenizer_has_a_number_for_every_word_and_is_kept_as_it_is(tmp_path
 
 
 def test_the_tokenizer_is_the_same_in_every_process():
-    script = "from t2i_miniworld import mini_tokenizer as m, train_clip as t; print(t.vocabulary_of(m.build()))"
+    script = "from t2i_miniworld import mini_tokenizer as m, train_text as t; print(t.vocabulary_of(m.build()))"
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert other.stdout.strip() == train_clip.vocabulary_of(mini_tokenizer.build())
+    assert other.stdout.strip() == train_text.vocabulary_of(mini_tokenizer.build())
 
 
 def test_no_caption_is_cut():
@@ -256,10 +258,30 @@ def test_of_ten_candidates_the_first_alone_is_true():
 def test_the_labels_say_which_texts_are_true(data):
     rng = np.random.default_rng(0)
     shown = [(thing(rng),) for _ in range(6)]
-    texts = train_clip.texts_of(shown, rng)
-    true = train_clip.truths_of(shown, texts)
+    texts = train_text.texts_of(shown, rng)
+    true = train_text.truths_of(shown, texts)
     assert true.shape == (6, 12)
     assert true.diagonal().all()
+
+
+def test_cells_say_what_stands_where_and_what_it_looks_like():
+    mask = np.zeros((SIDE, SIDE), dtype=bool)
+    mask[: SIDE // 2, : SIDE // 4] = True
+    packed = PackedMask.pack(mask)
+    dog = Instance(ObjectClass("dog", SYNSETS["dog"]), "red", packed.box, packed, {"synset": "dachshund.n.01"})
+    cells = train_clip.cells_of(Truth((SIDE, SIDE), (dog,)))
+    shows = cells[:, 0, 0].nonzero()[:, 0].tolist()
+    assert shows == [1 + list(LEAVES).index("dachshund.n.01"), 1 + len(LEAVES) + 1 + list(PAINTS).index("red")]
+    assert cells[:, -1, -1].nonzero()[:, 0].tolist() == [0]
+    right = torch.where(cells > 0, 50.0, -50.0)[None]
+    assert float(train_clip.cells_loss(right, cells[None])) < 1e-6
+    assert float(train_clip.cells_loss(right.flip(2), cells[None])) > 10
+
+
+def test_pictures_leave_texts_where_they_are(trained):
+    _, told = train_text.trained(trained / "text")
+    _, clip = train_clip.trained(trained / "clip")
+    assert_same(clip.told.state_dict(), told.state_dict())
 
 
 def test_the_packed_folder_draws_by_the_plugin(trained, tmp_path, monkeypatch):
@@ -348,7 +370,10 @@ def test_a_denoiser_learns_to_draw_what_captions_say():
 
 
 def test_captions_among_ten_are_counted(data, trained):
-    found = measure_clip(data, trained / "text", SHARD)
+    drawn = next(load(data, "heldout"))
+    tokenizer, clip = train_clip.trained(trained / "clip")
+    shown = [truth.instances for truth in drawn.truths]
+    found = measure_clip(tokenizer, clip.told, pictures_at(clip, drawn.images), shown)
     assert found.keys() == {"any", *ASPECTS}
     assert all(0 <= right <= tried <= SHARD for right, tried in found.values())
     assert found["object"][1] == found["colour"][1] == SHARD
@@ -359,15 +384,15 @@ def test_captions_among_ten_are_counted(data, trained):
 def test_the_packed_clip_gives_the_trained_ones_vectors_by_the_plugin(trained, tmp_path):
     from t2i_registry import Registry
 
-    folder = pack_clip.pack(trained / "text", tmp_path / "mini-clip")
+    folder = pack_clip.pack(trained / "clip", tmp_path / "mini-clip")
     assert {file.suffix for file in folder.iterdir()} == {".json", ".safetensors"}
     component = Registry().component("judge", f"open-clip:{folder}", {})
     judge = component.info.create(component.setup("cpu", offline=True))
-    tokenizer = mini_tokenizer.build()
-    network = Clip(tokenizer).eval()
-    network.load_state_dict({name: value.half().float() for name, value in weights(trained / "text").items()})
+    tokenizer, network = train_clip.trained(trained / "clip")
+    told = network.told
+    network.load_state_dict({name: value.half().float() for name, value in network.state_dict().items()})
     assert (judge.settings["logit_scale"], judge.settings["logit_bias"]) == pytest.approx(
-        (network.scale.exp().item(), network.bias.item()), rel=1e-6
+        (told.scale.exp().item(), told.bias.item()), rel=1e-6
     )
 
     texts = ["a photo of a red dog", "Two SUVs and three even-toed ungulates; a café", ""]
@@ -376,5 +401,5 @@ def test_the_packed_clip_gives_the_trained_ones_vectors_by_the_plugin(trained, t
     found = torch.stack([torch.from_numpy(answer.values) for _, answer in judge.observe("embed", queries)])
     pixels = torch.from_numpy(np.stack([image.pixels for image in images])).permute(0, 3, 1, 2).float() / 255
     with torch.no_grad():
-        wanted = torch.cat([network.images(pixels), network.texts(train_clip.tokens(tokenizer, texts))])
+        wanted = torch.cat([network.images(pixels), told.texts(train_text.tokens(tokenizer, texts))])
     torch.testing.assert_close(torch.nn.functional.normalize(found, dim=-1), wanted, rtol=0, atol=1e-5)

@@ -1,0 +1,119 @@
+"""Train the text encoder: ``python -m t2i_miniworld.train_text DATA OUT``; the same command goes on.
+
+Each batch has for every scene a caption that is true and one that is nearly so; the network learns of each scene
+and each text of the batch whether the text is true of the scene, which the grammar knows. Of a scene it is given
+what the ideal embedding says of it and no picture, so that minutes are enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from t2i_core import Instance, Truth
+from torch import Tensor, nn
+from transformers import CLIPTokenizer
+
+from t2i_miniworld import mini_tokenizer
+from t2i_miniworld.altered import ASPECTS, wrong_statement
+from t2i_miniworld.captions import caption, words_for
+from t2i_miniworld.clip import TextSide
+from t2i_miniworld.oracle_embedding import embed_image
+from t2i_miniworld.phrases import read
+from t2i_miniworld.statements import holds
+from t2i_miniworld.training import Course, load_average, train
+from t2i_miniworld.training_data import load
+
+
+def texts_of(shown: list[tuple[Instance, ...]], rng: np.random.Generator) -> list[str]:
+    """For each picture a caption, then for each one that is nearly right (or, where none is found, another)."""
+    right = [caption(one, rng) for one in shown]
+    wrong = []
+    for one in shown:
+        reading = wrong_statement(one, str(rng.choice(ASPECTS)), rng, tries=3)
+        wrong.append(words_for(reading, rng) if reading is not None else caption(one, rng))
+    return right + wrong
+
+
+def truths_of(shown: list[tuple[Instance, ...]], texts: list[str]) -> Tensor:
+    """Which texts are true of which pictures: (N, M), 1 or 0."""
+    readings = [read(text) for text in texts]
+    return torch.tensor([[float(holds(reading, one)) for reading in readings] for one in shown])
+
+
+def tokens(tokenizer: CLIPTokenizer, texts: list[str]) -> Tensor:
+    """The numbers of texts, as many for each as the longest has."""
+    found: Tensor = tokenizer(texts, padding=True, truncation=True, return_tensors="pt").input_ids
+    return found
+
+
+def vocabulary_of(tokenizer: CLIPTokenizer) -> str:
+    """A digest of how texts become numbers: another grammar may have other words."""
+    return hashlib.blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
+
+
+def fit_of(logits: Tensor, true: Tensor) -> dict[str, Tensor]:
+    """The loss of logits (N, M), of N pairs' own texts first, and how often the likeliest of those is true."""
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, true, reduction="sum") / len(true)
+    best = logits[:, : len(true)].argmax(dim=1)
+    return {"loss": loss, "best_is_true": true.gather(1, best[:, None]).mean()}
+
+
+def ideal(shown: list[Truth]) -> Tensor:
+    """What the ideal embedding says of scenes: (N, `oracle_embedding.size()`), half precision to save memory."""
+    return torch.from_numpy(np.stack([embed_image(one).values.astype(np.float16) for one in shown]))
+
+
+def trained(folder: Path) -> tuple[CLIPTokenizer, TextSide]:
+    """Tokenizer and averaged network of a training folder."""
+    tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
+    network: TextSide = load_average(TextSide(tokenizer), folder)
+    return tokenizer, network
+
+
+def run(data: Path, out: Path, course: Course, scenes: int, device: str = "cpu") -> nn.Module:
+    """Train on the first ``scenes`` scenes; return the averaged network."""
+    truths = list(islice((truth for drawn in load(data, "train") for truth in drawn.truths), scenes))
+    said = ideal(truths)
+    tokenizer = mini_tokenizer.build()
+    tokenizer.save_pretrained(out / "tokenizer")
+    torch.manual_seed(course.seed)
+    network = TextSide(tokenizer).train().to(device)
+
+    def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
+        rng = np.random.default_rng((course.seed, step))
+        chosen = torch.randint(len(truths), (course.batch,), generator=random)
+        shown = [truths[index].instances for index in chosen.tolist()]
+        texts = texts_of(shown, rng)
+        seen = network.scenes(said[chosen].float().to(device))
+        logits = network.logits(seen, network.texts(tokens(tokenizer, texts).to(device)))
+        return fit_of(logits, truths_of(shown, texts).to(device))
+
+    about = {"scenes": len(truths), "vocabulary": vocabulary_of(tokenizer)}
+    return train(network, batch, course, out, about)
+
+
+def main() -> None:
+    """Read the command line and train."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--steps", type=int, default=2_000)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scenes", type=int, default=16_500)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    course = Course(given.steps, given.batch, given.rate, given.seed, decay=0.05, keep=0.998)
+    run(given.data, given.out, course, given.scenes, given.device)
+
+
+if __name__ == "__main__":
+    main()
