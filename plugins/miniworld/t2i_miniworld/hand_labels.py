@@ -1,0 +1,122 @@
+"""What a person sees in a run's pictures, beside what its judge said.
+
+``python -m t2i_miniworld.hand_labels sheet RUN OUT.png`` draws the pictures for the person to look at: a row for
+each prompt, a column for each seed. ``... blank RUN OUT.csv`` begins a table of them (prompt, seed, the picture's
+digest, so that nobody compares answers about different ones), in which the person fills in `shown`: yes or no, is
+all there that the prompt names? ``... compare RUN OUT.csv`` then says how often person and judge agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw, ImageFont
+from t2i_core.runs import Run, load_run
+from t2i_core.statistics import wilson
+
+_FIELDS = ("prompt", "seed", "digest", "shown")
+TILE, GAP, LEFT, TOP = 112, 4, 150, 20
+_ANSWERS = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True)
+class Label:
+    """A person's answer about one picture."""
+
+    prompt: str
+    seed: int
+    digest: str
+    shown: bool
+
+
+def read_labels(file: Path) -> list[Label]:
+    """Read a CSV of answers. Raises SystemExit for a line without yes or no, with its number."""
+    with file.open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    for number, row in enumerate(rows, start=2):
+        if row["shown"] not in _ANSWERS:
+            raise SystemExit(f"{file}, line {number}: shown is {row['shown']!r}; want yes or no")
+    return [Label(row["prompt"], int(row["seed"]), row["digest"], _ANSWERS[row["shown"]]) for row in rows]
+
+
+def write_blank(run: Run, file: Path) -> None:
+    """Write the CSV of a run's pictures, with `shown` to be filled in."""
+    with file.open("w", newline="") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow(_FIELDS)
+        writer.writerows((one.prompt, one.seed, one.digest, "") for one in _drawn(run))
+
+
+def agreement(run: Run, labels: list[Label]) -> Counter[tuple[bool, bool]]:
+    """How often (the person, the judge) saw what the prompt names.
+
+    Raises SystemExit where a label is about a picture that the run does not have.
+    """
+    values = run.measurements()
+    said = {
+        (row.prompt, int(row.seed)): row.value == 1
+        for row in values[(values["metric"] == "tiam") & (values["measure"] == "tiam")].itertuples()
+    }
+    digests = {(one.prompt, int(one.seed)): one.digest for one in _drawn(run)}
+    found: Counter[tuple[bool, bool]] = Counter()
+    for label in labels:
+        key = label.prompt, label.seed
+        if digests.get(key) != label.digest:
+            raise SystemExit(f"{run.folder}: has another picture of {label.prompt!r}, seed {label.seed}, or none")
+        found[label.shown, said[key]] += 1
+    return found
+
+
+def sheet(run: Run) -> Image.Image:
+    """Draw a run's pictures: prompts down, seeds across."""
+    drawn = list(_drawn(run))
+    prompts = list(dict.fromkeys(one.prompt for one in drawn))
+    seeds = sorted({int(one.seed) for one in drawn})
+    step = TILE + GAP
+    page = Image.new("RGB", (LEFT + len(seeds) * step, TOP + len(prompts) * step), "white")
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(12)
+    for column, seed in enumerate(seeds):
+        pen.text((LEFT + column * step + TILE // 2, TOP // 2), str(seed), "black", font, anchor="mm")
+    for row, prompt in enumerate(prompts):
+        pen.text((LEFT - 6, TOP + row * step + TILE // 2), prompt, "black", font, anchor="rm")
+    for one in drawn:
+        place = LEFT + seeds.index(int(one.seed)) * step, TOP + prompts.index(one.prompt) * step
+        with Image.open(run.folder / one.image) as image:
+            page.paste(image.convert("RGB").resize((TILE, TILE)), place)
+    return page
+
+
+def _drawn(run: Run) -> Iterator[Any]:
+    samples = run.samples()
+    yield from samples[samples["status"] == "ok"].itertuples()
+
+
+def main() -> None:
+    """Read the command line and do one of the three."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("sheet", "blank", "compare"))
+    parser.add_argument("run", type=Path)
+    parser.add_argument("file", type=Path)
+    given = parser.parse_args()
+    run = load_run(given.run)
+    if given.what == "sheet":
+        sheet(run).save(given.file, optimize=True)
+    elif given.what == "blank":
+        write_blank(run, given.file)
+    else:
+        found = agreement(run, read_labels(given.file))
+        agreed, count = found[True, True] + found[False, False], found.total()
+        low, high = wilson(agreed, count)
+        print(f"agree on {agreed} of {count}, {agreed / count:.3f} ({low:.3f} to {high:.3f})")
+        print(f"the judge misses {found[True, False]} of {found[True, True] + found[True, False]} that are shown")
+        print(f"and sees {found[False, True]} of {found[False, True] + found[False, False]} that are not")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+import csv
+import sys
+
+import pytest
+from PIL import Image
+from t2i_core.evaluation import evaluate
+from t2i_miniworld import hand_labels
+from t2i_registry import Registry
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Two prompts with two seeds each; every object is the wrong one, so the judge sees none of them."""
+    folder = tmp_path_factory.mktemp("labels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
+        return evaluate(
+            "tiam", "simulator", prompts="tiam-5-1", judge="oracle", seeds=2, limit=2, out=folder / "run",
+            options={"simulator": {"size": 64, "spp": 1, "wrong_object": 1.0}}, resolver=Registry(),
+        )  # fmt: skip
+
+
+def filled(file, answers):
+    with file.open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    with file.open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, rows[0].keys())
+        writer.writeheader()
+        writer.writerows({**row, "shown": answer} for row, answer in zip(rows, answers, strict=True))
+
+
+def called(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["hand_labels", *map(str, arguments)])
+    hand_labels.main()
+
+
+def test_answers_are_compared_with_the_judges(run, tmp_path, monkeypatch, capsys):
+    file = tmp_path / "labels.csv"
+    called(monkeypatch, "blank", run.folder, file)
+    filled(file, ["no", "no", "no", "yes"])
+    called(monkeypatch, "compare", run.folder, file)
+    assert capsys.readouterr().out.splitlines() == [
+        "agree on 3 of 4, 0.750 (0.301 to 0.954)",
+        "the judge misses 1 of 1 that are shown",
+        "and sees 0 of 3 that are not",
+    ]
+
+
+def test_the_sheet_has_a_row_for_each_prompt(run, tmp_path, monkeypatch):
+    called(monkeypatch, "sheet", run.folder, tmp_path / "sheet.png")
+    with Image.open(tmp_path / "sheet.png") as page:
+        width, height = page.size
+        first = page.getpixel((hand_labels.LEFT + 50, hand_labels.TOP + 50))
+    assert width == hand_labels.LEFT + 2 * (hand_labels.TILE + hand_labels.GAP)
+    assert height == hand_labels.TOP + 2 * (hand_labels.TILE + hand_labels.GAP)
+    assert first != (255, 255, 255)
+
+
+def test_what_is_not_answered_or_of_another_picture_is_refused(run, tmp_path):
+    file = tmp_path / "labels.csv"
+    hand_labels.write_blank(run, file)
+    with pytest.raises(SystemExit, match="line 2: shown is ''"):
+        hand_labels.read_labels(file)
+    filled(file, ["yes"] * 4)
+    first, *others = hand_labels.read_labels(file)
+    other = hand_labels.Label(first.prompt, first.seed, "0" * 64, shown=True)
+    with pytest.raises(SystemExit, match="another picture"):
+        hand_labels.agreement(run, [other, *others])
