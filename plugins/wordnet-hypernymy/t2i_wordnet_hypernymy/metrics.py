@@ -76,10 +76,13 @@ class _OfClasses(Metric):
             self._leaves, self._labels = Leaves.of(self.taxonomy, labels), labels
         return self._leaves
 
+    def node(self, prompt: Prompt) -> str:
+        """The prompt's synset, or its node in a taxonomy of one's own: each row carries it, for the analyses."""
+        return node_of(self.taxonomy, asked_class(prompt)) or ""
+
     def below(self, prompt: Prompt, leaves: Leaves) -> NDArray[np.intp]:
         """A(s) of the prompt's synset; empty where the judge knows nothing of it."""
-        node = node_of(self.taxonomy, asked_class(prompt))
-        return leaves.below.get(node or "", np.array([], np.intp))
+        return leaves.below.get(self.node(prompt), np.array([], np.intp))
 
 
 class Isp(_OfClasses):
@@ -97,7 +100,8 @@ class Isp(_OfClasses):
         prompt, answers = _asked(unit)
         below = self.below(prompt, self.leaves(answers.labels))
         if len(below):
-            yield Rows("isp", scores.in_subtree(answers.logits, below), {"leaves": len(below)})
+            facets = {"synset": self.node(prompt), "leaves": len(below)}
+            yield Rows("isp", scores.in_subtree(answers.logits, below), facets)
         else:
             yield _unknown(prompt)
 
@@ -155,7 +159,7 @@ class Scs(_OfClasses):
         if np.isnan(leaves.normaliser):
             yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
             return
-        facets = {"leaves": len(below)}
+        facets = {"synset": self.node(prompt), "leaves": len(below)}
         divergence = scores.coverage(logits, below)
         yield Row("scs", divergence / leaves.normaliser, facets)
         yield Row("divergence", divergence, facets)
@@ -180,9 +184,9 @@ class SynsetIs(_OfClasses):
 
     def measure(self, unit: Unit) -> Iterator[Row]:
         """Turn one synset's images into a row: exp of the mean KL(p(y|x) || mean p), 1 to their number."""
-        _, answers = _asked(unit)
+        prompt, answers = _asked(unit)
         divergence = scores.coverage(answers.logits, np.arange(len(answers.labels)))
-        yield Row("synset-is", float(np.exp(divergence)))
+        yield Row("synset-is", float(np.exp(divergence)), {"synset": self.node(prompt)})
 
 
 def _asked(unit: Unit) -> tuple[Prompt, ClassScores]:
