@@ -17,7 +17,7 @@ from t2i_core.observations import ClassScores, Labels
 from t2i_core.prompts import ObjectClass, Prompt
 
 from . import scores
-from .leaves import Leaves, node_of
+from .leaves import Leaves, asked_node
 from .options import HypernymyOptions, IspOptions, ScsOptions
 from .sweeps import blocks_of_seeds, by_images, front
 from .taxonomy import Taxonomy
@@ -60,9 +60,7 @@ class _OfClasses(Metric):
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
         for prompt in prompts:
-            cls = asked_class(prompt)
-            if node_of(self.taxonomy, cls) is None:
-                self.taxonomy.number(cls.synset or cls.name)
+            self.node(prompt)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield the lowest synsets, differences of models, subtrees, and how alike synsets are ranked."""
@@ -78,7 +76,7 @@ class _OfClasses(Metric):
 
     def node(self, prompt: Prompt) -> str:
         """The prompt's synset, or its node in a taxonomy of one's own: each row carries it, for the analyses."""
-        return node_of(self.taxonomy, asked_class(prompt)) or ""
+        return asked_node(self.taxonomy, asked_class(prompt))
 
     def below(self, prompt: Prompt, leaves: Leaves) -> NDArray[np.intp]:
         """A(s) of the prompt's synset; empty where the judge knows nothing of it."""

@@ -127,6 +127,13 @@ def test_a_taxonomy_of_ones_own_takes_wordnets_place(tmp_path):
     assert isinstance(rows, Rows)
     assert rows.values == pytest.approx([0.5])
     assert rows.facets["synset"] == "pet"
+    lost = r"'dog.n.01' is not in the taxonomy .*mine.csv; .*-o wordnet-imagenet.taxonomy=.*mine.csv"
+    with pytest.raises(BadPrompts, match=lost):
+        metric.check([prompt("dog.n.01")])
+    with pytest.raises(
+        BadPrompts, match=r"taxonomy .*mine.csv has none of the judge's 1 classes \(cat.n.01, ...\)"
+    ):
+        metric.leaves((ObjectClass("cat", "cat.n.01"),))
 
 
 @pytest.mark.parametrize("metric", [Isp, Scs, SynsetIs])
