@@ -121,9 +121,11 @@ class Store:
         return Image(row[0], Path(row[3] or self._name(row[0])))
 
     def digests(self, keys: Sequence[str]) -> list[str | None]:
-        """Return the digest of the image that `image` would give, for each of many keys and in half its time."""
-        rows = zip(keys, self._many("images", keys), strict=True)
-        return [row[1] if row is not None and self._stands(key, row[1:-1]) else None for key, row in rows]
+        """Return the digest of the image kept under each of many keys, in a quarter of `image`'s time.
+
+        Its file is not looked at: what was said of an image is found by the digest alone.
+        """
+        return [None if row is None else row[1] for row in self._many("images", keys)]
 
     def _stands(self, key: str, row: tuple[Any, ...]) -> bool:
         """Whether what a row of `images` says is there, unaltered."""

@@ -194,7 +194,10 @@ def test_the_store_gives_many_as_it_gives_each(tmp_path):
         assert images[0] is not None
         images[0].path.write_bytes(b"x")
         store._db.execute("update observations set value = 'x' where key = ?", (bytes.fromhex(keys[2]),))
-        assert store.digests(keys[:3])[0] is store.image(keys[0]) is None
+        assert store.image(keys[0]) is None
+        assert store.digests(keys[:3])[0] == images[0].digest  # and its answers are found, whatever its file is
+        store._db.execute("update images set digest = 'x' where key = ?", (bytes.fromhex(keys[2]),))
+        assert store.digests(keys[:3])[2] is None
         assert store.get_many(keys[:3]) == [keys[0].encode(), None, None]
     with Store(tmp_path, fresh=True) as fresh:
         assert set(fresh.get_many(keys) + fresh.digests(keys)) == {None}

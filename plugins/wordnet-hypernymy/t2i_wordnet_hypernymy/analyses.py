@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,7 @@ from .mosaic import draw_mosaic, pictures
 from .options import ROOTS, HypernymyOptions
 from .preferences import preferences
 from .sweeps import sweeps
-from .synsets import beside, side_by_side
+from .synsets import beside, by_synset, side_by_side, synsets_of
 from .taxonomy import Taxonomy
 
 SHOWN = 50
@@ -47,18 +47,19 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
             seeds = per_synset(rows[rows["model"] == model], "seed")
             summary = f"Spearman's rho of synsets' {measure} between seeds of {model}."
             yield stability(seeds, f"seeds of {model}", "seed", summary)
+    synsets = synsets_of(study.table, study.others)
     if options.beside:
         yield stability(
-            other_runs(study.folder, wide, measure, options.beside),
+            other_runs(study.folder, by_synset(wide, synsets), measure, options.beside),
             "runs",
             "run",
             f"Spearman's rho of synsets' {measure} between runs.",
         )
-    yield subtrees(wide, measure, taxonomy, options.roots)
+    yield subtrees(wide, synsets, measure, taxonomy, options.roots)
     yield from sweeps(study, measure)
     yield from side_by_side(study, measure, options.frequency)
     if options.preferences is not None:
-        yield from preferences(options.preferences, beside(study, measure))
+        yield from preferences(options.preferences, by_synset(beside(study, measure), synsets))
 
 
 def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -69,7 +70,7 @@ def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[Path]) -> pd.DataFrame:
-    """A run's values by synset with those of other runs: a column for each run and model.
+    """A run's values by synset (`wide`) with those of other runs: a column for each run and model.
 
     Raises BadOption for a run that has no such values, or none of these synsets.
     """
@@ -80,9 +81,11 @@ def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[
     for name, run in zip(called[1:], runs[1:], strict=True):
         rows = run.measurements()
         rows = rows[rows["measure"] == measure]
-        if rows.empty or not set(rows["prompt"]) & set(wide.index):
-            raise BadOption(f"{run.folder}: the run has no {measure} of this run's synsets")
-        other = per_synset(rows, "model")
+        if rows.empty:
+            raise BadOption(f"{run.folder}: the run has no {measure}")
+        other = by_synset(per_synset(rows, "model"), synsets_of(rows))
+        if not set(other.index) & set(wide.index):
+            raise BadOption(f"{run.folder}: the run has {measure} of none of this run's synsets")
         found |= {_run_column(name, run, str(model), measure): other[model] for model in other.columns}
     return pd.DataFrame(found).reindex(wide.index)
 
@@ -139,7 +142,9 @@ def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analy
     return Analysis(f"stability between {name}", summary, table)
 
 
-def subtrees(wide: pd.DataFrame, measure: str, taxonomy: Taxonomy, roots: Sequence[str]) -> Analysis:
+def subtrees(
+    wide: pd.DataFrame, synsets: Mapping[str, str], measure: str, taxonomy: Taxonomy, roots: Sequence[str]
+) -> Analysis:
     """Mean over the synsets at or below each root (the paper's Tables 9 and 10), and over all.
 
     Raises BadOption for a root that the taxonomy does not have; the paper's are left out of others than WordNet.
@@ -147,10 +152,11 @@ def subtrees(wide: pd.DataFrame, measure: str, taxonomy: Taxonomy, roots: Sequen
     for root in roots:
         if root not in taxonomy and root not in ROOTS:
             raise BadOption(f"roots: {root!r} is not in the taxonomy{did_you_mean(root, taxonomy.near(root))}")
-    above = {name: taxonomy.closure(name) | {name} for name in wide.index if name in taxonomy}
+    nodes = {prompt: synsets.get(prompt, prompt) for prompt in wide.index}
+    above = {prompt: taxonomy.closure(node) | {node} for prompt, node in nodes.items() if node in taxonomy}
     lines: list[dict[str, Any]] = []
     for root in roots:
-        own = [name for name, over in above.items() if root in over]
+        own = [prompt for prompt, over in above.items() if root in over]
         lines.append({"root": root, "synsets": len(own), **wide.loc[own].mean().to_dict()})
     lines.append({"root": "all", "synsets": len(wide), **wide.mean().to_dict()})
     table = pd.DataFrame([line for line in lines if line["synsets"]])

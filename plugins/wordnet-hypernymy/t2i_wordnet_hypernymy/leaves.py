@@ -37,7 +37,11 @@ class Leaves:
                 below.setdefault(synset, []).append(index)
         if not below:
             some = ", ".join(label.synset or label.name for label in labels[:3])
-            raise BadPrompts(f"the taxonomy has none of the judge's {len(labels)} classes ({some}, ...)")
+            whose = f"the taxonomy {taxonomy.file}" if taxonomy.file is not None else "the taxonomy"
+            raise BadPrompts(
+                f"{whose} has none of the judge's {len(labels)} classes ({some}, ...); want a judge whose classes "
+                "stand there by their synset or name"
+            )
         evaluated = sorted(below.keys() - set(nodes), key=taxonomy.number)
         logs = [log(len(below[s])) for s in evaluated if len(below[s]) > 1]
         return cls(
@@ -51,3 +55,11 @@ def node_of(taxonomy: Taxonomy, cls: ObjectClass) -> str | None:
     """A class's node: by its synset, or else by its name, in which blanks may stand as underscores."""
     names: Iterable[str | None] = (cls.synset, cls.name, cls.name.replace(" ", "_"))
     return next((name for name in names if name is not None and name in taxonomy), None)
+
+
+def asked_node(taxonomy: Taxonomy, cls: ObjectClass) -> str:
+    """The same for a class that has to be there. Raises BadPrompts."""
+    node = node_of(taxonomy, cls)
+    if node is None:
+        raise taxonomy.unknown(cls.synset or cls.name)
+    return node

@@ -17,7 +17,7 @@ from t2i_core.observations import ClassScores, Labels
 from t2i_core.prompts import ObjectClass, Prompt
 
 from . import scores
-from .leaves import Leaves, node_of
+from .leaves import Leaves, asked_node
 from .options import HypernymyOptions, IspOptions, ScsOptions
 from .sweeps import blocks_of_seeds, by_images, front
 from .taxonomy import Taxonomy
@@ -60,9 +60,7 @@ class _OfClasses(Metric):
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
         for prompt in prompts:
-            cls = asked_class(prompt)
-            if node_of(self.taxonomy, cls) is None:
-                self.taxonomy.number(cls.synset or cls.name)
+            self.node(prompt)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield the lowest synsets, differences of models, subtrees, and how alike synsets are ranked."""
@@ -76,10 +74,13 @@ class _OfClasses(Metric):
             self._leaves, self._labels = Leaves.of(self.taxonomy, labels), labels
         return self._leaves
 
+    def node(self, prompt: Prompt) -> str:
+        """The prompt's synset, or its node in a taxonomy of one's own: each row carries it, for the analyses."""
+        return asked_node(self.taxonomy, asked_class(prompt))
+
     def below(self, prompt: Prompt, leaves: Leaves) -> NDArray[np.intp]:
         """A(s) of the prompt's synset; empty where the judge knows nothing of it."""
-        node = node_of(self.taxonomy, asked_class(prompt))
-        return leaves.below.get(node or "", np.array([], np.intp))
+        return leaves.below.get(self.node(prompt), np.array([], np.intp))
 
 
 class Isp(_OfClasses):
@@ -97,7 +98,8 @@ class Isp(_OfClasses):
         prompt, answers = _asked(unit)
         below = self.below(prompt, self.leaves(answers.labels))
         if len(below):
-            yield Rows("isp", scores.in_subtree(answers.logits, below), {"leaves": len(below)})
+            facets = {"synset": self.node(prompt), "leaves": len(below)}
+            yield Rows("isp", scores.in_subtree(answers.logits, below), facets)
         else:
             yield _unknown(prompt)
 
@@ -155,7 +157,7 @@ class Scs(_OfClasses):
         if np.isnan(leaves.normaliser):
             yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
             return
-        facets = {"leaves": len(below)}
+        facets = {"synset": self.node(prompt), "leaves": len(below)}
         divergence = scores.coverage(logits, below)
         yield Row("scs", divergence / leaves.normaliser, facets)
         yield Row("divergence", divergence, facets)
@@ -180,9 +182,9 @@ class SynsetIs(_OfClasses):
 
     def measure(self, unit: Unit) -> Iterator[Row]:
         """Turn one synset's images into a row: exp of the mean KL(p(y|x) || mean p), 1 to their number."""
-        _, answers = _asked(unit)
+        prompt, answers = _asked(unit)
         divergence = scores.coverage(answers.logits, np.arange(len(answers.labels)))
-        yield Row("synset-is", float(np.exp(divergence)))
+        yield Row("synset-is", float(np.exp(divergence)), {"synset": self.node(prompt)})
 
 
 def _asked(unit: Unit) -> tuple[Prompt, ClassScores]:

@@ -78,6 +78,8 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
     if not pairs:
         named = ", ".join(sorted(set(chain(votes["model_a"], votes["model_b"]))))
         raise BadOption(f"{path}: has no two of the run's models ({', '.join(sorted(known))}), only {named}")
+    if not set(votes["synset"]) & set(wide.index.get_level_values("synset")):
+        raise BadOption(f"{path}: has none of the run's synsets; want names like bird.n.01")
     shares = pd.DataFrame([_share(a, b, own) for (a, b), own in pairs.items()])
     summary = "How often people preferred a to b, ties left out, and Krippendorff's alpha of all they said."
     yield Analysis("preferences", summary, shares, partial(_bars, shares))

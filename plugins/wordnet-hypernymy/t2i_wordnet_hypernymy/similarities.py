@@ -9,13 +9,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
 from t2i_core.generation import Failure
 from t2i_core.judging import Query
 from t2i_core.metrics import Excluded, Metric, Need, Row, Sample, Unit
 from t2i_core.prompts import Prompt
 
-from .leaves import node_of
+from .leaves import asked_node
 from .metrics import asked_class, taxonomy_of
 from .options import SimilarityOptions
 from .taxonomy import Taxonomy
@@ -46,10 +45,7 @@ class Words:
     def of(cls, prompt: Prompt, taxonomy: Taxonomy, keep_itself: bool) -> Words:
         """Find them. Raises BadPrompts where the taxonomy does not have the synset."""
         asked = asked_class(prompt)
-        node = node_of(taxonomy, asked)
-        if node is None:
-            taxonomy.number(asked.synset or asked.name)
-            raise BadPrompts(f"{asked.name!r} is not in the taxonomy")
+        node = asked_node(taxonomy, asked)
         beside = list(taxonomy.cohyponyms(node))
         others = [other for other in beside if other != node]
         if not keep_itself and node in beside:

@@ -42,6 +42,26 @@ def beside(study: Study, measure: str) -> pd.DataFrame:
     return wide[[measure, *(name for name in wide.columns if name != measure)]]
 
 
+def synsets_of(*tables: pd.DataFrame | None) -> dict[str, str]:
+    """By prompt, the synset that rows of this plugin's metrics say it asks for."""
+    found: dict[str, str] = {}
+    for table in tables:
+        if table is not None and "synset" in table:
+            said = table[["prompt", "synset"]].dropna().drop_duplicates("prompt")
+            found |= zip(said["prompt"], said["synset"], strict=True)
+    return found
+
+
+def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
+    """Return values by prompt (or by model and prompt) as those by synset: several prompts of one are averaged.
+
+    A prompt whose synset no row says has it for its id, as all lists of this plugin have.
+    """
+    names = [synsets.get(prompt, prompt) for prompt in wide.index.get_level_values("prompt")]
+    outer = [wide.index.get_level_values(level) for level in wide.index.names[:-1]]
+    return wide.groupby([*outer, pd.Index(names, dtype=object, name="synset")]).mean()
+
+
 def read_frequency(path: Path) -> Mapping[str, float]:
     """Read what `t2i count-captions` wrote: captions by synset. Raises BadOption."""
     try:
@@ -61,8 +81,9 @@ def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator
     """Yield the table of synsets and the rank correlations of its columns with the first."""
     wide = beside(study, measure)
     if frequency is not None:
-        counts = read_frequency(frequency)
-        wide["captions"] = [counts.get(synset, np.nan) for synset in wide.index.get_level_values("prompt")]
+        counts, synsets = read_frequency(frequency), synsets_of(study.table, study.others)
+        prompts = wide.index.get_level_values("prompt")
+        wide["captions"] = [counts.get(synsets.get(prompt, prompt), np.nan) for prompt in prompts]
         if wide["captions"].isna().all():
             raise BadOption(f"{frequency}: has none of the run's synsets")
     if wide.shape[1] < 2:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.errors import BadPrompts, did_you_mean
+from t2i_core.errors import BadPrompts, did_you_mean, in_one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,7 @@ class Taxonomy:
     parents:      int32: what is directly above node i is parents[starts[i]:starts[i + 1]]
     lemma_lines:  what each node is called, blanks between words and underscores within
     definitions:  of the nodes; empty where there is none
+    file:         where a user's own stands
     """
 
     names: Sequence[str]
@@ -27,6 +29,7 @@ class Taxonomy:
     parents: NDArray[np.int32]
     lemma_lines: Sequence[str]
     definitions: Sequence[str]
+    file: Path | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -49,8 +52,18 @@ class Taxonomy:
         """Return a node's number. Raises BadPrompts for a name that is not here."""
         found = self._number.get(name)
         if found is None:
-            raise BadPrompts(f"{name!r} is not in the taxonomy{did_you_mean(name, self.near(name))}")
+            raise self.unknown(name)
         return found
+
+    def unknown(self, name: str) -> BadPrompts:
+        """What to say of a name that is not here."""
+        near = did_you_mean(name, self.near(name))
+        if self.file is None:
+            return BadPrompts(f"{name!r} is not in the taxonomy{near}")
+        own = (
+            f"prompts that follow from it are --prompts wordnet-imagenet -o wordnet-imagenet.taxonomy={self.file}"
+        )
+        return BadPrompts(in_one_line((f"{name!r} is not in the taxonomy {self.file}{near}", own)))
 
     def near(self, name: str) -> Iterable[str]:
         """Names that begin alike."""

@@ -38,6 +38,7 @@ def read_taxonomy(path: Path) -> Taxonomy:
         np.array([number_of[parent] for parents in above.values() for parent in parents], np.int32),
         tuple(_lemmas(name) for name in above),
         tuple(nouns().definition(name) if name in nouns() else "" for name in above),
+        path,
     )
 
 

@@ -11,7 +11,7 @@ from t2i_core.judging import Query
 from t2i_core.metrics import Answer, Excluded, Metric, Need, Row, Sample, Unit
 from t2i_core.prompts import Prompt
 
-from .leaves import node_of
+from .leaves import asked_node
 from .metrics import asked_class, taxonomy_of
 from .options import CosineOptions
 from .prompts import text_of
@@ -33,15 +33,14 @@ class HyponymCosine(Metric):
         self._vectors: tuple[Sequence[Answer], NDArray[np.float64]] | None = None
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts without a synset."""
+        """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
         for prompt in prompts:
-            asked_class(prompt)
+            asked_node(self.taxonomy, asked_class(prompt))
 
     def texts(self, prompt: Prompt) -> list[str]:
         """The text for the synset itself, then those for its hyponyms; none of those where it has none."""
         asked = asked_class(prompt)
-        node = node_of(self.taxonomy, asked)
-        below = self.taxonomy.hyponyms(node) if node is not None else ()
+        below = self.taxonomy.hyponyms(asked_node(self.taxonomy, asked))
         words = (asked.name, *(self.taxonomy.lemmas(name)[0] for name in below))
         return [text_of(word, "", self.options.template) for word in words]
 

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 from t2i_core import Setup, Study
 from t2i_core.errors import BadOption
 from t2i_wordnet_hypernymy import analyses
 from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
+from t2i_wordnet_hypernymy.mosaic import SIDE, draw_mosaic, pictures
 from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
 
 SYNSETS = ["bird.n.01", "oscine.n.01", "dog.n.01", "fruit.n.01"]
@@ -33,6 +35,21 @@ def study(tmp_path, models=("a", "b")):
         Image.fromarray(np.full((8, 8, 3), 200, np.uint8)).save(tmp_path / name)
     table = pd.DataFrame(rows).astype(dict.fromkeys(("measure", "model", "prompt", "seed"), "category"))
     return Study(table, samples, tmp_path)
+
+
+def of_concepts(tmp_path):
+    """The same of a user's own concepts: ids that are no synsets, and rows that say which they are of."""
+    own = study(tmp_path)
+    ids = {synset: f"my {i} ({synset})" for i, synset in enumerate(SYNSETS)}
+    table = own.table.assign(synset=own.table["prompt"], prompt=own.table["prompt"].map(ids).astype("category"))
+    others = pd.DataFrame(
+        [
+            {"metric": "clipscore", "measure": "clipscore", "model": m, "prompt": ids[s], "value": value}
+            for m in "ab"
+            for s, value in zip(SYNSETS, (0.3, 0.2, 0.1, 0.4), strict=True)
+        ]
+    )
+    return Study(table, own.samples.assign(prompt=own.samples["prompt"].map(ids)), tmp_path, others)
 
 
 @pytest.fixture
@@ -79,6 +96,62 @@ def test_roots_that_are_nowhere_are_refused(tmp_path):
     assert found["root"].tolist() == ["bird.n.01", "all"]
 
 
+def test_what_is_known_of_synsets_is_found_for_concepts_of_ones_own(tmp_path):
+    """And for lists of the plugin's, whose ids are synsets, alike."""
+    counts, votes = tmp_path / "counts.csv", tmp_path / "votes.csv"
+    counts.write_text("synset,captions\n" + "".join(f"{s},{i}\n" for i, s in enumerate(SYNSETS)))
+    votes.write_text(
+        "synset,model_a,model_b,annotator,choice\n"
+        + "".join(f"{s},a,b,ann,{choice}\n" for s, choice in zip(SYNSETS, "baab", strict=True))
+    )
+    options = IspOptions(roots=("bird.n.01",), frequency=counts, preferences=votes)
+    for of in (study, of_concepts):
+        tables = {a.name: a.table for a in Isp(Setup(None, options)).analyses(of(tmp_path))}
+        assert tables["subtrees"]["synsets"].tolist() == [2, 4]
+        synsets = tables["synsets"].set_index(["model", "synset"])["captions"]
+        named = of(tmp_path).table["prompt"].unique()
+        assert [synsets["a", name] for name in named] == [0, 1, 2, 3]
+        scores = tables["preferences and scores"].set_index("measure")
+        # of a: bird -.4, oscine .3, dog .1, fruit 0; preferred: oscine and dog
+        assert scores.loc["isp", "n"] == 4
+        assert scores.loc["isp", "rho"] == pytest.approx(np.corrcoef([1.5, 3.5, 3.5, 1.5], [1, 4, 3, 2])[0, 1])
+        assert tables["preferences"].loc[0, ["share", "votes"]].tolist() == [0.5, 4]
+
+
+def run_of(folder, table, monkeypatch):
+    """Have a run of this table stand in a folder."""
+    results = {"results": [{"metric": "isp", "as": "b", "judge": {"name": "judge"}}]}
+    known = {folder: table}
+    monkeypatch.setattr(
+        analyses,
+        "load_run",
+        lambda path: SimpleNamespace(folder=path, results=results, measurements=lambda: known.get(path)),
+    )
+
+
+def test_a_run_of_concepts_is_set_beside_one_of_synsets(tmp_path, monkeypatch):
+    own, other = of_concepts(tmp_path), tmp_path / "other"
+    run_of(other, study(tmp_path, ("b",)).table, monkeypatch)
+    found = list(Isp(Setup(None, IspOptions(beside=(other,)))).analyses(own))
+    (table,) = (a.table for a in found if a.name == "stability between runs")
+    names = [f"{tmp_path.name}: a ()", f"{tmp_path.name}: b (judge)", "other: b (judge)"]
+    assert table["run"].tolist() == names
+    assert table[names[1]].tolist()[2] == pytest.approx(1)  # the same b
+    assert table[names[0]].tolist()[2] == table[names[0]].tolist()[1] < 1
+
+
+def test_a_run_that_shares_nothing_is_not_set_beside(tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    metric = Isp(Setup(None, IspOptions(beside=(other,))))
+    table = study(tmp_path).table
+    run_of(other, table.assign(prompt=table["prompt"].astype(str) + "x"), monkeypatch)
+    with pytest.raises(BadOption, match="other: the run has isp of none of this run's synsets"):
+        list(metric.analyses(study(tmp_path)))
+    run_of(other, table.assign(measure="scs"), monkeypatch)
+    with pytest.raises(BadOption, match="other: the run has no isp"):
+        list(metric.analyses(study(tmp_path)))
+
+
 def test_other_runs_of_the_same_name_are_told_apart(tmp_path, monkeypatch):
     wide = pd.DataFrame({"m": [0.1, 0.2, 0.3]}, SYNSETS[:3])
     paths = [tmp_path / parent / name for parent, name in (("own", "run"), ("a", "run"), ("b", "run"), ("b", "x"))]
@@ -103,13 +176,28 @@ def test_stability_is_a_rank_correlation(found):
 
 
 def test_figures_are_drawn(found):
-    from matplotlib.figure import Figure
-
     for analysis in found.values():
         if analysis.figure is not None:
             axes = Figure().add_subplot()
             analysis.figure(axes)
             assert axes.images or axes.patches
+
+
+def test_images_that_failed_are_not_shown(tmp_path):
+    """The next seeds' stand in their place, and where there are none the place stays white."""
+    samples = study(tmp_path, ("a",)).samples
+    samples = pd.concat([samples.assign(seed=samples["seed"] + 2 * i) for i in range(2)])
+    lost = samples["seed"].isin((0, 2))
+    samples = samples.assign(
+        status=samples["status"].where(~lost, "failed"), image=samples["image"].where(~lost, np.nan)
+    )
+    shown = pictures(Study(pd.DataFrame(), samples, tmp_path), ["a"], "dog.n.01")
+    assert shown == [tmp_path / "adog.n.01.png"] * 2 + [None] * 4
+    axes = Figure().add_subplot()
+    draw_mosaic([("dog.n.01", shown)], ["a"], axes)
+    drawn = axes.images[0].get_array()
+    assert (drawn[:, : 2 * SIDE] == 200).all()
+    assert (drawn[:, 2 * SIDE :] == 255).all()
 
 
 def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):

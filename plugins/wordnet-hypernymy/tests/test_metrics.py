@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -37,7 +38,7 @@ def unit(asked, *logits, labels=LABELS):
 
 def test_isp_is_the_probability_of_what_is_below():
     (rows,) = measured(Isp, "dog.n.01", [log(4), log(2), log(1), log(1)], [0, 0, 0, 0])
-    assert (rows.measure, rows.facets) == ("isp", {"leaves": 2})
+    assert (rows.measure, rows.facets) == ("isp", {"synset": "dog.n.01", "leaves": 2})
     assert rows.values == pytest.approx([6 / 8, 1 / 2])
     (root,) = measured(Isp, "entity.n.01", [1, 2, 3, 4])
     assert root.values == pytest.approx([1])
@@ -125,3 +126,19 @@ def test_a_taxonomy_of_ones_own_takes_wordnets_place(tmp_path):
     (rows,) = metric.measure(unit(asked, [0, 0, 0, 0]))
     assert isinstance(rows, Rows)
     assert rows.values == pytest.approx([0.5])
+    assert rows.facets["synset"] == "pet"
+    lost = r"'dog.n.01' is not in the taxonomy .*mine.csv; .*-o wordnet-imagenet.taxonomy=.*mine.csv"
+    with pytest.raises(BadPrompts, match=lost):
+        metric.check([prompt("dog.n.01")])
+    with pytest.raises(
+        BadPrompts, match=r"taxonomy .*mine.csv has none of the judge's 1 classes \(cat.n.01, ...\)"
+    ):
+        metric.leaves((ObjectClass("cat", "cat.n.01"),))
+
+
+@pytest.mark.parametrize("metric", [Isp, Scs, SynsetIs])
+def test_every_row_says_its_synset_whatever_the_prompt_is_called(metric):
+    """The analyses look it up: ids of a user's own concepts are no synsets."""
+    asked = replace(prompt("dog.n.01"), id="hound (dog.n.01)")
+    said = {row.facets.get("synset") for row in made(metric).measure(unit(asked, [1, 0, 0, 0], [0, 1, 0, 0]))}
+    assert said == {"dog.n.01"}

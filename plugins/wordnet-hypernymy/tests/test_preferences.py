@@ -32,7 +32,7 @@ def path(tmp_path):
 @pytest.fixture
 def wide():
     index = pd.MultiIndex.from_product([["x", "y"], ["cat.n.01", "cow.n.01", "dog.n.01", "hen.n.01"]])
-    return pd.DataFrame({"isp": [0.1, 0.6, 0.7, 0.8, 0.5, 0.5, 0.5, 0.5]}, index.set_names(["model", "prompt"]))
+    return pd.DataFrame({"isp": [0.1, 0.6, 0.7, 0.8, 0.5, 0.5, 0.5, 0.5]}, index.set_names(["model", "synset"]))
 
 
 def test_shares_leave_ties_out_and_know_no_order(path, wide):
@@ -128,3 +128,10 @@ def test_a_wrong_file_gets_one_line(tmp_path, text, fault):
 def test_a_file_about_other_models_is_refused(path, wide):
     with pytest.raises(BadOption, match=r"no two of the run's models \(x\), only x, y"):
         list(preferences(path, wide.loc[["x"]]))
+
+
+def test_a_file_about_other_synsets_is_refused(tmp_path, wide):
+    file = tmp_path / "votes.csv"
+    file.write_text(HEAD + "dog,x,y,ann,a\n")
+    with pytest.raises(BadOption, match=r"has none of the run's synsets; want names like bird\.n\.01"):
+        list(preferences(file, wide))

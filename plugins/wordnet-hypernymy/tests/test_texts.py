@@ -48,3 +48,5 @@ def test_it_is_the_mean_cosine_with_what_is_directly_below(metric):
 def test_prompts_without_a_synset_are_refused(metric):
     with pytest.raises(BadPrompts, match="does not say which synset"):
         metric.check([Prompt("x", "x")])
+    with pytest.raises(BadPrompts, match=r"'cow' is not in the taxonomy .*taxonomy.csv"):
+        metric.check([prompt("cow")])
