@@ -105,11 +105,30 @@ def test_the_sweep_of_confidence_follows_what_rows_say(runs):
                 row["holds_at"] = span
             else:
                 row["value"] = False
-    table = runs.analyses(runs.study(rows), confidence=0.25)["confidence"].table.set_index("confidence")["tiam"]
+    study = runs.study(rows, floors={"objects": 0.0})
+    table = runs.analyses(study, confidence=0.25)["confidence"].table.set_index("confidence")["tiam"]
     assert table[[0.05, 0.25, 0.3, 0.5, 0.55, 0.8, 0.85, 0.9, 0.95]].to_list() == pytest.approx(
         [n / 6 for n in (4, 4, 3, 4, 2, 3, 2, 2, 1)]
     )
-    assert len(runs.analyses(runs.study(rows), confidence=0.333)["confidence"].table) == 20
+    assert len(runs.analyses(study, confidence=0.333)["confidence"].table) == 20
+
+
+@pytest.mark.parametrize(
+    ("floors", "first", "says"),
+    [
+        ({"objects": 0.0}, 0.05, "(the run's own is 0.25)"),
+        ({"objects": 0.1}, 0.1, "(the run's own is 0.25; its judge keeps nothing below 0.1)"),
+        ({"objects": 0.12}, 0.15, "nothing below 0.12"),
+        ({"objects": 0.25}, 0.25, "nothing below 0.25"),
+        ({}, 0.25, "(the run's own is 0.25; what its judge keeps below is not known)"),
+    ],
+)
+def test_the_sweep_says_nothing_of_confidences_that_the_judge_does_not_keep(runs, floors, first, says):
+    rows = runs.rows("m", runs.prompts(ONE, "car", "zebra"), [0, 1], lambda *_: [True])
+    sweep = runs.analyses(runs.study(rows, floors=floors), confidence=0.25)["confidence"]
+    assert sweep.table["confidence"].min() == first
+    assert 0.25 in set(sweep.table["confidence"])
+    assert says in sweep.summary
 
 
 def test_rows_of_an_older_run_say_nothing_of_confidence(runs):

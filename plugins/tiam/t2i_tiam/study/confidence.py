@@ -19,13 +19,19 @@ from .tables import Tables
 GRID = [step / 100 for step in range(5, 100, 5)]
 
 
-def confidence_sweep(tables: Tables, own: float) -> Iterator[Analysis]:
-    """Yield the score at each confidence, from what the rows say of their images; own: the run's."""
+def confidence_sweep(tables: Tables, own: float, floor: float | None) -> Iterator[Analysis]:
+    """Yield the score at each confidence, from what the rows say of their images.
+
+    own:    the run's
+    floor:  below it the judge keeps nothing, so nobody knows the score there; None: not known, the run's own is
+            surely not below it
+    """
     images = tables.images
     if ((images["value"] == 1) & images["holds_at"].isna()).any():  # measured before rows said so
         return
     lines: list[dict[str, Any]] = []
-    grid = sorted({*GRID, own} - {0})
+    least = own if floor is None else floor
+    grid = sorted({own, *(confidence for confidence in GRID if confidence >= least)} - {0})
     for model in tables.models:
         for kind in tables.kinds:
             rows = images[(images["model"] == model) & (images["kind"] == kind)]
@@ -45,10 +51,16 @@ def confidence_sweep(tables: Tables, own: float) -> Iterator[Analysis]:
                 )
     table = pd.DataFrame(lines)
     summary = (
-        f"TIAM if detections had to have this confidence (the run's own is {own:g}); 95 % intervals. Flat below "
-        "what the judge keeps."
+        f"TIAM if detections had to have this confidence (the run's own is {own:g}{_begins(floor)}); "
+        "95 % intervals."
     )
     yield Analysis("confidence", summary, table, partial(_draw, table, own))
+
+
+def _begins(floor: float | None) -> str:
+    if floor is None:
+        return "; what its judge keeps below is not known"
+    return f"; its judge keeps nothing below {floor:g}" if floor else ""
 
 
 def holds(spans: pd.Series, grid: list[float]) -> NDArray[np.float64]:
