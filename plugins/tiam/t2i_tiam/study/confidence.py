@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.metrics import Analysis
-from t2i_core.statistics import mean_interval
 
 from ..spans import read_spans
 from .drawing import series
+from .intervals import said, share
 from .tables import Tables
 
 GRID = [step / 100 for step in range(5, 100, 5)]
@@ -38,21 +38,12 @@ def confidence_sweep(tables: Tables, own: float, floor: float | None) -> Iterato
             if rows.empty:
                 continue
             for confidence, values in zip(grid, holds(rows["holds_at"], grid).T, strict=True):
-                found = mean_interval(values, rows["prompt"], rows["seed"], low=0, high=1)
-                lines.append(
-                    {
-                        "model": model,
-                        "kind": kind,
-                        "confidence": confidence,
-                        "tiam": found.value,
-                        "low": found.lo,
-                        "high": found.hi,
-                    }
-                )
+                found = share(rows.assign(tiam=values), "tiam", tables.interval)
+                lines.append({"model": model, "kind": kind, "confidence": confidence, **found})
     table = pd.DataFrame(lines)
     summary = (
         f"TIAM if detections had to have this confidence (the run's own is {own:g}{_begins(floor)}); "
-        "95 % intervals."
+        f"{said(tables.question)}"
     )
     yield Analysis("confidence", summary, table, partial(_draw, table, own))
 
