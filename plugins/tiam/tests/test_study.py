@@ -257,6 +257,23 @@ def test_figures_are_drawn(wide):
             figure.draw_without_rendering()
 
 
+def test_heat_maps_of_many_kinds_are_long_and_not_wide(wide):
+    """Their names are read along rows, and nothing that is written is cut."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    axes = figure.add_subplot()
+    wide["object by position"].figure(axes)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["car", "dog", "zebra"]
+    assert "3 objects (comma), 3" in [label.get_text() for label in axes.get_yticklabels()]
+    figure.draw_without_rendering()
+    page = figure.bbox
+    for text in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.get_yticklabels(), *axes.get_xticklabels()):
+        box = text.get_window_extent()
+        assert page.x0 <= box.x0 <= box.x1 <= page.x1, text
+        assert page.y0 <= box.y0 <= box.y1 <= page.y1, text
+
+
 def test_a_run_without_rows_and_one_of_a_single_image_are_no_errors(runs):
     nothing = runs.study([{"measure": "objects", "value": 1, "model": "m", "prompt": "x", "seed": 0}])
     assert runs.analyses(nothing) == {}

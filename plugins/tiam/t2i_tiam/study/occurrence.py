@@ -138,7 +138,7 @@ def _both(rows: pd.DataFrame, images: pd.Series, interval: Question) -> dict[str
 
 
 def _draw_grid(table: pd.DataFrame, row: str, column: str, value: str, label: str, axes: Any) -> None:
-    """Rows by columns, models and kinds beside each other."""
+    """Rows by columns, models and kinds beside each other; or below, where they are many."""
     models, kinds = table["model"].nunique(), table["kind"].nunique()
     names = [
         f"{named(model, kind, models, kinds)}, {place}" if models * kinds > 1 else str(place)
@@ -146,8 +146,12 @@ def _draw_grid(table: pd.DataFrame, row: str, column: str, value: str, label: st
     ]
     table = table.assign(column=names)
     grid = table.pivot(index=row, columns="column", values=value)
-    heat_map(grid.loc[table[row].unique(), table["column"].unique()], label, axes)
+    grid = grid.loc[table[row].unique(), table["column"].unique()]
+    if models * kinds > 1 and grid.shape[1] > grid.shape[0]:  # long names are read along rows
+        grid, row, column = grid.T, column, row
+    heat_map(grid, label, axes)
     axes.set_xlabel(column)
+    axes.set_ylabel(row)
 
 
 def _ordered(lines: list[dict[str, Any]], tables: Tables) -> pd.DataFrame:

@@ -77,7 +77,7 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
 def _pairs(
     model: str, images: pd.DataFrame, known: Mapping[str, Mapping[frozenset[str], float]]
 ) -> Iterator[dict[str, Any]]:
-    """Each pair's scores in either order and their mean, whose interval is about new seeds: no other prompts name it."""
+    """Each pair's scores in either order and their mean, whose interval is over new seeds alone."""
     images = images[images["x"] != images["y"]]
     asked = [(min(pair), max(pair)) for pair in zip(images["x"], images["y"], strict=True)]
     for (x, y), own in images.assign(pair=asked).groupby("pair"):
