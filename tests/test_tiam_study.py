@@ -132,6 +132,7 @@ def test_a_run_from_the_command_line_has_its_study(run: Path, tmp_path: Path) ->
     cosines = {line.get("cosine") for a in said["analyses"] if a["name"] == "pairs" for line in a["table"]}
     assert all(-1 <= cosine <= 1 for cosine in cosines)
     sweep = next(a["table"] for a in said["analyses"] if a["name"] == "confidence")
+    assert min(line["confidence"] for line in sweep) == 0.05  # what the oracle keeps begins at 0
     score = next(r["score"] for r in said["results"] if r["metric"] == "tiam")
     assert next(line["tiam"] for line in sweep if line["confidence"] == 0.25) == pytest.approx(score)
     files = {path.suffix for path in (tmp_path / "run").iterdir()}

@@ -109,6 +109,8 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
             run.folder,
             table[~own].dropna(axis="columns", how="all"),
             settings,
+            run.manifest["request"]["interval"],
+            _floors(run, name),
         )
         try:
             metric = made.info.create(made.setup())
@@ -121,6 +123,15 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
             raise BrokenPlugin(
                 f"plugin {made.dist} {made.version} ({made.module}): analyses of {name}: {cause}"
             ) from error
+
+
+def _floors(run: Run, metric: str) -> dict[str, float]:
+    """By need the confidence below which judges keep nothing: the highest, where models have several judges."""
+    floors: dict[str, float] = {}
+    for said in run.manifest.get("judges", []):
+        if said["metric"] == metric and "floor" in said:
+            floors[said["need"]] = max(said["floor"], floors.get(said["need"], 0.0))
+    return floors
 
 
 def _plain(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:

@@ -298,6 +298,8 @@ class Study:
     folder:   the run's folder
     others:   measured rows of the run's other metrics, which the column `metric` names; None where there are none
     settings: by each model's label, its values of the options that any of the models was given
+    interval: the question of the run's intervals, for `t2i_core.statistics`
+    floors:   by the name of a need of detections or segments: the confidence below which its judge keeps none
     """
 
     table: pd.DataFrame
@@ -305,6 +307,8 @@ class Study:
     folder: Path
     others: pd.DataFrame | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    interval: Literal["new", "prompts", "seeds"] = "new"
+    floors: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,13 @@ from t2i_core.evaluation import (
     parse_shard,
     run_plan,
 )
+from t2i_core.evaluation.manifest import manifest
 from t2i_core.evaluation.selection import limited
 from t2i_core.evaluation.table import TableBuilder
 from t2i_core.images import image_file
 from t2i_core.progress import Silent
 from t2i_core.runs import list_runs, load_run
+from t2i_core.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import sample_images
 
@@ -730,7 +732,9 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
     )
     resolver = StaticResolver(TEST_PROMPTS, picky)
     asked = Request(metrics=(metric(0.05),), models=(ModelRequest(TEST_MODEL),))
-    make_plan(asked, resolver)
+    plan = make_plan(asked, resolver)
+    with Store() as store:
+        assert [said["floor"] for said in manifest(plan, store)["judges"]] == [0.05]
     with pytest.raises(BadOption) as error:
         make_plan(replace(asked, metrics=(metric(0.01),)), resolver)
     assert str(error.value) == (
@@ -1027,8 +1031,6 @@ def test_tables_are_read_back_as_they_were_written() -> None:
 
 
 def test_the_first_image_kept_under_a_key_stays() -> None:
-    from t2i_core.store import Store
-
     with Store() as one, Store() as two:
         first = one.put_image("ab" * 32, np.full((4, 4, 3), 1, np.uint8))
         assert two.put_image("ab" * 32, np.full((4, 4, 3), 2, np.uint8)) == first

@@ -13,6 +13,7 @@ from .. import __version__
 from ..components import Component
 from ..store import Store
 from .plan import Plan
+from .unfit import floor_of
 
 
 def manifest(plan: Plan, store: Store) -> dict[str, Any]:
@@ -67,13 +68,18 @@ def _reported_as_judge(model: Component[Any], store: Store) -> dict[str, Any]:
     return {} if said is None else {"reported_as_judge": said}
 
 
-def _judges(plan: Plan) -> list[dict[str, str]]:
-    """Who answered which need, and why; the same for all models of a metric, mostly."""
-    found = []
+def _judges(plan: Plan) -> list[dict[str, Any]]:
+    """Who answered which need, and why; the same for all models of a metric, mostly.
+
+    Of detections and segments also the confidence below which the judge keeps none.
+    """
+    found: list[dict[str, Any]] = []
     for job in plan.jobs:
         for s in job.needs:
             name, why = (s.choice.judge.spec, s.choice.why) if s.choice else ("the model itself", "")
-            entry = {"metric": job.metric.spec, "need": s.need.name, "judge": name, "why": why}
+            entry: dict[str, Any] = {"metric": job.metric.spec, "need": s.need.name, "judge": name, "why": why}
+            if s.choice and s.need.capability in ("detect", "segment"):
+                entry["floor"] = floor_of(s.choice.judge)
             if entry not in found:
                 found.append(entry)
     return found

@@ -35,16 +35,20 @@ def refuse_ignorant(served: Served, prompts: Sequence[Prompt], metric: Component
         )
 
 
+def floor_of(judge: Component[JudgeInfo]) -> float:
+    """Return the confidence below which a judge keeps nothing. Raises BrokenPlugin where it is no option of it."""
+    try:
+        return number_of(judge.info.floor, judge.options) or 0.0
+    except ValueError as error:
+        raise BrokenPlugin(f"{described(judge)}: its floor: {error}") from error
+
+
 def refuse_forgetful(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
     """Refuse a judge that does not keep all that a metric looks at: the score would silently be another one's.
 
     Raises BadOption, and BrokenPlugin where the judge's floor is no option of it.
     """
-    said = judge.info.floor
-    try:
-        floor = number_of(said, judge.options) or 0.0
-    except ValueError as error:
-        raise BrokenPlugin(f"{described(judge)}: its floor: {error}") from error
+    said, floor = judge.info.floor, floor_of(judge)
     if floor > need.confidence:
         way_out = f"set -o {judge.name}.{said}={need.confidence:g}, or" if isinstance(said, str) else "set"
         raise BadOption(

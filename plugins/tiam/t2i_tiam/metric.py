@@ -85,7 +85,7 @@ class Tiam(Metric):
         """Yield the tables and figures of the paper's study."""
         from .study import analyse
 
-        return analyse(study, self.options)
+        return analyse(study, self.options, study.floors.get(NEED))
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.

@@ -127,7 +127,11 @@ class Runs:
         return table
 
     def study(
-        self, rows: Sequence[dict[str, Any]], folder: Path = Path(), others: pd.DataFrame | None = None
+        self,
+        rows: Sequence[dict[str, Any]],
+        folder: Path = Path(),
+        others: pd.DataFrame | None = None,
+        **known: Any,
     ) -> Study:
         """A study as `t2i analyze` makes it: all but values and seeds are texts, for they come from a file."""
         columns = dict.fromkeys(name for row in rows for name in row)
@@ -136,7 +140,7 @@ class Runs:
         table["value"] = [float(row["value"]) for row in rows]
         table["seed"] = pd.array([row["seed"] for row in rows], "Int64")
         samples = table[["model", "prompt", "seed"]].drop_duplicates().assign(status="ok", image="none.png")
-        return Study(table, samples, folder, others)
+        return Study(table, samples, folder, others, **known)
 
     def analyses(self, study: Study, **options: Any) -> dict[str, Analysis]:
         """What the metric makes of it, by name."""

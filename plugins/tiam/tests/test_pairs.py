@@ -17,7 +17,7 @@ from t2i_tiam.labels import LABELS
 from t2i_tiam.object_cosine import NEED, ObjectCosine
 from t2i_tiam.options import CosineOptions
 from t2i_tiam.study.mantel import mantel
-from t2i_tiam.study.scaling import scale
+from t2i_tiam.study.scaling import scale, turned
 from t2i_tiam.study.wu_palmer import similarities
 
 TWO = "a photo of {1} and {2}"
@@ -54,6 +54,45 @@ def test_pairs_are_the_mean_of_both_orders(found):
     assert table.loc[("car", "dog"), ["tiam_xy", "tiam_yx", "d"]].to_list() == [0.25, 0.5, 0.375]
     assert table.loc[("cat", "dog"), "d"] == 1
     assert table.loc[("bench", "car"), "cosine"] == pytest.approx(0.5 + len(set("bench+car")) / 100)
+
+
+def test_pairs_have_an_interval_over_seeds(runs):
+    """Of what a pair scores in either order, each order counting half though it has fewer images."""
+    prompts = runs.prompts(TWO, "car", "zebra")
+    rows = runs.rows("m", prompts, range(8), lambda p, seed: [True, seed < (6 if p is prompts[0] else 2)])
+    kept = [row for row in rows if row["prompt"] != prompts[0].id or row["seed"] >= 4]
+    (line,) = runs.analyses(runs.study(kept))["pairs"].table.to_dict("records")
+    assert (line["tiam_xy"], line["tiam_yx"], line["d"]) == (0.5, 0.25, 0.375)
+    assert 0 < line["low"] < 0.375 < line["high"] < 1
+    assert line["clusters"] == 8
+
+
+def test_figures_of_pairs_stand_beside_their_own_table(found):
+    assert found["pairs"].figure is not None
+    assert found["pairs and words"].figure is None
+
+
+def test_maps_of_further_models_lie_on_the_first(runs):
+    """The same model twice, its objects' names in another order of the prompts: one map."""
+
+    def there(prompt, seed):
+        return [True, seed < sum(len(o.cls.name) for o in prompt.scene.objects) % 5]
+
+    prompts = runs.prompts(TWO, *OBJECTS)
+    rows = [*runs.rows("a", prompts, range(4), there), *runs.rows("b", prompts[::-1], range(4), there)]
+    placed = runs.analyses(runs.study(rows))["semantic map"].table.set_index(["model", "object"])
+    np.testing.assert_allclose(placed.loc["a", ["x", "y"]], placed.loc["b", ["x", "y"]], atol=1e-9)
+
+
+def test_points_are_turned_and_mirrored_and_nothing_else():
+    rng = np.random.default_rng(0)
+    names = pd.Index(list("abcdef"))
+    onto = pd.DataFrame(rng.normal(size=(5, 2)), columns=["x", "y"]).assign(object=list("fedcb"))
+    there = onto.set_index("object").loc[list("bcdef")].to_numpy()
+    points = np.vstack([[0.3, 0.4], there]) @ [[0, 1], [1, 0]] @ [[0.6, 0.8], [-0.8, 0.6]]
+    found = turned(points, names, onto)
+    np.testing.assert_allclose(found[1:], there, atol=1e-12)
+    np.testing.assert_allclose(pdist(found), pdist(points))
 
 
 def test_the_map_places_the_objects(found):

@@ -39,7 +39,8 @@ def test_golden_08_seeds_ranked(golden_08):
     np.testing.assert_allclose(ranked["mean"], expected["per_seed"], atol=1e-6)
     (effect,) = found["seed effect"].table.to_dict("records")
     assert (effect["best"], effect["worst"]) == (expected["best_seed"], expected["worst_seed"])
-    (box,) = found["seed scores"].table.to_dict("records")
+    np.testing.assert_allclose(found["seed scores"].table["m"], expected["per_seed"], atol=1e-6)
+    (box,) = found["seed quartiles"].table.to_dict("records")
     assert (box["lowest"], box["median"], box["highest"]) == (0, 0.5, 1)
 
 
@@ -117,6 +118,49 @@ def test_more_seeds_than_there_are_cannot_be_mined(runs):
     (line,) = runs.analyses(study)["mine-seeds"].table.to_dict("records")
     assert line["seeds"] == "0"
     assert (line["mined"], line["all"], line["difference"]) == (1, 1, 0)
+
+
+def test_seeds_that_cannot_be_mined_are_told_where_that_was_asked_for(runs):
+    study = runs.study(runs.rows("m", runs.prompts("a photo of {1}", "car", "zebra"), range(4), lambda *_: [True]))
+    assert "mine-seeds" not in runs.analyses(study)
+    with pytest.raises(
+        BadOption, match="mined: no model has two seeds, and two prompts on either side of held_out"
+    ):
+        runs.analyses(study, mined=2)
+
+
+def test_each_seed_is_told_on_prompts_that_did_not_rank_it(runs):
+    rows = crossed(runs, np.linspace(0.2, 0.9, 16), 16, np.random.default_rng(0))
+    study = runs.study(rows)
+    found, out = runs.analyses(study, mined=3), split(read_tables(study).prompts, 0.5)
+    table, (line,) = found["seeds held out"].table, found["mine-seeds"].table.to_dict("records")
+    assert table["rank"].to_list() == list(range(1, 17))
+    assert list(table["chosen_by"]) == sorted(table["chosen_by"], reverse=True)
+    assert ", ".join(map(str, table.loc[table["mined"], "seed"])) == line["seeds"]
+    images = [row for row in rows if row["measure"] == "tiam"]
+    for one in table.itertuples():
+        for column, inside in (("chosen_by", False), ("held_out", True)):
+            own = [row["value"] for row in images if row["seed"] == one.seed and (row["prompt"] in out) == inside]
+            assert getattr(one, column) == pytest.approx(np.mean(own))
+        assert one.low <= one.held_out <= one.high
+        assert one.n == 10
+    ends = found["good and bad seeds"].table
+    assert ends["rank"].to_list() == [1, 2, 15, 16]
+
+
+def test_models_with_one_seed_each_have_no_convergence(runs):
+    prompts = runs.prompts(TWO, *OBJECTS)
+    rows = [row for seed, model in enumerate("ab") for row in runs.rows(model, prompts, [seed], lambda *_: [1, 1])]
+    found = runs.analyses(runs.study(rows))
+    assert "images per prompt" not in found
+    assert found["seed scores"].table.set_index("seed")["a"].dropna().to_dict() == {0: 1}
+
+
+def test_equal_seeds_are_not_standardised_to_the_noise_of_floats(runs):
+    prompts = runs.prompts("a photo of {1}", "car", "zebra", "dog", "cat", "horse", "bear")
+    for right in range(1, 6):
+        rows = runs.rows("m", prompts, range(7), lambda p, _, right=right: [p in prompts[:right]])
+        assert runs.analyses(runs.study(rows))["standardised seeds"].table["m"].isna().all()
 
 
 def test_seeds_of_models_that_share_them_correlate(runs):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Study
+from t2i_core import Setup, Study
+from t2i_core.statistics import mean_interval
+from t2i_tiam.metric import Tiam
+from t2i_tiam.options import TiamOptions
 from t2i_tiam.references import REFERENCES
 from t2i_tiam.study.tables import read_tables
 
@@ -55,19 +58,67 @@ def test_occurrence_by_position(wide):
     assert table["3 objects (comma)"].to_dict() == {1: 1, 2: pytest.approx(0.6), 3: 1}
 
 
-def test_objects_by_position_are_of_all_prompts_together(wide):
-    table = wide["object by position"].table.set_index(["object", "position"])
-    assert table.loc[("dog", 1), "found"] == 1
-    # 2 prompts of two objects, 2 of three, 2 with a comma, and none with colours
-    assert table.loc[("dog", 2), "n"] == 6 * 5
-    assert table.loc[("dog", 2), "found"] == pytest.approx(0.6)
+def test_objects_by_position_are_told_apart_by_kind(wide):
+    """A place is not the same in prompts of two objects and of three."""
+    table = wide["object by position"].table.set_index(["kind", "object", "position"])
+    assert table.loc[("2 objects", "dog", 1), "found"] == 1
+    assert table.loc[("2 objects", "dog", 2), ["found", "n"]].to_list() == [pytest.approx(0.6), 2 * 5]
+    assert table.loc[("3 objects", "dog", 3), "found"] == 0
+    assert table.loc[("3 objects (comma)", "dog", 3), "found"] == 1
+    assert "2 coloured objects" not in table.loc[(slice(None), "dog"), :].index.get_level_values("kind")
+    assert ((table["low"] <= table["found"]) & (table["found"] <= table["high"])).all()
 
 
 def test_colours_by_object(wide):
-    table = wide["colour by object"].table.set_index(["object", "colour"])
+    table = wide["colour by object"].table.set_index(["kind", "object", "colour"]).loc["2 coloured objects"]
     assert table.loc[("car", "red"), "binding"] == 1
     assert table.loc[("car", "red"), "right"] == table.loc[("car", "red"), "found"] == pytest.approx(0.8)
     assert table.loc[("zebra", "blue"), "binding"] == table.loc[("zebra", "blue"), "right"] == 0
+    assert ((table["low"] <= table["right"]) & (table["right"] <= table["high"])).all()
+
+
+def test_an_interval_answers_the_runs_question_and_says_which(runs):
+    """Under every seed alike: new seeds of these prompts change less than new prompts."""
+    rows = runs.rows(
+        "m", runs.prompts(TWO, "car", "zebra", "dog"), range(12), lambda p, s: [True, (len(p.id) + s) % 3]
+    )
+    found = {}
+    for interval in ("new", "seeds"):
+        analyses = runs.analyses(runs.study(rows, interval=interval))
+        found[interval] = analyses["number of objects"]
+        for name in ("number of objects", "occurrence by position", "object by position", "confidence"):
+            assert INTERVALS[interval] in analyses[name].summary
+        for mine, wanted in zip(
+            found[interval].table[["score", "low", "high"]].iloc[0],
+            overall(rows, interval),
+            strict=True,
+        ):
+            assert mine == pytest.approx(wanted)
+    assert found["new"].table["low"].iloc[0] < found["seeds"].table["low"].iloc[0]
+    assert found["seeds"].table["clusters"].iloc[0] == 12
+    one = runs.analyses(runs.study([row for row in rows if row["seed"] == 0]))
+    assert "(new prompts of this kind, these seeds; Wilson" in one["number of objects"].summary
+
+
+INTERVALS = {
+    "new": "(new prompts of this kind and new seeds; Wilson",
+    "seeds": "(these prompts, new seeds; Wilson",
+}
+
+
+def overall(rows, interval, cluster="prompt"):
+    images = pd.DataFrame([row for row in rows if row["measure"] == "tiam"])
+    found = mean_interval(images["value"].astype(float), images[cluster], images["seed"], interval=interval)
+    return found.value, found.lo, found.hi
+
+
+def test_prompts_of_one_cluster_are_resampled_as_one(runs):
+    rows = runs.rows("m", runs.prompts(ONE, "car", "zebra", "dog", "cat"), range(4), lambda p, s: [len(p.id) == 3])
+    for row in rows:
+        row["cluster"] = "short" if len(row["prompt"]) == 3 and row["prompt"] != "cat" else row["prompt"]
+    line = runs.analyses(runs.study(rows))["number of objects"].table.iloc[0]
+    assert (line["clusters"], line["prompts"]) == (3, 4)
+    assert (line["score"], line["low"], line["high"]) == pytest.approx(overall(rows, "new", "cluster"))
 
 
 def test_binding_is_told_both_ways(runs):
@@ -85,14 +136,48 @@ def test_binding_is_told_both_ways(runs):
     assert (line["n"], line["prompts"]) == (7, 2)
     second = table.loc[("all", 2)]
     assert (second["binding_pooled"], second["binding_per_prompt"]) == (pytest.approx(2 / 3), 0.5)
+    assert 0 <= second["low_per_prompt"] < 0.5 < second["high_per_prompt"] <= 1
+
+
+def test_binding_per_prompt_is_the_runs_own_score_where_images_failed(runs):
+    """A prompt with fewer images left weighs less."""
+    prompts = runs.prompts(TWO, "car", "zebra", colours=["red", "blue"])[:2]
+    rows = runs.rows(
+        "m", prompts, range(4), lambda _, seed: [True, seed % 2], lambda p, _: [p is prompts[0], True]
+    )  # fmt: skip
+    kept = [row for row in rows if row["prompt"] != prompts[1].id or row["seed"] < 1]
+    table = runs.analyses(runs.study(kept))["binding"].table.set_index(["colour", "position"])
+    rows = pd.DataFrame(kept).astype({"value": float})
+    score = Tiam(Setup(None, TiamOptions())).aggregate(rows, np.ones(len(rows)))["binding_per_prompt"]
+    assert score == pytest.approx(4 / 5)
+    assert table.loc[("all", "all"), "binding_per_prompt"] == pytest.approx(score)
+
+
+def test_colours_of_objects_that_are_never_found_are_no_error(runs):
+    prompts = runs.prompts(TWO, "car", "zebra", colours=["red", "blue"])
+    found = runs.analyses(runs.study(runs.rows("m", prompts, [0, 1], lambda *_: [False, False])))
+    assert found["colour by object"].table["binding"].isna().all()
+    assert "binding" not in found
 
 
 def test_wordings_are_paired_by_objects_and_seed(wide):
     (line,) = wide["wording"].table.to_dict("records")
-    assert (line["a"], line["b"], line["n_objects"]) == ("plain", "comma", 3)
+    assert (line["a"], line["b"], line["kind"]) == ("plain", "comma", "3 objects")
     assert (line["prompts"], line["images"]) == (6, 30)
     assert line["difference"] == pytest.approx(-0.6)
     assert line["low"] < -0.6 < line["high"] <= 1
+
+
+def test_wordings_of_prompts_with_colours_are_not_mixed_with_others(runs):
+    prompts = [
+        *runs.prompts(TWO, "car", "zebra"),
+        *runs.prompts("{1}, {2}", "car", "zebra", suffix="-comma"),
+        *runs.prompts(TWO, "car", "zebra", colours=["red", "blue"]),
+        *runs.prompts("{1}, {2}", "car", "zebra", colours=["red", "blue"], suffix="-comma"),
+    ]
+    rows = runs.rows("m", prompts, range(3), lambda p, seed: [True, p.scene.objects[0].colour or seed])
+    table = runs.analyses(runs.study(rows))["wording"].table.set_index("kind")
+    assert table["tiam_a"].to_dict() == {"2 objects": pytest.approx(2 / 3), "2 coloured objects": 1}
 
 
 def test_the_sweep_of_confidence_follows_what_rows_say(runs):
@@ -105,11 +190,30 @@ def test_the_sweep_of_confidence_follows_what_rows_say(runs):
                 row["holds_at"] = span
             else:
                 row["value"] = False
-    table = runs.analyses(runs.study(rows), confidence=0.25)["confidence"].table.set_index("confidence")["tiam"]
+    study = runs.study(rows, floors={"objects": 0.0})
+    table = runs.analyses(study, confidence=0.25)["confidence"].table.set_index("confidence")["tiam"]
     assert table[[0.05, 0.25, 0.3, 0.5, 0.55, 0.8, 0.85, 0.9, 0.95]].to_list() == pytest.approx(
         [n / 6 for n in (4, 4, 3, 4, 2, 3, 2, 2, 1)]
     )
-    assert len(runs.analyses(runs.study(rows), confidence=0.333)["confidence"].table) == 20
+    assert len(runs.analyses(study, confidence=0.333)["confidence"].table) == 20
+
+
+@pytest.mark.parametrize(
+    ("floors", "first", "says"),
+    [
+        ({"objects": 0.0}, 0.05, "(the run's own is 0.25)"),
+        ({"objects": 0.1}, 0.1, "(the run's own is 0.25; its judge keeps nothing below 0.1)"),
+        ({"objects": 0.12}, 0.15, "nothing below 0.12"),
+        ({"objects": 0.25}, 0.25, "nothing below 0.25"),
+        ({}, 0.25, "(the run's own is 0.25; what its judge keeps below is not known)"),
+    ],
+)
+def test_the_sweep_says_nothing_of_confidences_that_the_judge_does_not_keep(runs, floors, first, says):
+    rows = runs.rows("m", runs.prompts(ONE, "car", "zebra"), [0, 1], lambda *_: [True])
+    sweep = runs.analyses(runs.study(rows, floors=floors), confidence=0.25)["confidence"]
+    assert sweep.table["confidence"].min() == first
+    assert 0.25 in set(sweep.table["confidence"])
+    assert says in sweep.summary
 
 
 def test_rows_of_an_older_run_say_nothing_of_confidence(runs):
@@ -151,6 +255,23 @@ def test_figures_are_drawn(wide):
             figure = Figure()
             analysis.figure(figure.add_subplot())
             figure.draw_without_rendering()
+
+
+def test_heat_maps_of_many_kinds_are_long_and_not_wide(wide):
+    """Their names are read along rows, and nothing that is written is cut."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    axes = figure.add_subplot()
+    wide["object by position"].figure(axes)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["car", "dog", "zebra"]
+    assert "3 objects (comma), 3" in [label.get_text() for label in axes.get_yticklabels()]
+    figure.draw_without_rendering()
+    page = figure.bbox
+    for text in (axes.title, axes.xaxis.label, axes.yaxis.label, *axes.get_yticklabels(), *axes.get_xticklabels()):
+        box = text.get_window_extent()
+        assert page.x0 <= box.x0 <= box.x1 <= page.x1, text
+        assert page.y0 <= box.y0 <= box.y1 <= page.y1, text
 
 
 def test_a_run_without_rows_and_one_of_a_single_image_are_no_errors(runs):

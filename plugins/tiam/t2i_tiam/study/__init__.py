@@ -18,8 +18,11 @@ from .seeds import seeds
 from .tables import read_tables
 
 
-def analyse(study: Study, options: TiamOptions) -> Iterator[Analysis]:
-    """Yield the tables and figures of the paper that a run has the rows for."""
+def analyse(study: Study, options: TiamOptions, floor: float | None) -> Iterator[Analysis]:
+    """Yield the tables and figures of the paper that a run has the rows for.
+
+    floor: the confidence below which the run's judge keeps nothing; None where that is not known
+    """
     if not (study.table["measure"] == "tiam").any():
         return
     tables = read_tables(study)
@@ -29,6 +32,6 @@ def analyse(study: Study, options: TiamOptions) -> Iterator[Analysis]:
     yield from seeds(tables)
     yield from mine_seeds(tables, study, options.mined, options.held_out)
     yield from seeds_of_models(tables)
-    yield from confidence_sweep(tables, options.confidence)
+    yield from confidence_sweep(tables, options.confidence, floor)
     yield from pairs(tables, study)
     yield reference_distances(options.references)

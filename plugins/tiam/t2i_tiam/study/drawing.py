@@ -37,7 +37,8 @@ def heat_map(
                 axes.text(
                     x, y, text.format(value), ha="center", va="center", fontsize=7, color="w" if dark else "k"
                 )
-    axes.figure.colorbar(shown, ax=axes, label=label)
+    axes.figure.colorbar(shown, ax=axes)
+    axes.set_title(label, fontsize=10)  # beside the bar of a low figure it would be cut
 
 
 def series(table: pd.DataFrame, x: str, y: str, axes: Any, kind: str = "kind") -> None:

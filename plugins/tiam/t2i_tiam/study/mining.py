@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
-from t2i_core.statistics import paired_difference
+from t2i_core.statistics import mean_interval, paired_difference
 
 from .pictures import draw_pictures, picture
 from .tables import Tables
@@ -37,6 +37,7 @@ def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) ->
     """
     mined = {}
     held_out = split(tables.prompts, share)
+    clusters = tables.prompts["cluster"]
     for model in tables.models:
         scores = tables.seeds_of(model)
         out = scores.index.isin(held_out)
@@ -49,14 +50,22 @@ def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) ->
         scores = scores[ranked]
         mined[model] = Mined(scores[~out], scores[out], ranked[: count or max(1, seeds // 8)])
     if not mined:
+        if count is not None:
+            raise BadOption("tiam: mined: no model has two seeds, and two prompts on either side of held_out")
         return
-    table = pd.DataFrame([{"model": model, **_tried(one)} for model, one in mined.items()])
+    table = pd.DataFrame([{"model": model, **_tried(one, clusters)} for model, one in mined.items()])
     summary = (
         "The seeds that are best on some prompts, against all seeds on the prompts held out: paired by prompt, "
-        "95 % interval over new prompts of the kind, these seeds."
+        "95 % interval (new prompts of this kind, these seeds; t over prompts, rough with fewer than 10)."
     )
-    yield Analysis("mine-seeds", summary, table, partial(_draw_gains, mined))
-    yield _shown(tables, study, mined)
+    yield Analysis("mine-seeds", summary, table)
+    seeds = pd.DataFrame([line for model, one in mined.items() for line in _ranked(model, one, clusters)])
+    summary = (
+        "Seeds as some prompts rank them (chosen_by), and what they score on those held out, with 95 % intervals "
+        "(new prompts of this kind, this seed; Wilson, Clopper-Pearson where nothing varies)."
+    )
+    yield Analysis("seeds held out", summary, seeds, partial(_draw_gains, seeds))
+    yield _shown(study, mined, seeds)
 
 
 def split(prompts: pd.DataFrame, share: float) -> set[str]:
@@ -68,12 +77,12 @@ def split(prompts: pd.DataFrame, share: float) -> set[str]:
     return set(prompts.index[objects.isin(out)])
 
 
-def _tried(mined: Mined) -> dict[str, Any]:
+def _tried(mined: Mined, clusters: pd.Series) -> dict[str, Any]:
     """Compare the chosen seeds with all of them, prompt by prompt."""
     every = mined.held_out.mean(axis=1)
     chosen = mined.held_out[mined.best].mean(axis=1)
     both = pd.DataFrame({"mined": chosen, "all": every}).dropna()
-    found = paired_difference(both["mined"], both["all"], both.index, None, low=0, high=1)
+    found = paired_difference(both["mined"], both["all"], clusters.loc[both.index], None, low=0, high=1)
     own = mined.chosen_by
     return {
         "seeds": ", ".join(map(str, mined.best)),
@@ -90,16 +99,37 @@ def _tried(mined: Mined) -> dict[str, Any]:
     }
 
 
-def _draw_gains(mined: dict[str, Mined], axes: Any) -> None:
+def _ranked(model: str, mined: Mined, clusters: pd.Series) -> Iterator[dict[str, Any]]:
+    """Each seed's score on either part, the best on the first part first."""
+    for rank, seed in enumerate(mined.chosen_by.columns, 1):
+        values = mined.held_out[seed].dropna()
+        if values.empty:
+            continue
+        found = mean_interval(values, clusters.loc[values.index], None, low=0, high=1)
+        yield {
+            "model": model,
+            "rank": rank,
+            "seed": seed,
+            "mined": seed in mined.best,
+            "chosen_by": float(mined.chosen_by[seed].mean()),
+            "held_out": found.value,
+            "low": found.lo,
+            "high": found.hi,
+            "n": len(values),
+        }
+
+
+def _draw_gains(seeds: pd.DataFrame, axes: Any) -> None:
     """Each seed's score on either part, larger where several meet: without an effect, no direction."""
-    for place, (model, one) in enumerate(mined.items()):
-        x, y = one.chosen_by.mean(), one.held_out.mean()
-        for mined_ones, marker, label in ((False, "o", model), (True, "*", f"{model}, mined")):
-            own = x.index.isin(one.best) == mined_ones
-            dots = pd.DataFrame({"x": x[own], "y": y[own]}).round(6).value_counts().reset_index()  # one on another
-            size = (90 if mined_ones else 18) * dots["count"]
-            axes.scatter(dots["x"], dots["y"], size, color=f"C{place}", marker=marker, alpha=0.7, label=label)
-        axes.axhline(y.mean(), color=f"C{place}", linewidth=1, linestyle=":")
+    for place, (model, own) in enumerate(seeds.groupby("model", sort=False)):
+        for mined, marker, label in ((False, "o", model), (True, "*", f"{model}, mined")):
+            of = own.loc[own["mined"] == mined, ["chosen_by", "held_out"]]
+            dots = of.round(6).value_counts().reset_index()  # one on another
+            size = (90 if mined else 18) * dots["count"]
+            axes.scatter(
+                dots["chosen_by"], dots["held_out"], size, color=f"C{place}", marker=marker, alpha=0.7, label=label
+            )
+        axes.axhline(own["held_out"].mean(), color=f"C{place}", linewidth=1, linestyle=":")
     axes.set_xlabel("tiam of a seed on the prompts that it was chosen by")
     axes.set_ylabel("on the prompts held out")
     axes.legend(fontsize=8)
@@ -108,29 +138,18 @@ def _draw_gains(mined: dict[str, Mined], axes: Any) -> None:
 SHOWN_SEEDS, SHOWN_PROMPTS = 2, 6
 
 
-def _shown(tables: Tables, study: Study, mined: dict[str, Mined]) -> Analysis:
+def _shown(study: Study, mined: dict[str, Mined], seeds: pd.DataFrame) -> Analysis:
     """The best and the worst seeds on prompts that did not choose them, with images (Figures 10 and 11)."""
-    lines, rows = [], []
-    prompts: list[str] = []
-    for model, one in mined.items():
-        ranked = list(one.chosen_by.columns)
-        ends = list(dict.fromkeys([*ranked[:SHOWN_SEEDS], *ranked[-SHOWN_SEEDS:]]))
-        prompts = prompts or _spread(one.held_out.index)
-        for seed in ends:
-            lines.append(
-                {
-                    "model": model,
-                    "seed": seed,
-                    "rank": ranked.index(seed) + 1,
-                    "chosen_by": float(one.chosen_by[seed].mean()),
-                    "held_out": float(one.held_out[seed].mean()),
-                }
-            )
-            name = f"seed {seed}, rank {ranked.index(seed) + 1}"
-            files = [picture(study, model, prompt, seed) for prompt in prompts]
-            rows.append((f"{model}\n{name}" if len(mined) > 1 else name, files))
+    own = seeds.groupby("model", sort=False)
+    ends = seeds[(own.cumcount() < SHOWN_SEEDS) | (own.cumcount(ascending=False) < SHOWN_SEEDS)]
+    prompts = _spread(next(iter(mined.values())).held_out.index)
+    rows = []
+    for line in ends.itertuples(index=False):
+        name = f"seed {line.seed}, rank {line.rank}"
+        files = [picture(study, str(line.model), prompt, int(line.seed)) for prompt in prompts]
+        rows.append((f"{line.model}\n{name}" if len(mined) > 1 else name, files))
     summary = "The best and the worst seeds of some prompts (chosen_by), and what they score on those held out."
-    return Analysis("good and bad seeds", summary, pd.DataFrame(lines), partial(draw_pictures, rows, prompts))
+    return Analysis("good and bad seeds", summary, ends, partial(draw_pictures, rows, prompts))
 
 
 def _spread(prompts: pd.Index) -> list[str]:

@@ -16,6 +16,8 @@ from t2i_core.statistics import holm
 from .tables import Tables
 
 ROUNDS = 1000
+ROUNDING = 1e-9
+"""A deviation that is less is that of floats, not of seeds."""
 
 
 def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
@@ -23,7 +25,8 @@ def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
     scores = pd.DataFrame({model: tables.seeds_of(model).mean() for model in tables.models}).sort_index()
     if len(scores) < 3:
         return
-    standard = (scores - scores.mean()) / scores.std(ddof=0).where(lambda sd: sd > 0)
+    deviation = scores.std(ddof=0).where(lambda sd: sd > ROUNDING)
+    standard = (scores - scores.mean()) / deviation
     table = standard.rename_axis("seed").reset_index()
     summary = "Seeds' TIAM less their model's mean, in standard deviations of that model's seeds."
     yield Analysis("standardised seeds", summary, table, partial(_draw, standard))

@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.metrics import Analysis
-from t2i_core.statistics import mean_interval
+from t2i_core.statistics import Question
 
 from .drawing import heat_map, named, series
+from .intervals import said, share
 from .tables import Tables
 
 
@@ -20,23 +21,24 @@ def occurrence(tables: Tables) -> Iterator[Analysis]:
     yield object_by_position(tables)
     if tables.objects["colour"].notna().any():
         yield colour_by_object(tables)
+    if tables.objects["bound"].notna().any():
         yield binding(tables)
-
-
-def rate(rows: pd.DataFrame, column: str) -> dict[str, Any]:
-    """Mean of a column of 0 and 1 with its interval, over new prompts of the kind and new seeds."""
-    found = mean_interval(rows[column].to_numpy(float), rows["prompt"], rows["seed"], low=0, high=1)
-    return {column: found.value, "low": found.lo, "high": found.hi, "n": len(rows)}
 
 
 def by_position(tables: Tables) -> Analysis:
     """How often the object at each place of the prompt is found."""
     lines = [
-        {"model": model, "kind": kind, "position": position, **rate(own, "found")}
+        {
+            "model": model,
+            "kind": kind,
+            "position": position,
+            **share(own, "found", tables.interval),
+            "n": len(own),
+        }
         for (model, kind, position), own in tables.objects.groupby(["model", "kind", "position"], sort=False)
     ]
-    table = _ordered(pd.DataFrame(lines), tables, "position")
-    summary = "Share of objects that are found, by their position in the prompt; 95 % intervals."
+    table = _ordered(lines, tables)
+    summary = f"Share of objects that are found, by their position in the prompt; {said(tables.question)}"
     return Analysis("occurrence by position", summary, table, partial(_draw_positions, table))
 
 
@@ -48,27 +50,46 @@ def _draw_positions(table: pd.DataFrame, axes: Any) -> None:
 
 def object_by_position(tables: Tables) -> Analysis:
     """How often each object is found at each position (Figure 22)."""
-    groups = tables.objects.groupby(["model", "object", "position"], sort=False)["found"]
-    table = groups.agg(found="mean", n="size").reset_index()
-    table = table.sort_values(["model", "object", "position"], key=_run_order(tables), ignore_index=True)
-    summary = "Share of objects that are found, each at each position."
+    places = ["model", "kind", "object", "position"]
+    lines = [
+        {**dict(zip(places, place, strict=True)), **share(own, "found", tables.interval), "n": len(own)}
+        for place, own in tables.objects.groupby(places, sort=False)
+    ]
+    table = _ordered(lines, tables)
+    summary = f"Share of objects that are found, each at each position; {said(tables.question)}"
     return Analysis(
-        "object by position", summary, table, partial(_draw_grid, table, "object", "position", "found")
+        "object by position",
+        summary,
+        table,
+        partial(_draw_grid, table, "object", "position", "found", "share found"),
     )
 
 
 def colour_by_object(tables: Tables) -> Analysis:
     """How each object fares in each colour (Figure 8): found, in its colour where found, and both."""
     rows = tables.objects[tables.objects["colour"].notna()]
-    groups = rows.groupby(["model", "object", "colour"], sort=False)
-    table = groups.agg(
-        right=("right", "mean"), found=("found", "mean"), binding=("bound", "mean"), n=("found", "size")
+    places = ["model", "kind", "object", "colour"]
+    lines = [
+        {
+            **dict(zip(places, place, strict=True)),
+            **share(own, "right", tables.interval),
+            "found": own["found"].mean(),
+            "binding": own["bound"].mean(),
+            "n": len(own),
+        }
+        for place, own in rows.groupby(places, sort=False)
+    ]
+    table = _ordered(lines, tables)
+    summary = (
+        "Share of objects that are found in their colour (right), found, and in their colour where found; of the "
+        f"first {said(tables.question)}"
     )
-    table = table.reset_index().sort_values(
-        ["model", "object", "colour"], key=_run_order(tables), ignore_index=True
+    return Analysis(
+        "colour by object",
+        summary,
+        table,
+        partial(_draw_grid, table, "object", "colour", "right", "share found in its colour"),
     )
-    summary = "Share of objects that are found in their colour (right), found, and in their colour where found."
-    return Analysis("colour by object", summary, table, partial(_draw_grid, table, "object", "colour", "right"))
 
 
 def binding(tables: Tables) -> Analysis:
@@ -76,6 +97,8 @@ def binding(tables: Tables) -> Analysis:
     rows = tables.objects[tables.objects["bound"].notna()]
     lines = []
     for (model, kind), own in rows.groupby(["model", "kind"], sort=False):
+        of_kind = tables.images[(tables.images["model"] == model) & (tables.images["kind"] == kind)]
+        images = of_kind.groupby("prompt").size()
         positions = sorted(own["position"].unique())
         positions = [*positions, "all"] if len(positions) > 1 else positions
         for colour in [*sorted(own["colour"].unique()), "all"]:
@@ -83,61 +106,62 @@ def binding(tables: Tables) -> Analysis:
             for position in positions:
                 part = of_colour if position == "all" else of_colour[of_colour["position"] == position]
                 if len(part):
-                    lines.append(
-                        {"model": model, "kind": kind, "colour": colour, "position": position, **_both(part)}
-                    )
+                    place = {"model": model, "kind": kind, "colour": colour, "position": position}
+                    lines.append({**place, **_both(part, images, tables.interval)})
     table = pd.DataFrame(lines)
     summary = (
-        "Share of found objects that carry their colour: binding_pooled over all of them with its 95 % interval, "
-        "binding_per_prompt the mean of the prompts' own shares."
+        "Share of found objects that carry their colour: binding_pooled over all of them, binding_per_prompt the "
+        f"mean of the prompts' own shares; {said(tables.question)}"
     )
-    return Analysis("binding", summary, table, partial(_draw_binding, table))
+    return Analysis(
+        "binding",
+        summary,
+        table,
+        partial(_draw_grid, table, "colour", "position", "binding_pooled", "share of found ones in their colour"),
+    )
 
 
-def _both(rows: pd.DataFrame) -> dict[str, Any]:
-    pooled = rate(rows, "bound")
-    per_prompt = rows.groupby("prompt")["bound"].mean()
+def _both(rows: pd.DataFrame, images: pd.Series, interval: Question) -> dict[str, Any]:
+    """Both averages; images: how many each prompt has, its weight in the second as in the run's score."""
+    pooled = share(rows, "bound", interval)
+    found = rows.groupby("prompt")["bound"].transform("size")
+    own = share(rows, "bound", interval, rows["prompt"].map(images) / found)
     return {
         "binding_pooled": pooled.pop("bound"),
         **pooled,
-        "binding_per_prompt": float(per_prompt.mean()),
-        "prompts": len(per_prompt),
+        "n": len(rows),
+        "binding_per_prompt": own["bound"],
+        "low_per_prompt": own["low"],
+        "high_per_prompt": own["high"],
+        "prompts": rows["prompt"].nunique(),
     }
 
 
-def _draw_binding(table: pd.DataFrame, axes: Any) -> None:
+def _draw_grid(table: pd.DataFrame, row: str, column: str, value: str, label: str, axes: Any) -> None:
+    """Rows by columns, models and kinds beside each other; or below, where they are many."""
     models, kinds = table["model"].nunique(), table["kind"].nunique()
-    table = table.assign(
-        column=[
-            f"{named(m, k, models, kinds)}, {p}" if models * kinds > 1 else str(p)
-            for m, k, p in zip(table["model"], table["kind"], table["position"], strict=True)
-        ]
-    )
-    grid = table.pivot(index="colour", columns="column", values="binding_pooled")
-    heat_map(grid.loc[table["colour"].unique(), table["column"].unique()], "binding_pooled", axes)
-    axes.set_xlabel("position")
-
-
-def _draw_grid(table: pd.DataFrame, row: str, column: str, value: str, axes: Any) -> None:
-    """Rows by columns, the models beside each other."""
-    several = table["model"].nunique() > 1
-    names = [f"{m}, {c}" if several else str(c) for m, c in zip(table["model"], table[column], strict=True)]
+    names = [
+        f"{named(model, kind, models, kinds)}, {place}" if models * kinds > 1 else str(place)
+        for model, kind, place in zip(table["model"], table["kind"], table[column], strict=True)
+    ]
     table = table.assign(column=names)
     grid = table.pivot(index=row, columns="column", values=value)
-    heat_map(grid.loc[table[row].unique(), table["column"].unique()], value, axes)
+    grid = grid.loc[table[row].unique(), table["column"].unique()]
+    if models * kinds > 1 and grid.shape[1] > grid.shape[0]:  # long names are read along rows
+        grid, row, column = grid.T, column, row
+    heat_map(grid, label, axes)
     axes.set_xlabel(column)
+    axes.set_ylabel(row)
 
 
-def _ordered(table: pd.DataFrame, tables: Tables, last: str) -> pd.DataFrame:
-    return table.sort_values(["model", "kind", last], key=_run_order(tables), ignore_index=True)
-
-
-def _run_order(tables: Tables) -> Any:
-    """Sort models and kinds as the run has them, all else by itself."""
-    places = {"model": tables.models, "kind": tables.kinds}
+def _ordered(lines: list[dict[str, Any]], tables: Tables) -> pd.DataFrame:
+    """Sort models and kinds as the run has them, then by object, colour or position."""
+    table = pd.DataFrame(lines)
+    order = {"model": tables.models, "kind": tables.kinds}
+    by = [column for column in ("model", "kind", "object", "colour", "position") if column in table]
 
     def key(column: pd.Series) -> pd.Series:
-        order = places.get(str(column.name))
-        return column if order is None else column.map({name: i for i, name in enumerate(order)})
+        names = order.get(str(column.name))
+        return column if names is None else column.map({name: i for i, name in enumerate(names)})
 
-    return key
+    return table.sort_values(by, key=key, ignore_index=True)

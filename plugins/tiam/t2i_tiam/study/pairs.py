@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from t2i_core.metrics import Analysis, Study
 
+from .intervals import said, share
 from .mantel import mantel
-from .scaling import scale
+from .scaling import scale, turned
 from .tables import Tables
 from .wu_palmer import similarities
 
@@ -34,14 +35,20 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
         return
     table = pd.DataFrame(lines)
     table = table.drop(columns=[name for name in known if table[name].isna().all()])
-    summary = "TIAM of two objects in either order, and d, their mean: high where both appear together."
-    yield Analysis("pairs", summary, table)
+    summary = (
+        "TIAM of two objects in either order, and d, their mean: high where both appear together; of d "
+        f"{said('these prompts, new seeds')}"
+    )
+    words = partial(_draw_words, table) if {*known} & {*table.columns} else None
+    yield Analysis("pairs", summary, table, words)
     maps, correlations = [], []
     for model, own in table.groupby("model", sort=False):
         d = _matrix(own, "d")
         if len(d) < 3:
             continue
         points, stress = scale(d.to_numpy())
+        if maps:
+            points = turned(points, d.index, maps[0])
         maps.append(
             pd.DataFrame(
                 {"model": model, "object": d.index, "x": points[:, 0], "y": points[:, 1], "stress": stress}
@@ -54,7 +61,8 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
         placed = pd.concat(maps, ignore_index=True)
         summary = (
             "Objects placed by d, d(x, x) = 0 (metric MDS: SMACOF from the classical solution): those that appear "
-            "together lie far apart. Stress: 0 fits, above .2 poorly."
+            "together lie far apart. Stress: 0 fits, above .2 poorly. Maps of further models are turned to lie on "
+            "the first as well as they can."
         )
         yield Analysis("semantic map", summary, placed, partial(_draw_map, placed))
     if correlations:
@@ -63,17 +71,32 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
             "Correlation of d with similarities of the two words, over pairs (r Pearson, rho Spearman); p by "
             "1,000 permutations of objects, which pairs share (Mantel)."
         )
-        yield Analysis("pairs and words", summary, found, partial(_draw_words, table))
+        yield Analysis("pairs and words", summary, found)
 
 
 def _pairs(
     model: str, images: pd.DataFrame, known: Mapping[str, Mapping[frozenset[str], float]]
 ) -> Iterator[dict[str, Any]]:
-    means = images.groupby(["x", "y"])["value"].mean().to_dict()
-    for x, y in dict.fromkeys((min(pair), max(pair)) for pair in means if pair[0] != pair[1]):
-        xy, yx = means.get((x, y), np.nan), means.get((y, x), np.nan)
-        said = {name: of.get(frozenset((x, y)), np.nan) for name, of in known.items()}
-        yield {"model": model, "x": x, "y": y, "tiam_xy": xy, "tiam_yx": yx, "d": (xy + yx) / 2, **said}
+    """Each pair's scores in either order and their mean, whose interval is over new seeds alone."""
+    images = images[images["x"] != images["y"]]
+    asked = [(min(pair), max(pair)) for pair in zip(images["x"], images["y"], strict=True)]
+    for (x, y), own in images.assign(pair=asked).groupby("pair"):
+        orders = own.groupby("x")["value"].agg(["mean", "size"])
+        xy, yx = (orders["mean"].get(first, np.nan) for first in (x, y))
+        line = {
+            "model": model,
+            "x": x,
+            "y": y,
+            "tiam_xy": xy,
+            "tiam_yx": yx,
+            "d": np.nan,
+            "low": np.nan,
+            "high": np.nan,
+        }
+        if len(orders) == 2:
+            each = 1 / own["x"].map(orders["size"])
+            line |= share(own.rename(columns={"value": "d"}), "d", "seeds", each)
+        yield line | {name: of.get(frozenset((x, y)), np.nan) for name, of in known.items()}
 
 
 def _cosines(study: Study, both: pd.DataFrame) -> dict[frozenset[str], float]:
@@ -120,6 +143,7 @@ def _draw_map(placed: pd.DataFrame, axes: Any) -> None:
             )
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.15)
+    axes.set_xlabel("distances are d; directions mean nothing")
     if len(models) > 1:
         axes.legend(fontsize=8)
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.metrics import Analysis
-from t2i_core.statistics import holm, mean_interval, paired_difference
+from t2i_core.statistics import holm, paired_difference
 
 from .drawing import named, series
+from .intervals import said, share
 from .tables import Tables
 
 
@@ -24,18 +25,15 @@ def sizes(tables: Tables) -> Iterator[Analysis]:
             for measure, column in (("tiam", "value"), ("objects", "objects")):
                 rows = own[own[column].notna()]
                 if len(rows):
-                    found = mean_interval(
-                        rows[column].to_numpy(float), rows["prompt"], rows["seed"], low=0, high=1
-                    )
+                    found = share(rows, column, tables.interval)
                     lines.append(
                         {
                             "model": model,
                             "kind": kind,
                             "n_objects": int(rows["n_objects"].iloc[0]),
                             "measure": measure,
-                            "score": found.value,
-                            "low": found.lo,
-                            "high": found.hi,
+                            "score": found.pop(column),
+                            **found,
                             "prompts": rows["prompt"].nunique(),
                             "images": len(rows),
                         }
@@ -43,7 +41,7 @@ def sizes(tables: Tables) -> Iterator[Analysis]:
     table = pd.DataFrame(lines)
     summary = (
         "Scores by number of objects: tiam, and of prompts with colours also objects, whatever their colours; "
-        "95 % intervals."
+        f"{said(tables.question)}"
     )
     several = table["n_objects"].nunique() > 1
     yield Analysis("number of objects", summary, table, partial(_draw_sizes, table) if several else None)
@@ -61,23 +59,25 @@ def wordings(tables: Tables) -> Iterator[Analysis]:
     """Yield the difference between wordings, paired by objects and seed (paper: Table 6, the comma)."""
     asked = tables.prompts["asked"]
     images = tables.images.join(tables.prompts[["wording", "asked"]], on="prompt")
+    images["kind"] = images["kind"].str.replace(r" \(.*", "", regex=True)  # of whatever wording
     several = asked[asked.duplicated(keep=False)]
     if several.empty:
         return
     images = images[images["asked"].isin(set(several))]
     lines: list[dict[str, Any]] = []
-    for (model, size), own in images.groupby(["model", "n_objects"], sort=False):
+    for (model, kind), own in images.groupby(["model", "kind"], sort=False):
         cells = own.pivot_table(index=["asked", "seed"], columns="wording", values="value")
         for a, b in combinations(sorted(cells.columns, key=str), 2):
             both = cells[[a, b]].dropna()
             if both.empty:
                 continue
             groups = pd.factorize(both.index.get_level_values("asked"))[0]
-            found = paired_difference(both[a], both[b], groups, both.index.get_level_values("seed"), low=0, high=1)
+            seeds = both.index.get_level_values("seed")
+            found = paired_difference(both[a], both[b], groups, seeds, interval=tables.interval, low=0, high=1)
             lines.append(
                 {
                     "model": model,
-                    "n_objects": size,
+                    "kind": kind,
                     "a": a or PLAIN,
                     "b": b or PLAIN,
                     "tiam_a": float(both[a].mean()),
@@ -85,6 +85,7 @@ def wordings(tables: Tables) -> Iterator[Analysis]:
                     "difference": found.diff,
                     "low": found.lo,
                     "high": found.hi,
+                    "clusters": found.n_clusters,
                     "p_unadjusted": found.p,
                     "prompts": len(set(groups)),
                     "images": len(both),
@@ -95,7 +96,8 @@ def wordings(tables: Tables) -> Iterator[Analysis]:
     table = pd.DataFrame(lines)
     table.insert(table.columns.get_loc("p_unadjusted"), "p", holm(table["p_unadjusted"]))
     summary = (
-        "The same objects in other words, a - b, paired by objects and seed; 95 % intervals, p adjusted by Holm."
+        "The same objects in other words, a - b, paired by objects and seed; 95 % intervals "
+        f"({tables.question}; t over clusters, rough with fewer than 10), p adjusted by Holm."
     )
     yield Analysis("wording", summary, table, partial(_draw_wordings, table))
 
@@ -105,10 +107,10 @@ PLAIN = "plain"
 
 
 def _draw_wordings(table: pd.DataFrame, axes: Any) -> None:
-    models, sizes_many = table["model"].nunique(), table["n_objects"].nunique()
+    models, kinds = table["model"].nunique(), table["kind"].nunique()
     names = []
     for line in table.itertuples(index=False):
-        of = named(str(line.model), f"{line.n_objects} objects", models, sizes_many)
+        of = named(str(line.model), str(line.kind), models, kinds)
         names.append(f"{line.a} - {line.b}\n{of}")
     ends = [table["difference"] - table["low"], table["high"] - table["difference"]]
     axes.figure.set_size_inches(6.4, 1.5 + 0.5 * len(table))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,19 @@ def scale(distances: Floats, rounds: int = 300) -> tuple[Floats, float]:
     fitted = _between(points)
     total = float(np.square(fitted).sum())
     return points, float(np.sqrt(np.square(fitted - distances).sum() / total)) if total else float("nan")
+
+
+def turned(points: Floats, names: pd.Index, onto: pd.DataFrame) -> Floats:
+    """Turn and mirror points to lie near those of the same names: float64 (n, 2), their distances kept.
+
+    onto: with the columns object, x, y
+
+    Source: P. H. Schoenemann, A generalized solution of the orthogonal Procrustes problem (1966).
+    """
+    others = onto.set_index("object")[["x", "y"]]
+    shared = names.intersection(others.index)
+    left, _, right = np.linalg.svd(points[names.get_indexer(shared)].T @ others.loc[shared].to_numpy())
+    return np.asarray(points @ left @ right)
 
 
 def _classical(distances: Floats) -> Floats:

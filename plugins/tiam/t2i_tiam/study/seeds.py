@@ -24,15 +24,15 @@ def seeds(tables: Tables) -> Iterator[Analysis]:
     """Yield what a run with several seeds and prompts says of its seeds (paper: seed box plots, Figure 16)."""
     if tables.images["seed"].nunique() < 2:
         return
-    yield box_plots(tables)
+    yield from box_plots(tables)
     yield from best_and_worst(tables)
-    yield convergence(tables)
+    yield from convergence(tables)
 
 
-def box_plots(tables: Tables) -> Analysis:
-    """The seeds' scores of each model and kind of prompts, as quartiles."""
+def box_plots(tables: Tables) -> Iterator[Analysis]:
+    """Yield the seeds' scores of each model and kind of prompts, and their quartiles."""
     scores = tables.images.groupby(["model", "kind", "seed"], sort=False)["value"].mean()
-    boxes = {(model, kind): own.to_numpy() for (model, kind), own in scores.groupby(level=[0, 1], sort=False)}
+    boxes = {place: own.droplevel([0, 1]) for place, own in scores.groupby(level=[0, 1], sort=False)}
     order = [(model, kind) for model in tables.models for kind in tables.kinds if (model, kind) in boxes]
     lines = []
     for model, kind in order:
@@ -42,27 +42,29 @@ def box_plots(tables: Tables) -> Analysis:
         )
         sd = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
         lines.append({"model": model, "kind": kind, "seeds": len(values), **quartiles, "sd": sd})
-    table = pd.DataFrame(lines)
     models, kinds = len(tables.models), len(tables.kinds)
-    shown = {named(model, kind, models, kinds): boxes[model, kind] for model, kind in order}
-    summary = "TIAM of single seeds, each over all prompts of a kind: quartiles."
-    return Analysis("seed scores", summary, table, partial(_draw_boxes, shown))
+    shown = pd.DataFrame({named(model, kind, models, kinds): boxes[model, kind] for model, kind in order})
+    table = shown.sort_index().rename_axis("seed").reset_index()
+    summary = "TIAM of single seeds, each over all prompts of a kind."
+    yield Analysis("seed scores", summary, table, partial(_draw_boxes, shown))
+    yield Analysis("seed quartiles", "The same as quartiles and standard deviations.", pd.DataFrame(lines))
 
 
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 
-def _draw_boxes(shown: dict[str, np.ndarray], axes: Any) -> None:
-    axes.figure.set_size_inches(max(4, 1.5 + 0.8 * len(shown)), 4.8)
-    axes.boxplot(list(shown.values()), widths=0.5, showfliers=False, medianprops={"color": "C1"})
-    for place, values in enumerate(shown.values(), 1):
+def _draw_boxes(shown: pd.DataFrame, axes: Any) -> None:
+    boxes = {name: column.dropna().to_numpy() for name, column in shown.items()}
+    axes.figure.set_size_inches(max(4, 1.5 + 0.8 * len(boxes)), 4.8)
+    axes.boxplot(list(boxes.values()), widths=0.5, showfliers=False, medianprops={"color": "C1"})
+    for place, values in enumerate(boxes.values(), 1):
         beside = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
         axes.plot(beside, values, ".", color="C0", alpha=0.5, markersize=4)
     axes.set_xticks(
-        range(1, len(shown) + 1),
-        list(shown),
-        rotation=30 if len(shown) > 2 else 0,
-        ha="right" if len(shown) > 2 else "center",
+        range(1, len(boxes) + 1),
+        list(boxes),
+        rotation=30 if len(boxes) > 2 else 0,
+        ha="right" if len(boxes) > 2 else "center",
     )
     axes.set_ylabel("tiam of a seed")
 
@@ -132,8 +134,8 @@ def _draw_ranked(ranked: pd.DataFrame, axes: Any) -> None:
     axes.legend(fontsize=8)
 
 
-def convergence(tables: Tables) -> Analysis:
-    """How far fewer images a prompt would have been from this score, and how far so many other seeds would be."""
+def convergence(tables: Tables) -> Iterator[Analysis]:
+    """Yield how far fewer images a prompt would have been from this score, and as many other seeds would be."""
     rng = np.random.default_rng(0)
     lines: list[dict[str, Any]] = []
     for model in tables.models:
@@ -159,12 +161,14 @@ def convergence(tables: Tables) -> Analysis:
                         "sd_new": sd / np.sqrt(images),
                     }
                 )
+    if not lines:
+        return
     table = pd.DataFrame(lines)
     summary = (
         f"The score of so many images a prompt: low to high holds 95 % of {SUBSETS} draws from the run's seeds "
         "(none at all of all of them); sd_new is the deviation that as many other seeds would show."
     )
-    return Analysis("images per prompt", summary, table, partial(_draw_convergence, table))
+    yield Analysis("images per prompt", summary, table, partial(_draw_convergence, table))
 
 
 def sizes_to(seeds: int) -> list[int]:
@@ -178,3 +182,5 @@ def _draw_convergence(table: pd.DataFrame, axes: Any) -> None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(sorted(table["images"].unique()), sorted(table["images"].unique()))
     axes.set_xlabel("images per prompt")
+    if not few:
+        axes.set_ylabel("deviation of the score under other seeds (sd_new)")

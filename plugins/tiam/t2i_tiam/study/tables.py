@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from t2i_core.metrics import Study
+from t2i_core.statistics import Question, mean_interval
 
 PLACE = ["model", "prompt", "seed"]
 
@@ -15,11 +16,14 @@ PLACE = ["model", "prompt", "seed"]
 class Tables:
     """What was measured, without what has failed.
 
-    images:   model, prompt, seed, kind, n_objects, value (TIAM), objects (the same without colours; NaN where
-              there are none), holds_at
-    objects:  model, prompt, seed, kind, n_objects, position, object, colour (NaN without), found, bound (NaN where
-              not found or without colour), right (found, and in its colour if it has one)
-    prompts:  by prompt: kind, n_objects, wording, asked (object and colour of each position)
+    images:    model, prompt, cluster, seed, kind, n_objects, value (TIAM), objects (the same without colours; NaN
+               where there are none), holds_at
+    objects:   model, prompt, cluster, seed, kind, n_objects, position, object, colour (NaN without), found, bound
+               (NaN where not found or without colour), right (found, and in its colour if it has one)
+    prompts:   by prompt: cluster (prompts of one are resampled as one), kind, n_objects, wording, asked (object
+               and colour of each position)
+    interval:  the question of the run's intervals
+    question:  the same in words, as these prompts and seeds can answer it
 
     A kind is what prompts of one template share: "2 objects", "2 coloured objects", "3 objects (comma)".
     """
@@ -27,6 +31,8 @@ class Tables:
     images: pd.DataFrame
     objects: pd.DataFrame
     prompts: pd.DataFrame
+    interval: Question = "new"
+    question: str = ""
 
     @property
     def models(self) -> list[str]:
@@ -47,11 +53,12 @@ class Tables:
 
 def read_tables(study: Study) -> Tables:
     """Read a study's rows, whether they come from a file or from memory."""
-    columns = ["measure", "value", *PLACE, "object", "colour", "position", "holds_at"]
+    columns = ["measure", "value", *PLACE, "cluster", "object", "colour", "position", "holds_at"]
     rows = study.table.reindex(columns=columns)
     rows = rows.astype({name: object for name in rows.columns if name != "value"})
     rows = rows.where(rows.notna(), np.nan)  # and not None here, NaN there
     rows["seed"] = rows["seed"].map(int)
+    rows["cluster"] = rows["cluster"].fillna(rows["prompt"])
     by_measure = dict(list(rows.groupby("measure", sort=False)))
     objects = by_measure["found"].rename(columns={"value": "found"}).drop(columns=["measure", "holds_at"])
     objects["position"] = objects["position"].map(_whole)
@@ -63,8 +70,10 @@ def read_tables(study: Study) -> Tables:
     prompts = _prompts(objects)
     whatever = by_measure.get("objects", rows.iloc[:0]).rename(columns={"value": "objects"})[[*PLACE, "objects"]]
     images = by_measure["tiam"][[*PLACE, "value", "holds_at"]].merge(whatever, on=PLACE, how="left")
-    facts = prompts[["kind", "n_objects"]]
-    return Tables(images.join(facts, on="prompt"), objects.join(facts, on="prompt"), prompts)
+    images = images.join(prompts[["cluster", "kind", "n_objects"]], on="prompt")
+    objects = objects.join(prompts[["kind", "n_objects"]], on="prompt")
+    question = mean_interval(images["value"], images["cluster"], images["seed"], interval=study.interval).question
+    return Tables(images, objects, prompts, study.interval, question)
 
 
 def _prompts(objects: pd.DataFrame) -> pd.DataFrame:
@@ -80,7 +89,13 @@ def _prompts(objects: pd.DataFrame) -> pd.DataFrame:
         wording = _wording(str(prompt), asked)
         plural = "object" if len(asked) == 1 else "objects"
         kind = f"{len(asked)} {'coloured ' if coloured else ''}{plural}{f' ({wording})' if wording else ''}"
-        lines[prompt] = {"kind": kind, "n_objects": len(asked), "wording": wording, "asked": asked}
+        lines[prompt] = {
+            "cluster": own["cluster"].iloc[0],
+            "kind": kind,
+            "n_objects": len(asked),
+            "wording": wording,
+            "asked": asked,
+        }
     return pd.DataFrame.from_dict(lines, orient="index")
 
 
