@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import Detections, JudgeInfo, MetricInfo, Prompt, PromptSourceInfo, Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.testing import MetricContract, PromptSourceContract
+from t2i_core import (
+    Detections,
+    GeneratorInfo,
+    JudgeInfo,
+    MetricInfo,
+    ModelRequest,
+    Prompt,
+    PromptSourceInfo,
+    Setup,
+)
+from t2i_core.errors import BadOption, BadPrompts
+from t2i_core.evaluation import Request, make_plan
+from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_paintskills.plugin import t2i_metrics, t2i_prompt_sources
@@ -119,6 +130,35 @@ def test_defaults(info: MetricInfo):
         metric = info.create(Setup(None, info.options()))
         colours = {"colour"} if info.name in ("paintskills", "paintskills-color") else set()
         assert metric.needs[0].requires == {"class_probs", *colours}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "floor", "lower"),
+    [
+        ("paintskills-object", {}, 0.85, 0.8),
+        ("paintskills-object", {"confidence": 0}, 0.05, 0),  # the reference asks the least confident too
+        ("paintskills-color", {"confidence": 0.5}, 0.6, 0.5),
+        ("paintskills-count", {}, 0.75, 0.7),
+        ("paintskills-count", {"rule": "paper", "threshold": 0.4}, 0.5, 0.4),
+        ("paintskills", {}, 0.75, 0.7),
+        ("paintskills", {"confidence": 0.3}, 0.5, 0.3),
+    ],
+)
+def test_a_judge_that_keeps_too_little_is_refused(name, options, floor, lower):
+    forgetful = replace(SEEING, name="forgetful", floor=floor)
+    model = GeneratorInfo(name="model", summary="Is never asked.", create=lambda setup: None, code=())
+    skills = SKILLS if name == "paintskills" else (name.removeprefix("paintskills-"),)
+    request = Request(
+        metrics=(name,), models=(ModelRequest("model"),), prompts=("few",), judges=("forgetful",),
+        options={name: options},
+    )  # fmt: skip
+    said = (
+        f"looks at what is found with a confidence of {lower:g} or more.*'forgetful' keeps nothing below {floor:g}"
+    )
+    with pytest.raises(BadOption, match=said):
+        make_plan(request, StaticResolver(model, forgetful, few(*skills), *t2i_metrics()))
+    enough = StaticResolver(model, replace(forgetful, floor=lower), few(*skills), *t2i_metrics())
+    assert make_plan(request, enough).jobs
 
 
 def test_the_mini_world_has_all_of_it():
