@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from t2i_core.errors import BadPrompts
+from t2i_core.errors import BadFolder, BadPrompts
 from t2i_paintskills.scene_file import of_scenes, read_scenes
 from t2i_paintskills.skills import COLOURS, SHAPES, SKILLS
 from t2i_paintskills.splits import CHARACTERS, REPEATS, SCALES, STATES, draw_split
@@ -142,6 +142,8 @@ def change(path, value):
         (("objects", 0, "scale"), "big", 'objects[0].scale: want a number above 0, not "big"'),
         (("objects", 0, "scale"), 0, "objects[0].scale: want a number above 0, not 0"),
         (("objects", 0, "scale"), ..., "objects[0].scale: is missing"),
+        (("objects", 0, "scale"), float("nan"), "objects[0].scale: want a number above 0, not NaN"),
+        (("objects", 0, "scale"), float("inf"), "objects[0].scale: want a number above 0, not Infinity"),
         (("objects", 0, "rotation"), [1, 2], "objects[0].rotation: want null or three numbers, not [1, 2]"),
         (("objects", 0, "texture"), ..., "objects[0].texture: is missing"),
         (("objects", 0, "state"), 1, "objects[0].state: want text, not 1"),
@@ -211,3 +213,20 @@ def test_the_command_writes_what_is_drawn(tmp_path):
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert written == [tmp_path / "out/object/scenes/object_val.json"]
     assert written[0].read_text() == draw_split("object", "val", 7).to_text()
+
+
+def test_the_command_overwrites_no_other_scenes(tmp_path):
+    """A folder of the official data has its files at the places where the command writes."""
+    from t2i_paintskills.command import app
+
+    official = tmp_path / "object/scenes/object_val.json"
+    official.parent.mkdir(parents=True)
+    official.write_text("{}")
+    asked = [str(tmp_path), "--skill", "object", "--split", "val"]
+    done = CliRunner().invoke(app, asked)
+    assert isinstance(done.exception, BadFolder)
+    assert f"{official}: is there and holds other scenes" in str(done.exception)
+    assert official.read_text() == "{}"
+    official.unlink()
+    for _ in range(2):  # the same ones are no others
+        assert CliRunner().invoke(app, asked).exit_code == 0
