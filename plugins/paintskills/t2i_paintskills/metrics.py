@@ -41,9 +41,11 @@ def fits(skill: Skill, scene: Scene) -> str | None:
         case "color" if not one or scene.objects[0].count != 1 or scene.objects[0].colour is None:
             return "one thing in a colour"
         case "spatial":
-            ends = [(r.subject, r.object) for r in scene.relations if r.predicate in RELATIONS]
-            if len(scene.objects) != 2 or ends not in ([(0, 1)], [(1, 0)]):
+            ends = [{r.subject, r.object} for r in scene.relations]
+            if [o.count for o in scene.objects] != [1, 1] or ends != [{0, 1}]:
                 return "two objects and one relation between them"
+            if scene.relations[0].predicate not in RELATIONS:
+                return f"a relation that is {', '.join(RELATIONS)}"
     return None
 
 

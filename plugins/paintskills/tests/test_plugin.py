@@ -17,6 +17,9 @@ from t2i_core import (
     ModelRequest,
     Prompt,
     PromptSourceInfo,
+    Relation,
+    Scene,
+    SceneObject,
     Setup,
 )
 from t2i_core.errors import BadOption, BadPrompts
@@ -182,6 +185,28 @@ def test_prompts_of_other_skills_are_refused(name, item, said):
         BadPrompts, match=f"^{name}: the prompt '{re.escape(item.id)}' is to ask for {said}; take "
     ):
         info.create(Setup(None, info.options())).check([item.prompt()])
+
+
+def two(counts=(1, 1), relations=((1, "left", 0),)):
+    things = tuple(SceneObject(SHAPES[s], count=c) for s, c in zip(("dog", "bed"), counts, strict=True))
+    return Prompt("x", "a dog and a bed", Scene(things, tuple(Relation(*r) for r in relations)))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        (two(counts=(2, 1)), "two objects and one relation between them"),
+        (two(relations=((1, "left", 0), (1, "near", 0))), "two objects and one relation between them"),
+        (two(relations=((1, "near", 0),)), "a relation that is left, right, above, below"),
+        (two(relations=()), "two objects and one relation between them"),
+    ],
+)
+def test_other_scenes_of_two_are_refused(prompt, said):
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills-spatial")
+    metric = info.create(Setup(None, info.options()))
+    metric.check([two(), two(relations=((0, "above", 1),))])
+    with pytest.raises(BadPrompts, match=f"'x' is to ask for {said}; take "):
+        metric.check([prompt])
 
 
 def test_prompts_that_expect_nothing_or_name_no_skill_are_refused():
