@@ -35,7 +35,9 @@ def paintskills_scenes(
             try:
                 # the official files stand at these very places, and cannot be drawn again
                 if path.exists() and path.read_bytes() != text.encode():
-                    raise BadFolder(f"{path}: is there and holds other scenes; take it away, or name another folder")
+                    raise BadFolder(
+                        f"{path}: is there and holds other scenes; take it away, or name another folder"
+                    )
                 path.parent.mkdir(parents=True, exist_ok=True)
                 temporary.write_text(text, encoding="utf-8")
                 temporary.replace(path)

@@ -37,6 +37,7 @@ def written(tmp_path):
 def test_published_files_come_back_byte_for_byte(written, indent, end):
     spatial = {
         **PUBLISHED, "skill": "spatial", "id": "spatial_val_00001", "split": "val",
+        "text": "a photo of dog and fire hydrant; fire hydrant is left to dog",
         "objects": [
             {**PUBLISHED["objects"][0], "shape": "dog", "state": "standing"},
             {**PUBLISHED["objects"][0], "id": 1, "shape": "fireHydrant", "relation": "left_0", "state": None},
@@ -48,7 +49,7 @@ def test_published_files_come_back_byte_for_byte(written, indent, end):
     first, second = found.scenes
     assert (first.item.skill, first.item.shapes, first.item.count) == ("count", ("human",), 1)
     assert first.item.text == first.text
-    assert second.item.text == "a photo of dog and fire hydrant; fire hydrant is left to dog"
+    assert second.item.text == second.text
 
 
 numbers = st.floats(0.001, 1e6)
@@ -131,6 +132,11 @@ def change(path, value):
     [
         (("text",), ..., "text: is missing"),
         (("text",), 3, "text: want text, not 3"),
+        (
+            ("text",),
+            "a photo of 3 human",
+            "text: want 'a photo of 1 human', as the objects are, not \"a photo of 3 human\"",
+        ),
         (("scene",), None, "scene: want text, not null"),
         (("skill",), "counting", "skill: want one of object, count, color, spatial, not 'counting'"),
         (("objects",), [], "objects: want a list of 1 to 4"),
@@ -142,6 +148,12 @@ def change(path, value):
         (("objects", 0, "scale"), "big", 'objects[0].scale: want a number above 0, not "big"'),
         (("objects", 0, "scale"), 0, "objects[0].scale: want a number above 0, not 0"),
         (("objects", 0, "scale"), ..., "objects[0].scale: is missing"),
+        (("objects", 0, "scale"), -(10**400), "objects[0].scale: want a number above 0, not -1000"),
+        (
+            ("objects", 0, "rotation"),
+            [0, 10**400, 0],
+            "objects[0].rotation: want null or three numbers, not [0, 1",
+        ),
         (("objects", 0, "scale"), float("nan"), "objects[0].scale: want a number above 0, not NaN"),
         (("objects", 0, "scale"), float("inf"), "objects[0].scale: want a number above 0, not Infinity"),
         (("objects", 0, "rotation"), [1, 2], "objects[0].rotation: want null or three numbers, not [1, 2]"),
@@ -195,6 +207,12 @@ def test_a_relation_is_one_of_the_second_to_the_first(second, said):
     with pytest.raises(BadPrompts) as caught:
         of_scenes([{**PUBLISHED, "skill": "spatial", "objects": [dog, {**dog, "id": 1, **second}]}])
     assert said in str(caught.value)
+
+
+def test_words_of_ones_own_and_those_of_another_skill_are_taken_where_they_say_the_same():
+    for text in ("one person, alone", "a photo of human"):
+        (scene,) = of_scenes([{**PUBLISHED, "text": text}]).scenes
+        assert scene.text == text
 
 
 def test_counted_objects_are_of_one_kind_and_coloured_ones_have_a_colour():
