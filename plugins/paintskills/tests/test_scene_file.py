@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -221,6 +223,20 @@ def test_counted_objects_are_of_one_kind_and_coloured_ones_have_a_colour():
         of_scenes([{**PUBLISHED, "objects": [dog, {**dog, "shape": "bed"}]}])
     with pytest.raises(BadPrompts, match=r"objects\[0\]\.color: want one of red, blue.*, not 'plain'"):
         of_scenes([{**PUBLISHED, "skill": "color", "objects": [dog]}])
+
+
+def test_the_table_of_official_images_in_the_readme_is_made(written, monkeypatch, capsys):
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    _, code = readme.split("count/images/prompts.csv <<'END'\n")
+    code, _ = code.split("    END\n", 1)
+    path = written({"data": [PUBLISHED, {**PUBLISHED, "id": "count_val_00084"}]})
+    monkeypatch.setattr("sys.argv", ["-", str(path)])
+    exec(textwrap.dedent(code), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "file,prompt",
+        "image_count_val_00000.png,a photo of 1 human",
+        "image_count_val_00084.png,a photo of 1 human",
+    ]
 
 
 def test_the_command_writes_what_is_drawn(tmp_path):
