@@ -79,7 +79,7 @@ def skills(rows: pd.DataFrame) -> Analysis:
 
 
 def by_facet(rows: pd.DataFrame, facet: str, name: str) -> Analysis:
-    """Accuracy for each level of a facet: a column for each model, and the number of images of the first."""
+    """Accuracy for each level of a facet: a column for each model, and how many images the one with most has."""
     groups = rows.groupby([facet, "model"], observed=True, sort=False)["value"]
     table = groups.mean().unstack("model").reindex(columns=models_of(rows))
     table = table.rename_axis(columns=None)

@@ -30,10 +30,16 @@ def paintskills_scenes(
         for part in (split,) if split else SPLITS:
             path = out / one / "scenes" / f"{one}_{part}.json"
             drawn = draw_split(one, part, seed)
+            text = drawn.to_text()
             temporary = path.with_name(f".{path.name}.part")
             try:
+                # the official files stand at these very places, and cannot be drawn again
+                if path.exists() and path.read_bytes() != text.encode():
+                    raise BadFolder(
+                        f"{path}: is there and holds other scenes; take it away, or name another folder"
+                    )
                 path.parent.mkdir(parents=True, exist_ok=True)
-                temporary.write_text(drawn.to_text(), encoding="utf-8")
+                temporary.write_text(text, encoding="utf-8")
                 temporary.replace(path)
             except OSError as error:
                 raise BadFolder(f"{path}: cannot be written ({error.strerror})") from error

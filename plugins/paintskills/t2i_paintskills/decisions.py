@@ -1,8 +1,9 @@
 """PaintSkills' decisions: pure functions of what a judge detects in one image.
 
 probs is float32 (n, classes): for each detection the probability of each class, background dropped. A detection's
-class is its most probable one (of equal ones the first), its confidence that probability. Of detections with equal
-confidence the one that the judge names first is the more confident. Centres are (n, 2), y growing downward.
+class is its most probable one (of equal ones the first; none where all are 0), its confidence that probability. Of
+detections with equal confidence the one that the judge names first is the more confident. Centres are (n, 2), y
+growing downward.
 
 Source: DALL-Eval, first version, section 4.1, and evaluate_skill of its reference code (commit 6d07019).
 """
@@ -22,6 +23,11 @@ def most_confident(probs: Probs, number: int) -> NDArray[np.intp]:
     return np.argsort(-probs.max(axis=1, initial=0), kind="stable")[:number]
 
 
+def classes(probs: Probs) -> NDArray[np.intp]:
+    """The class of each detection: its most probable one; -1 of a detection that has no probability at all."""
+    return np.where(probs.max(axis=1, initial=0) > 0, probs.argmax(axis=1), -1)
+
+
 def is_object(probs: Probs, target: int, confidence: float) -> bool:
     """Whether the most confident detection is of the target class, with more than this probability.
 
@@ -30,7 +36,7 @@ def is_object(probs: Probs, target: int, confidence: float) -> bool:
     if not len(probs):
         return False
     (best,) = most_confident(probs, 1)
-    return bool(probs[best].argmax() == target and probs[best, target] > np.float32(confidence))
+    return bool(classes(probs)[best] == target and probs[best, target] > np.float32(confidence))
 
 
 def has_colour(colours: NDArray[np.float32], probs: Probs, wanted: int) -> bool:
@@ -65,15 +71,10 @@ def is_count(
     """
     if rule == "paper":
         best = most_confident(probs, wanted)
-        return len(best) == wanted and _of_class(probs[best], target) == wanted
+        return len(best) == wanted and bool((classes(probs[best]) == target).all())
     n = max(confident(probs, threshold), int(clamp))
     likest = np.argsort(-probs[:, target], kind="stable")[:n]
-    return _of_class(probs[likest], target) == wanted
-
-
-def _of_class(probs: Probs, target: int) -> int:
-    """How many detections are of a class; none that has no probability at all."""
-    return int(((probs.argmax(axis=1) == target) & (probs[:, target] > 0)).sum())
+    return int((classes(probs[likest]) == target).sum()) == wanted
 
 
 def relation_between(centre: ArrayLike, other: ArrayLike) -> str:
@@ -92,9 +93,7 @@ BESIDE = ("left", "right")
 
 def are_both(probs: Probs, a: int, b: int) -> bool:
     """Whether the two most confident detections are one of class a and one of class b."""
-    if len(probs) < 2:
-        return False
-    return sorted(probs[most_confident(probs, 2)].argmax(axis=1).tolist()) == sorted((a, b))
+    return sorted(classes(probs[most_confident(probs, 2)]).tolist()) == sorted((a, b))
 
 
 def is_relation(probs: Probs, centres: NDArray[np.floating], a: int, b: int, wanted: str) -> bool:
@@ -109,7 +108,7 @@ def is_relation(probs: Probs, centres: NDArray[np.floating], a: int, b: int, wan
     if a == b:
         found = relation_between(centres[first], centres[second])
         return (found in BESIDE) == (wanted in BESIDE)
-    if probs[first].argmax() == a:
+    if classes(probs)[first] == a:
         return relation_between(centres[second], centres[first]) == wanted
     return _OPPOSITE[relation_between(centres[second], centres[first])] == wanted
 

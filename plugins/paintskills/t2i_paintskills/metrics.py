@@ -41,9 +41,11 @@ def fits(skill: Skill, scene: Scene) -> str | None:
         case "color" if not one or scene.objects[0].count != 1 or scene.objects[0].colour is None:
             return "one thing in a colour"
         case "spatial":
-            ends = [(r.subject, r.object) for r in scene.relations if r.predicate in RELATIONS]
-            if len(scene.objects) != 2 or ends not in ([(0, 1)], [(1, 0)]):
+            ends = [{r.subject, r.object} for r in scene.relations]
+            if [o.count for o in scene.objects] != [1, 1] or ends != [{0, 1}]:
                 return "two objects and one relation between them"
+            if scene.relations[0].predicate not in RELATIONS:
+                return f"a relation that is {', '.join(RELATIONS)}"
     return None
 
 
@@ -95,6 +97,21 @@ def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions)
     return {"": is_object and in_colour, "object": is_object, "colour": in_colour}
 
 
+def confidence_of(options: SkillOptions) -> float:
+    """From which confidence on detections must be there, or another threshold would be asked than the one given.
+
+    Relations know no threshold: 1 asks for nothing.
+    """
+    match options:
+        case PaintSkillsOptions():
+            return min(options.confidence, options.threshold)
+        case ConfidenceOptions():
+            return options.confidence
+        case CountOptions():
+            return options.threshold
+    return 1.0
+
+
 def _in_colour(found: Detections, probs: decisions.Probs, colour: str) -> bool:
     if found.colours is None:
         raise UnknownToJudge("the judge gave no colours")
@@ -119,8 +136,9 @@ class _Skills(Metric):
     def __init__(self, setup: Setup[SkillOptions]) -> None:
         super().__init__(setup)
         self.upper_bound = setup.options.upper
-        colours = {"colour"} if "color" in self.skills else set()
-        self.needs = (Need(NEED, "detect", requires=frozenset({"class_probs", *colours}), knows=True),)
+        requires = {"class_probs", "colour"} if "color" in self.skills else {"class_probs"}
+        looks_from = confidence_of(setup.options)
+        self.needs = (Need(NEED, "detect", requires=frozenset(requires), knows=True, confidence=looks_from),)
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """The skill that a prompt asks for. Raises BadPrompts."""

@@ -23,7 +23,9 @@ _RULE = Field(
     "anything, exactly so many must be it. paper: the so many most confident detections must all be it, which is "
     "blind to objects too many.",
 )
-_THRESHOLD = Field(0.7, description="A detection is confident above this probability (rule reference).")
+_THRESHOLD = Field(
+    0.7, description="A detection is confident above this probability (rule reference, and number)."
+)
 _CLAMP = Field(
     True,
     description="Take one detection where none is confident, as the reference does (rule reference).",

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from functools import cache
 from pathlib import Path
+from sys import float_info
 from typing import Any, NoReturn
 
 from t2i_core.errors import BadPrompts, did_you_mean
 from t2i_core.texts import read_text
 
-from .skills import COLOURS, RELATIONS, SHAPES, SKILLS, Item
+from .skills import COLOURS, RELATIONS, SHAPES, SKILLS, Item, items
 
 PLAIN = "plain"
 """The colour of an object that has none of its own."""
@@ -103,7 +104,11 @@ class _Reader:
         self.word(self.raw, "scene")
         if "split" in self.raw:
             self.word(self.raw, "split")
-        return SceneConfig(self.word(self.raw, "id"), text, self.item(skill), self.raw)
+        item = self.item(skill)
+        meant = _items().get(text, item)  # words of one's own may say anything
+        if meant != item and meant.scene != item.scene:
+            self.fail("text", f"want {item.text!r}, as the objects are, not {_shown(text)}")
+        return SceneConfig(self.word(self.raw, "id"), text, item, self.raw)
 
     def item(self, skill: Any) -> Item:
         objects = self.raw.get("objects")
@@ -167,8 +172,14 @@ class _Reader:
         raise BadPrompts(": ".join(filter(None, (self.where, f"scene {self.number}{called}", field, problem))))
 
 
+@cache
+def _items() -> dict[str, Item]:
+    """What each text of the four skills asks for."""
+    return {item.text: item for skill in SKILLS for item in items(skill)}
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _wanted(what: str, data: Mapping[str, Any], name: str) -> str:

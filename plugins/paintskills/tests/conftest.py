@@ -9,10 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from t2i_core import Detections, Prompt, Row, Sample, Unit
 from t2i_core.metrics import Answer, Observed
 from t2i_paintskills.metrics import NEED
 from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, Item
+
+# shared machines stall: a slow example is no failure
+settings.register_profile(
+    "paintskills", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("paintskills")
 
 LABELS = tuple(SHAPES.values())
 

@@ -105,6 +105,16 @@ def test_a_third_object_that_is_more_confident_makes_it_wrong():
     assert not decisions.is_relation(probs({DOG: 0.9}, {DOG: 0.8}), centres[:2], DOG, BED, "right")
 
 
+def test_what_has_no_probability_is_nothing():
+    """The reference's argmax makes a human of it, the first of its classes."""
+    found, centres = probs({BED: 0.9}, {}), np.array([(1, 5), (9, 5)], float)
+    for a, b in ((DOG, BED), (BED, DOG)):
+        assert not decisions.are_both(found, a, b)
+        assert not any(decisions.is_relation(found, centres, a, b, r) for r in RELATIONS)
+    assert not decisions.are_both(probs({}, {}), DOG, DOG)
+    assert not decisions.is_count(probs({}, {}), DOG, 2, rule="paper")
+
+
 #: different numbers all over, so that no order depends on which detection is named first
 distinct = arrays.arrays(
     np.float32, st.tuples(st.integers(0, 6), st.just(CLASSES)),

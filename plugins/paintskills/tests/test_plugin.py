@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import Detections, JudgeInfo, MetricInfo, Prompt, PromptSourceInfo, Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.testing import MetricContract, PromptSourceContract
+from t2i_core import (
+    Detections,
+    GeneratorInfo,
+    JudgeInfo,
+    MetricInfo,
+    ModelRequest,
+    Prompt,
+    PromptSourceInfo,
+    Relation,
+    Scene,
+    SceneObject,
+    Setup,
+)
+from t2i_core.errors import BadOption, BadPrompts
+from t2i_core.evaluation import Request, make_plan
+from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_paintskills.plugin import t2i_metrics, t2i_prompt_sources
@@ -121,6 +135,35 @@ def test_defaults(info: MetricInfo):
         assert metric.needs[0].requires == {"class_probs", *colours}
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "floor", "lower"),
+    [
+        ("paintskills-object", {}, 0.85, 0.8),
+        ("paintskills-object", {"confidence": 0}, 0.05, 0),  # the reference asks the least confident too
+        ("paintskills-color", {"confidence": 0.5}, 0.6, 0.5),
+        ("paintskills-count", {}, 0.75, 0.7),
+        ("paintskills-count", {"rule": "paper", "threshold": 0.4}, 0.5, 0.4),
+        ("paintskills", {}, 0.75, 0.7),
+        ("paintskills", {"confidence": 0.3}, 0.5, 0.3),
+    ],
+)
+def test_a_judge_that_keeps_too_little_is_refused(name, options, floor, lower):
+    forgetful = replace(SEEING, name="forgetful", floor=floor)
+    model = GeneratorInfo(name="model", summary="Is never asked.", create=lambda setup: None, code=())
+    skills = SKILLS if name == "paintskills" else (name.removeprefix("paintskills-"),)
+    request = Request(
+        metrics=(name,), models=(ModelRequest("model"),), prompts=("few",), judges=("forgetful",),
+        options={name: options},
+    )  # fmt: skip
+    said = (
+        f"looks at what is found with a confidence of {lower:g} or more.*'forgetful' keeps nothing below {floor:g}"
+    )
+    with pytest.raises(BadOption, match=said):
+        make_plan(request, StaticResolver(model, forgetful, few(*skills), *t2i_metrics()))
+    enough = StaticResolver(model, replace(forgetful, floor=lower), few(*skills), *t2i_metrics())
+    assert make_plan(request, enough).jobs
+
+
 def test_the_mini_world_has_all_of_it():
     assert {cls.name: cls.synset for cls in SHAPES.values()}.items() <= SYNSETS.items()
     assert set(COLOURS) <= set(PAINTS)
@@ -142,6 +185,28 @@ def test_prompts_of_other_skills_are_refused(name, item, said):
         BadPrompts, match=f"^{name}: the prompt '{re.escape(item.id)}' is to ask for {said}; take "
     ):
         info.create(Setup(None, info.options())).check([item.prompt()])
+
+
+def two(counts=(1, 1), relations=((1, "left", 0),)):
+    things = tuple(SceneObject(SHAPES[s], count=c) for s, c in zip(("dog", "bed"), counts, strict=True))
+    return Prompt("x", "a dog and a bed", Scene(things, tuple(Relation(*r) for r in relations)))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        (two(counts=(2, 1)), "two objects and one relation between them"),
+        (two(relations=((1, "left", 0), (1, "near", 0))), "two objects and one relation between them"),
+        (two(relations=((1, "near", 0),)), "a relation that is left, right, above, below"),
+        (two(relations=()), "two objects and one relation between them"),
+    ],
+)
+def test_other_scenes_of_two_are_refused(prompt, said):
+    (info,) = (info for info in t2i_metrics() if info.name == "paintskills-spatial")
+    metric = info.create(Setup(None, info.options()))
+    metric.check([two(), two(relations=((0, "above", 1),))])
+    with pytest.raises(BadPrompts, match=f"'x' is to ask for {said}; take "):
+        metric.check([prompt])
 
 
 def test_prompts_that_expect_nothing_or_name_no_skill_are_refused():

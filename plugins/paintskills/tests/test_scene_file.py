@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from t2i_core.errors import BadPrompts
+from t2i_core.errors import BadFolder, BadPrompts
 from t2i_paintskills.scene_file import of_scenes, read_scenes
 from t2i_paintskills.skills import COLOURS, SHAPES, SKILLS
 from t2i_paintskills.splits import CHARACTERS, REPEATS, SCALES, STATES, draw_split
@@ -37,6 +39,7 @@ def written(tmp_path):
 def test_published_files_come_back_byte_for_byte(written, indent, end):
     spatial = {
         **PUBLISHED, "skill": "spatial", "id": "spatial_val_00001", "split": "val",
+        "text": "a photo of dog and fire hydrant; fire hydrant is left to dog",
         "objects": [
             {**PUBLISHED["objects"][0], "shape": "dog", "state": "standing"},
             {**PUBLISHED["objects"][0], "id": 1, "shape": "fireHydrant", "relation": "left_0", "state": None},
@@ -48,7 +51,7 @@ def test_published_files_come_back_byte_for_byte(written, indent, end):
     first, second = found.scenes
     assert (first.item.skill, first.item.shapes, first.item.count) == ("count", ("human",), 1)
     assert first.item.text == first.text
-    assert second.item.text == "a photo of dog and fire hydrant; fire hydrant is left to dog"
+    assert second.item.text == second.text
 
 
 numbers = st.floats(0.001, 1e6)
@@ -131,6 +134,11 @@ def change(path, value):
     [
         (("text",), ..., "text: is missing"),
         (("text",), 3, "text: want text, not 3"),
+        (
+            ("text",),
+            "a photo of 3 human",
+            "text: want 'a photo of 1 human', as the objects are, not \"a photo of 3 human\"",
+        ),
         (("scene",), None, "scene: want text, not null"),
         (("skill",), "counting", "skill: want one of object, count, color, spatial, not 'counting'"),
         (("objects",), [], "objects: want a list of 1 to 4"),
@@ -142,6 +150,14 @@ def change(path, value):
         (("objects", 0, "scale"), "big", 'objects[0].scale: want a number above 0, not "big"'),
         (("objects", 0, "scale"), 0, "objects[0].scale: want a number above 0, not 0"),
         (("objects", 0, "scale"), ..., "objects[0].scale: is missing"),
+        (("objects", 0, "scale"), -(10**400), "objects[0].scale: want a number above 0, not -1000"),
+        (
+            ("objects", 0, "rotation"),
+            [0, 10**400, 0],
+            "objects[0].rotation: want null or three numbers, not [0, 1",
+        ),
+        (("objects", 0, "scale"), float("nan"), "objects[0].scale: want a number above 0, not NaN"),
+        (("objects", 0, "scale"), float("inf"), "objects[0].scale: want a number above 0, not Infinity"),
         (("objects", 0, "rotation"), [1, 2], "objects[0].rotation: want null or three numbers, not [1, 2]"),
         (("objects", 0, "texture"), ..., "objects[0].texture: is missing"),
         (("objects", 0, "state"), 1, "objects[0].state: want text, not 1"),
@@ -195,12 +211,32 @@ def test_a_relation_is_one_of_the_second_to_the_first(second, said):
     assert said in str(caught.value)
 
 
+def test_words_of_ones_own_and_those_of_another_skill_are_taken_where_they_say_the_same():
+    for text in ("one person, alone", "a photo of human"):
+        (scene,) = of_scenes([{**PUBLISHED, "text": text}]).scenes
+        assert scene.text == text
+
+
 def test_counted_objects_are_of_one_kind_and_coloured_ones_have_a_colour():
     dog = {**PUBLISHED["objects"][0], "shape": "dog"}
     with pytest.raises(BadPrompts, match=r"objects\[1\]\.shape: want 'dog', as the first"):
         of_scenes([{**PUBLISHED, "objects": [dog, {**dog, "shape": "bed"}]}])
     with pytest.raises(BadPrompts, match=r"objects\[0\]\.color: want one of red, blue.*, not 'plain'"):
         of_scenes([{**PUBLISHED, "skill": "color", "objects": [dog]}])
+
+
+def test_the_table_of_official_images_in_the_readme_is_made(written, monkeypatch, capsys):
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    _, code = readme.split("count/images/prompts.csv <<'END'\n")
+    code, _ = code.split("    END\n", 1)
+    path = written({"data": [PUBLISHED, {**PUBLISHED, "id": "count_val_00084"}]})
+    monkeypatch.setattr("sys.argv", ["-", str(path)])
+    exec(textwrap.dedent(code), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "file,prompt",
+        "image_count_val_00000.png,a photo of 1 human",
+        "image_count_val_00084.png,a photo of 1 human",
+    ]
 
 
 def test_the_command_writes_what_is_drawn(tmp_path):
@@ -211,3 +247,20 @@ def test_the_command_writes_what_is_drawn(tmp_path):
     written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert written == [tmp_path / "out/object/scenes/object_val.json"]
     assert written[0].read_text() == draw_split("object", "val", 7).to_text()
+
+
+def test_the_command_overwrites_no_other_scenes(tmp_path):
+    """A folder of the official data has its files at the places where the command writes."""
+    from t2i_paintskills.command import app
+
+    official = tmp_path / "object/scenes/object_val.json"
+    official.parent.mkdir(parents=True)
+    official.write_text("{}")
+    asked = [str(tmp_path), "--skill", "object", "--split", "val"]
+    done = CliRunner().invoke(app, asked)
+    assert isinstance(done.exception, BadFolder)
+    assert f"{official}: is there and holds other scenes" in str(done.exception)
+    assert official.read_text() == "{}"
+    official.unlink()
+    for _ in range(2):  # the same ones are no others
+        assert CliRunner().invoke(app, asked).exit_code == 0

@@ -107,7 +107,7 @@ def test_a_file_of_another_skill_is_refused(file):
 
 def test_one_text_that_shows_two_things_is_refused(file):
     human, airplane = (dict(scene.data) for scene in draw_split("object", "val").scenes[:2])
-    path = file([human, {**airplane, "text": human["text"]}])
+    path = file([{**scene, "text": "one thing"} for scene in (human, airplane)])
     with pytest.raises(
         BadPrompts, match=r"scene 1 .*: text: an earlier scene has the same text and shows something"
     ):
