@@ -37,7 +37,7 @@ def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, a
         run = _finished(load_run(folder))
         found = list(_analyses(run, registry, table))
         if not found:
-            typer.echo(f"{run.folder}: its metrics have no analyses", err=True)
+            typer.echo(f"{run.folder}: {_why_nothing(run)}", err=True)
         if out is not None:
             place = out / _free(run.folder.name, taken)
             for metric, analysis in found:
@@ -48,6 +48,12 @@ def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, a
             _print(run, found)
     if as_json:
         print_json(data)
+
+
+def _why_nothing(run: Run) -> str:
+    if run.results["results"] and len(run.measurements()):
+        return "its metrics have no analyses"
+    return "the run has failed and measured nothing" + (f": {run.failed}" if run.failed else "")
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -103,6 +109,8 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
             if result_options(made.options) != measured_with:
                 raise BadOption(f"{name}: {', '.join(given)}: the run was measured with that; give it to t2i eval")
         own = table["metric"] == name
+        if not own.any():  # all its samples failed
+            continue
         study = Study(
             table[own].drop(columns="metric").dropna(axis="columns", how="all"),
             samples,

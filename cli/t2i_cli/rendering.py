@@ -117,10 +117,10 @@ def _work(what: str, work: Mapping[str, Any]) -> str:
 
 def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
     bounded = any(each.get("upper_bound") for each in results)
+    left_out = any(each["n_excluded"] for each in results)
     beside = ["upper bound"] if bounded else []
-    table = _table(
-        "metric", "model", "score", "95 % interval", *beside, "prompts", "ok", "failed", "missing", "judge"
-    )
+    counts = ["ok", "failed", "missing", *(["excluded"] if left_out else [])]
+    table = _table("metric", "model", "score", "95 % interval", *beside, "prompts", *counts, "judge")
     for each in results:
         bound = [number(each["upper_bound"]["value"]) if each["upper_bound"] else "-"] if bounded else []
         table.add_row(
@@ -135,6 +135,7 @@ def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
             ),
             _alarming(each["n_failed"]),
             _alarming(each["n_missing"]),
+            *([shown(each["n_excluded"])] if left_out else []),
             shown(each["judge"]["name"] if each["judge"] else "-"),
         )
     return table

@@ -127,6 +127,11 @@ def test_a_failed_run_prints_its_results_first(toy, t2i):
     assert t2i(*EVAL, "-o", "grey.fail=2", "--max-failed", "0.5").exit_code == 0
 
 
+def test_a_run_that_measured_nothing_says_so_when_it_is_analyzed(toy, t2i):
+    assert t2i(*EVAL, "-o", "grey.fail=1", "--out", "run").exit_code == 8
+    assert "the run has failed and measured nothing: brightness on grey: no sample has a value" in t2i("analyze", "run").stderr
+
+
 def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
     words = (*EVAL, "-o", "grey.stop=3", "--out", "a  run")
     done = t2i_process(*words)

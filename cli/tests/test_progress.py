@@ -88,6 +88,7 @@ def test_facets_with_many_levels_are_shown_by_their_ends():
         "n_ok": 1,
         "n_failed": 0,
         "n_missing": 2,
+        "n_excluded": 0,
         "judge": None,
         "scores": {},
         "facets": {"m": {"seed": levels}},

@@ -21,7 +21,8 @@ def result(name: str) -> dict[str, object]:
     one = {"value": 1.0, "ci": [0.5, 1.0]}
     return {
         "metric": "m", "as": name, "score": 1.0, "ci": [0.5, 1.0], "prompts": name, "n_prompts": 1, "n_ok": 1,
-        "n_failed": 1, "n_missing": 0, "judge": {"name": name}, "scores": {"a": one, name: one}, "interval": name,
+        "n_failed": 1, "n_missing": 0, "n_excluded": 0, "judge": {"name": name}, "scores": {"a": one, name: one},
+        "interval": name,
         "facets": {"a": {"by": {name: one}}}, "notes": [name],
     }  # fmt: skip
 
@@ -31,6 +32,18 @@ def test_text_is_shown_to_the_letter() -> None:
     console = Console(file=file, width=1000, force_terminal=True, color_system=None)
     console.print(shown(NASTY))
     assert file.getvalue() == SHOWN + "\n"
+
+
+def test_what_was_excluded_is_counted_where_anything_was() -> None:
+    def header(*results: dict[str, object]) -> list[str]:
+        file = io.StringIO()
+        print_results(Console(file=file, width=2000), {"results": results, "comparisons": []})
+        return file.getvalue().splitlines()[0].split()
+
+    plain = header(result("a"))
+    assert "excluded" not in plain
+    found = header(result("a"), {**result("b"), "n_excluded": 3})
+    assert found[found.index("missing") :] == ["missing", "excluded", "judge"]
 
 
 def test_results_show_names_to_the_letter() -> None:

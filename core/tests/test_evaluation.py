@@ -570,6 +570,9 @@ def test_noise_per_prompt_is_another_image() -> None:
     shared = evaluate(BRIGHTNESS, TEST_MODEL, out="a", resolver=RESOLVER)
     drawn = evaluate(BRIGHTNESS, TEST_MODEL, out="b", resolver=RESOLVER, noise="per-prompt")
     assert set(shared.samples()["digest"]).isdisjoint(drawn.samples()["digest"])
+    # Seeds that have no noise in common are not resampled as such.
+    methods = [run.results["results"][0]["interval"].partition(";")[0] for run in (shared, drawn)]
+    assert ["seeds" in method for method in methods] == [True, False]
 
 
 # small parts --------------------------------------------------------------------------------------------------

@@ -165,7 +165,8 @@ def _clusters(job: Job, rows: pd.DataFrame) -> _Clusters:
     return {
         "prompt": rows["cluster"].cat.codes.to_numpy(),
         "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows else None,
-        "crossed": job.instance.crossed,
+        # where each prompt has noise of its own, seeds have nothing in common
+        "crossed": job.instance.crossed and job.noise == "shared",
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
     }
 
