@@ -129,7 +129,10 @@ def test_a_failed_run_prints_its_results_first(toy, t2i):
 
 def test_a_run_that_measured_nothing_says_so_when_it_is_analyzed(toy, t2i):
     assert t2i(*EVAL, "-o", "grey.fail=1", "--out", "run").exit_code == 8
-    assert "the run has failed and measured nothing: brightness on grey: no sample has a value" in t2i("analyze", "run").stderr
+    assert (
+        "the run has failed and measured nothing: brightness on grey: no sample has a value"
+        in t2i("analyze", "run").stderr
+    )
 
 
 def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
