@@ -45,7 +45,7 @@ def coloured_detr(tiny: Any, checkpoints: Path) -> Path:
 @pytest.fixture(scope="session")
 def coloured_rt_detr(tiny: Any, checkpoints: Path) -> Path:
     """An RT-DETR with a head of colours, both with random weights; every image becomes a square."""
-    return tiny.save_coloured(checkpoints / "coloured-rt-detr", "rt_detr")
+    return tiny.save_coloured(checkpoints / "coloured-rt-detr", "RTDetr")
 
 
 @pytest.fixture(scope="session")

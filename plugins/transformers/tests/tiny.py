@@ -49,9 +49,10 @@ def save_detr(folder: Path, change: Callable[[Any], None] = lambda network: None
     return folder
 
 
-def rt_detr() -> Any:
-    """An RT-DETR, and a processor that makes a square of 64 pixels of each image."""
-    from transformers import RTDetrConfig, RTDetrForObjectDetection, RTDetrImageProcessor, RTDetrResNetConfig
+def rt_detr(kin: str = "RTDetr") -> Any:
+    """An RT-DETR or one of its kin, and a processor that makes a square of 64 pixels of each image."""
+    import transformers
+    from transformers import RTDetrImageProcessor, RTDetrResNetConfig
 
     backbone = RTDetrResNetConfig(
         embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic",
@@ -59,12 +60,14 @@ def rt_detr() -> Any:
     )  # fmt: skip
     small = dict.fromkeys(("d_model", "encoder_hidden_dim", "encoder_ffn_dim", "decoder_ffn_dim"), 16)
     small |= dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 2)
-    config = RTDetrConfig(
+    config = getattr(transformers, f"{kin}Config")(
         backbone_config=backbone, freeze_backbone_batch_norms=False, encoder_in_channels=[8, 16, 16],
         decoder_in_channels=[16, 16, 16], decoder_layers=2, num_queries=12, num_denoising=6, id2label=PETS,
         **small,
     )  # fmt: skip
-    return RTDetrForObjectDetection(config), RTDetrImageProcessor(size={"height": 64, "width": 64})
+    return getattr(transformers, f"{kin}ForObjectDetection")(config), RTDetrImageProcessor(
+        size={"height": 64, "width": 64}
+    )
 
 
 def save_coloured(folder: Path, kind: str) -> Path:
@@ -77,8 +80,11 @@ def save_coloured(folder: Path, kind: str) -> Path:
         network: Any = DetrForObjectDetection(detr_config(id2label=PETS))
         processor: Any = DetrImageProcessor(size={"shortest_edge": 48, "longest_edge": 80})
         torch.nn.init.normal_(network.class_labels_classifier.weight, std=2)
+        for weight in network.model.decoder.parameters():  # so large that its queries differ
+            if weight.dim() > 1:
+                torch.nn.init.normal_(weight, std=1)
     else:
-        network, processor = rt_detr()
+        network, processor = rt_detr(kind)
         for head in network.model.decoder.class_embed:
             torch.nn.init.normal_(head.weight, std=2)
     classes = [ObjectClass(name, {"hat": None}.get(name, f"{name}.n.01")) for name in PETS.values()]
