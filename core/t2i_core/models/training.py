@@ -89,7 +89,7 @@ def train(
             group["lr"] = of_it * course.rate_at(step)
         found = losses(step, torch.Generator().manual_seed(course.seed * 1_000_003 + step))
         optimiser.zero_grad(set_to_none=True)
-        next(iter(found.values())).backward()
+        next(iter(found.values())).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         follow(average, network, min(course.keep, (step + 1) / (step + 10)))
