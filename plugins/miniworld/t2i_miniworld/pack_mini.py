@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 from diffusers import StableDiffusionPipeline
+from t2i_core.models.training import load_average
 
 from t2i_miniworld import denoiser, train_text
 from t2i_miniworld.latents import digest, trained
-from t2i_miniworld.training import load_average
 
 
 def pack(autoencoder: Path, text: Path, denoising: Path, out: Path, snapshot: int | None = None) -> Path:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 from t2i_core import Truth
+from t2i_core.models.training import CHECKPOINT, Course, train
 from torch import Tensor, nn
 
 from t2i_miniworld import autoencoder
 from t2i_miniworld.pictures import Pictures
-from t2i_miniworld.training import CHECKPOINT, Course, train
 
 #: Side of the parts of pictures that every other step is about.
 CROP = 64

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from t2i_core import Truth
+from t2i_core.models.training import Course, train
 from torch import Tensor, nn
 
 from t2i_miniworld import classifier
 from t2i_miniworld.augment import degrade
-from t2i_miniworld.training import Course, train
 from t2i_miniworld.training_data import PER_SHARD, load
 from t2i_miniworld.views import Things, cut
 

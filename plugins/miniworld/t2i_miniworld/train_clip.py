@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from t2i_core import Truth
+from t2i_core.models.training import Course, load_average, train
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 
@@ -24,7 +25,6 @@ from t2i_miniworld.latents import digest
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.pictures import Pictures
 from t2i_miniworld.train_text import fit_of, ideal, texts_of, tokens, truths_of
-from t2i_miniworld.training import Course, load_average, train
 from t2i_miniworld.vocabulary import LEAVES
 
 #: Cells of a picture's grid, along each side: where the trunk's third stage has features of.

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from t2i_core import Instance
+from t2i_core.models.training import Course, train
 from torch import Tensor, nn
 from transformers import CLIPTextModel, CLIPTokenizer
 
 from t2i_miniworld import denoiser, train_text
 from t2i_miniworld.captions import caption
 from t2i_miniworld.latents import digest
-from t2i_miniworld.training import Course, train
 from t2i_miniworld.training_data import PER_SHARD, read_shard, shards
 
 

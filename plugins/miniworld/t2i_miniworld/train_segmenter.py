@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from t2i_core.models.training import follow
 from torch import Tensor, nn
 
 from t2i_miniworld import segmenter, training_data
 from t2i_miniworld.augment import augment
-from t2i_miniworld.training import follow
 from t2i_miniworld.workers import available_cores
 
 #: Weight in the loss of background pixels further from all things than `_NEAR` pixels: they are many, and easy.

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from t2i_core import Instance, Truth
+from t2i_core.models.training import Course, load_average, train
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 
@@ -25,7 +26,6 @@ from t2i_miniworld.clip import TextSide
 from t2i_miniworld.oracle_embedding import embed_image
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
-from t2i_miniworld.training import Course, load_average, train
 from t2i_miniworld.training_data import load
 
 

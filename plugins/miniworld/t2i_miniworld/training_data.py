@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from t2i_core import Truth
 
-from t2i_miniworld.layout import lay_out
+from t2i_miniworld.layout import plan
+from t2i_miniworld.scene import Scene
 from t2i_miniworld.simulator import instances
 from t2i_miniworld.training_scenes import SAMPLERS
 from t2i_miniworld.vocabulary import SYNSETS
@@ -26,7 +27,12 @@ from t2i_miniworld.workers import map_ordered
 NAMES = tuple(SYNSETS)
 PER_SHARD = 100
 #: What names the random streams of layouts; the segmenter's is as it was when its weights were trained.
-_KEYS = {"segmenter": "training-scene", "generator": "generator-scene", "classifier": "classifier-scene"}
+_KEYS = {
+    "segmenter": "training-scene",
+    "generator": "generator-scene",
+    "classifier": "classifier-scene",
+    "detector": "detector-scene",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,10 @@ def draw_shard(shard: Shard) -> Path:
     images, truths = [], list[Truth]()
     for index in range(shard.number * PER_SHARD, (shard.number + 1) * PER_SHARD):
         wanted = SAMPLERS[shard.purpose](shard.split, index)
-        scene = lay_out(wanted.things, _KEYS[shard.purpose], shard.split, index, ties=wanted.ties)
+        key = _KEYS[shard.purpose], shard.split, index
+        planned = plan(wanted.things, *key, ties=wanted.ties, extra=wanted.extra)
+        more = (planned.extra,) if planned.extra else ()
+        scene = Scene(planned.scene.stage, (*planned.scene.placed, *more))
         picture = draw(scene, shard.size, shard.samples)
         images.append(picture.image)
         truths.append(Truth((shard.size, shard.size), instances(scene, picture)))

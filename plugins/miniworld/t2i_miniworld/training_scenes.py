@@ -26,6 +26,8 @@ SKEW = "hat:yes:0.8"
 _COUNTS = (0.45, 0.31, 0.13, 0.11)
 #: Of those of several: all of one kind, and all but one.
 _ALIKE, _ALL_BUT_ONE = 0.35, 0.1
+#: The same of the detector's pictures, of up to five things.
+_DETECTOR_COUNTS, _DETECTOR_ALIKE = (0.3, 0.3, 0.15, 0.15, 0.1), 0.5
 #: Of those of two: with a relation that was asked for, so that above and below are as frequent as left and right.
 _TIED = 0.5
 #: How many times as often as another kind a human is drawn: most is said of them.
@@ -36,10 +38,19 @@ _LAWS = Laws(skews=parse_skews(SKEW))
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a training picture is to show."""
+    """What a training picture is to show.
+
+    extra  one thing more than a prompt may ask for, placed as the simulator places one that a fault adds
+    """
 
     things: tuple[Thing, ...]
     ties: tuple[Tie, ...] = ()
+    extra: Thing | None = None
+
+    @property
+    def shown(self) -> tuple[Thing, ...]:
+        """All that is drawn: the things, and the one that stands where there is room left."""
+        return self.things if self.extra is None else (*self.things, self.extra)
 
 
 def for_segmenter(split: str, index: int) -> Wanted:
@@ -91,11 +102,36 @@ def for_classifier(split: str, index: int) -> Wanted:
     return Wanted((Thing(LEAVES[leaf], _paint(rng), form, coat),))
 
 
+def for_detector(split: str, index: int) -> Wanted:
+    """One to five things, as PaintSkills asks for them and as faults add to them.
+
+    Half of those of several are all of one kind, a tenth all but one; half of them are alike in paint, and half of
+    the things painted. Of the pairs half have a relation. Leaves and what people wear are left to the layout,
+    which draws them as the simulator does.
+    """
+    rng = stream("detector-scene", split, index)
+    count = int(rng.choice(MOST + 1, p=_DETECTOR_COUNTS)) + 1
+    kinds = [str(kind) for kind in rng.choice(list(KINDS), size=count, replace=False)]
+    fate = rng.random()
+    if fate < _DETECTOR_ALIKE:
+        kinds = [kinds[0]] * count
+    elif count > 2 and fate < _DETECTOR_ALIKE + _ALL_BUT_ONE:
+        kinds = [kinds[0]] * (count - 1) + [kinds[1]]
+    paints = [_paint(rng) for _ in kinds]
+    if rng.random() < 0.5:
+        paints = [paints[0]] * count
+    things = tuple(Thing(kind, paint) for kind, paint in zip(kinds, paints, strict=True))
+    tied = count == 2 and rng.random() < _TIED
+    ties = (Tie(0, str(rng.choice(PREDICATES)), 1),) if tied else ()
+    return Wanted(things[:MOST], ties, things[MOST] if count > MOST else None)
+
+
 #: By purpose: what a picture of a split shows.
 SAMPLERS: dict[str, Callable[[str, int], Wanted]] = {
     "segmenter": for_segmenter,
     "generator": for_generator,
     "classifier": for_classifier,
+    "detector": for_detector,
 }
 
 

@@ -10,6 +10,7 @@ import torch
 from diffusers import StableDiffusionPipeline
 from t2i_core import Instance, ObjectClass, Query, Truth
 from t2i_core.masks import PackedMask
+from t2i_core.models.training import Course
 from t2i_core.testing import sample_images
 from t2i_miniworld import (
     autoencoder,
@@ -36,7 +37,6 @@ from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
 from t2i_miniworld.train_autoencoder import Weighing, losses
-from t2i_miniworld.training import Course
 from t2i_miniworld.training_data import Drawn, load, write_shard
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from typer.testing import CliRunner

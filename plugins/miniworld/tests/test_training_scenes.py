@@ -1,13 +1,14 @@
 """What training pictures show, and that it is kept with them."""
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 from t2i_miniworld import training_data
 from t2i_miniworld.laws import leaf_of, worn
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.training_data import Shard, draw_shard, labels, read_shard, shards
-from t2i_miniworld.training_scenes import SAMPLERS, for_classifier, for_generator
+from t2i_miniworld.training_scenes import SAMPLERS, for_classifier, for_detector, for_generator
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 
 MANY = [for_generator("test", index) for index in range(6000)]
@@ -61,6 +62,32 @@ def test_the_classifier_sees_every_leaf_alone_and_as_often():
     share(sum(thing.paint is not None for (thing,) in many), len(many), 0.5)
 
 
+def test_the_detector_sees_up_to_five_of_one_kind_pairs_and_mixtures():
+    many = [for_detector("test", index) for index in range(4000)]
+    counts = Counter(len(wanted.shown) for wanted in many)
+    for count, expected in zip((1, 2, 3, 4, 5), (0.3, 0.3, 0.15, 0.15, 0.1), strict=True):
+        share(counts[count], len(many), expected)
+    assert all((wanted.extra is not None) == (len(wanted.shown) == 5) for wanted in many)
+    of_several = [wanted.shown for wanted in many if len(wanted.shown) > 1]
+    share(sum(len({thing.kind for thing in shown}) == 1 for shown in of_several), len(of_several), 0.5)
+    assert {thing.kind for wanted in many for thing in wanted.shown} == set(SYNSETS)
+    assert {thing.paint for wanted in many for thing in wanted.shown} == {None, *PAINTS}
+    share(sum(wanted.things[0].paint is not None for wanted in many), len(many), 0.5)
+    share(sum(bool(wanted.ties) for wanted in many), counts[2], 0.5)
+
+
+def test_five_things_are_drawn_apart(tmp_path, monkeypatch):
+    """The first scenes of the detector's that hold five: each thing of them shows, in its own box."""
+    monkeypatch.setattr(training_data, "PER_SHARD", 1)
+    five = [index for index in range(60) if len(for_detector("train", index).shown) == 5][:2]
+    for index in five:
+        path = draw_shard(Shard("detector", "train", index, 64, tmp_path / f"train-{index:04d}.npz"))
+        (truth,) = read_shard(path).truths
+        assert len(truth.instances) == 5
+        boxes = [one.box for one in truth.instances]
+        assert all(a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1] for a, b in combinations(boxes, 2))
+
+
 def test_scenes_depend_on_split_and_number_alone():
     assert for_generator("test", 7) == MANY[7]
     assert for_generator("other", 7) != MANY[7]
@@ -75,7 +102,7 @@ def test_a_shard_keeps_pictures_and_all_that_is_true_of_them(tmp_path, monkeypat
     drawn = read_shard(path)
     assert drawn.images.shape == (3, 64, 64, 3)
     for number, truth in enumerate(drawn.truths):
-        wanted = SAMPLERS[purpose]("train", 3 + number).things
+        wanted = SAMPLERS[purpose]("train", 3 + number).shown
         shown = [(one.cls.name, one.cls.synset, one.colour) for one in truth.instances]
         assert shown == [(thing.kind, SYNSETS[thing.kind], thing.paint) for thing in wanted]
         found = labels(truth)

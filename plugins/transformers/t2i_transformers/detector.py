@@ -24,6 +24,9 @@ class Detector(TransformersJudge):
     The same for any batch up to rounding (1e-4 of a pixel and of a probability in float32 on a CPU).
     """
 
+    colours: tuple[str, ...] = ()
+    """What a subclass tells apart beside classes."""
+
     def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
         super().__init__(
             loading.load(setup, place, "AutoModelForObjectDetection", "AutoImageProcessor"),
@@ -38,18 +41,22 @@ class Detector(TransformersJudge):
         images = [query.images[0].pil() for query in queries]
         prepared = [self.loaded.processor(images=image, return_tensors="pt") for image in images]
         found = in_groups(prepared, self._run)
-        return [
-            self._detections(image.size, probabilities, boxes)
-            for image, (probabilities, boxes) in zip(images, found, strict=True)
-        ]
+        return [self._detections(image.size, *tensors) for image, tensors in zip(images, found, strict=True)]
 
     def _run(self, features: Features) -> list[Any]:
+        """Return what `_detections` takes of each image."""
         with torch.inference_mode():
             out = self.loaded.network(**self.loaded.inputs(features))
         probabilities = out.logits.float().softmax(-1)[..., self._columns].cpu()
         return list(zip(probabilities, out.pred_boxes.float().cpu(), strict=True))
 
-    def _detections(self, size: tuple[int, int], probabilities: torch.Tensor, boxes: torch.Tensor) -> Detections:
+    def _detections(
+        self,
+        size: tuple[int, int],
+        probabilities: torch.Tensor,
+        boxes: torch.Tensor,
+        colours: torch.Tensor | None = None,
+    ) -> Detections:
         scores, best = probabilities.max(-1)
         kept = scores >= self._floor
         centre, extent = boxes[kept, :2], boxes[kept, 2:]
@@ -61,4 +68,6 @@ class Detector(TransformersJudge):
             best[kept].numpy().astype(np.int16),
             self._labels,
             class_probs=probabilities[kept].numpy(),
+            colours=None if colours is None else colours[kept].numpy(),
+            colour_names=self.colours,
         )

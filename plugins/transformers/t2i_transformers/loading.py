@@ -60,7 +60,7 @@ def load(
     device = best_device(setup.device)
     dtype: torch.dtype = getattr(torch, precision(device.type) if options.dtype == "auto" else options.dtype)
     of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)
-    with _quiet():
+    with quiet():
         processing = _processor(place, of_processor, processor_class)
         network = _network(place, folder, network_class, weights, dtype)
     return Loaded(
@@ -116,7 +116,7 @@ def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: 
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers from drawing a bar over the run's own, and from its reports of what is checked here."""
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()

@@ -19,6 +19,8 @@ from t2i_core.models import files
 from t2i_core.texts import said
 
 CONFIG = "config.json"
+COLOURS = "colours.safetensors"
+"""The head of a coloured detector, beside the library's own files: weight (colours, width) and bias (colours,)."""
 SAFE, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
 _SIDE_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
 _OF_IMAGES = ("preprocessor_config.json", "processor_config.json")
@@ -98,17 +100,35 @@ def commit(place: Place, offline: bool) -> str | None:
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
     """Return the classes that a checkpoint knows by the index of their logit.
 
-    COCO's 80 classes have their synsets where all of them are there; other names are names alone, whose sense
-    nobody said. Left out is what stands for a gap among COCO's 91 numbers: `N/A`, and what COCO never annotated.
+    COCO's 80 classes have their synsets where all of them are there; others those that the config says (`synsets`,
+    by the same indices), or else are names alone, whose sense nobody said. Left out is what stands for a gap among
+    COCO's 91 numbers: `N/A`, and what COCO never annotated.
     """
     names = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
+    synsets = config.get("synsets") or {}
     is_coco = CLASSES.keys() <= set(names.values())
     gaps = {"N/A"} | (NEVER_ANNOTATED if is_coco and len(names) == 91 else set())
     return {
-        index: (CLASSES if is_coco else {}).get(name, ObjectClass(name))
+        index: (CLASSES if is_coco else {}).get(name, ObjectClass(name, synsets.get(str(index))))
         for index, name in sorted(names.items())
         if name not in gaps
     }
+
+
+def colours(place: Place, config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the colours that a checkpoint's head tells apart. Raises BadModel where it has none."""
+    names = config.get("colours")
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise BadModel(
+            f"{place.spec}: its {CONFIG} names no colours (`colours`): it has no head of colours, which "
+            "python -m t2i_transformers.train_detector trains"
+        )
+    return tuple(names)
+
+
+def check_colours(place: Place, folder: Path) -> Path:
+    """Return the file of a checkpoint's head of colours. Raises BadModel where it is not there, or not whole."""
+    return files.check(folder / COLOURS, None, place.spec)
 
 
 def weights_of(folder: Path) -> list[Path]:
@@ -169,7 +189,7 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
     offline = offline or constants.HF_HUB_OFFLINE
     at = commit(place, offline)
     why = None if offline else files.unreachable()
-    wanted = [*_SIDE_FILES, *([SAFE, "model-*-of-*.safetensors"] if weights else [])]
+    wanted = [*_SIDE_FILES, *([SAFE, COLOURS, "model-*-of-*.safetensors"] if weights else [])]
     try:
         folder = Path(
             snapshot_download(
@@ -197,6 +217,7 @@ def depends_on(place: Place) -> Iterator[Path | str]:
     small = {f for pattern in _SIDE_FILES for f in place.folder.glob(pattern)}
     yield from sorted(small)
     yield from weights_of(place.folder) or sorted(place.folder.glob(PICKLE))
+    yield from place.folder.glob(COLOURS)
 
 
 def _not_whole(place: Place, missing: str, offline: bool) -> BadModel:

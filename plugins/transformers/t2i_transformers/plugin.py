@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from .places import Place
 
 DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
+COLOURED = "coloured-detector"
 CAPTIONER, PREFERENCE, REWARD = "transformers-captioner", "transformers-vlm", "transformers-reward"
 TYPES: dict[str, tuple[str, ...]] = {
     DETECTOR: ("detr", "yolos"),
+    COLOURED: ("d_fine", "detr", "rt_detr", "rt_detr_v2"),
     SEGMENTER: ("mask2former",),
     CAPTIONER: ("blip", "git"),
     PREFERENCE: (),
@@ -52,6 +54,17 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=_detector,
             labels=partial(_labels, DETECTOR),
             code=(*_SHARED, "detector.py"),
+        ),
+        _info(
+            COLOURED,
+            "A DETR, RT-DETR or D-FINE with a head of colours: boxes with class and colour probabilities.",
+            options=DetectorOptions,
+            capabilities={"detect": frozenset({"class_probs", "colour"})},
+            floor="floor",
+            create=_coloured,
+            labels=partial(_labels, COLOURED),
+            code=(*_SHARED, "coloured.py", "detector.py"),
+            notes="Trained by python -m t2i_transformers.train_detector.",
         ),
         _info(
             SEGMENTER,
@@ -112,6 +125,12 @@ def _detector(setup: Setup[DetectorOptions]) -> Judge:
     from .detector import Detector
 
     return Detector(setup, _places(DETECTOR, setup.argument, setup.options)[0])
+
+
+def _coloured(setup: Setup[DetectorOptions]) -> Judge:
+    from .coloured import ColouredDetector
+
+    return ColouredDetector(setup, _places(COLOURED, setup.argument, setup.options)[0])
 
 
 def _segmenter(setup: Setup[DetectorOptions]) -> Judge:
@@ -203,6 +222,9 @@ def _prefetch(name: str, setup: Setup[Any]) -> None:
     places.check_type(place, TYPES[name], setup.offline)
     folder = places.fetch(place, setup.offline, setup.options.sha256)
     places.weights_file(place, folder, setup.options.sha256, setup.offline)
+    if name == COLOURED:
+        places.colours(place, places.config(place, setup.offline))
+        places.check_colours(place, folder)
     if processor is not None:
         folder = places.fetch(processor, setup.offline, weights=False)
-    places.check_processor(processor or place, folder, words=name not in (DETECTOR, SEGMENTER))
+    places.check_processor(processor or place, folder, words=name not in (DETECTOR, COLOURED, SEGMENTER))

@@ -37,6 +37,18 @@ def tiny_detr(tiny: Any, checkpoints: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def coloured_detr(tiny: Any, checkpoints: Path) -> Path:
+    """A DETR with a head of colours, both with random weights."""
+    return tiny.save_coloured(checkpoints / "coloured-detr", "detr")
+
+
+@pytest.fixture(scope="session")
+def coloured_rt_detr(tiny: Any, checkpoints: Path) -> Path:
+    """An RT-DETR with a head of colours, both with random weights; every image becomes a square."""
+    return tiny.save_coloured(checkpoints / "coloured-rt-detr", "RTDetr")
+
+
+@pytest.fixture(scope="session")
 def tiny_mask2former(tiny: Any, checkpoints: Path) -> Path:
     """A Mask2Former with random weights; as of the published ones, every image becomes a square."""
     return tiny.save_mask2former(checkpoints / "mask2former", {"height": 64, "width": 64})

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image as PILImage
-from t2i_core import Query, Setup
+from t2i_core import ObjectClass, Query, Setup
 from t2i_core.coco import CLASSES
 from t2i_core.images import Image, image_file
 from t2i_transformers import plugin
 
 COCO_91 = dict(enumerate(["N/A", *CLASSES, *["N/A"] * 10]))
 """COCO's 80 classes among 91 numbers, as DETR's."""
+PETS = {0: "cat", 1: "dog", 2: "hat"}
 WORDS = ["a", "cat", "dog", "car", "sits", "on", "the", "red", "grass", "with", "two", "blue", "and", "is"]
 PixelSize = dict[str, int]
 
@@ -45,6 +46,51 @@ def save_detr(folder: Path, change: Callable[[Any], None] = lambda network: None
     change(network)
     network.save_pretrained(folder)
     DetrImageProcessor(size={"shortest_edge": 48, "longest_edge": 80}).save_pretrained(folder)
+    return folder
+
+
+def rt_detr(kin: str = "RTDetr") -> Any:
+    """An RT-DETR or one of its kin, and a processor that makes a square of 64 pixels of each image."""
+    import transformers
+    from transformers import RTDetrImageProcessor, RTDetrResNetConfig
+
+    backbone = RTDetrResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic",
+        out_features=["stage2", "stage3", "stage4"],
+    )  # fmt: skip
+    small = dict.fromkeys(("d_model", "encoder_hidden_dim", "encoder_ffn_dim", "decoder_ffn_dim"), 16)
+    small |= dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 2)
+    config = getattr(transformers, f"{kin}Config")(
+        backbone_config=backbone, freeze_backbone_batch_norms=False, encoder_in_channels=[8, 16, 16],
+        decoder_in_channels=[16, 16, 16], decoder_layers=2, num_queries=12, num_denoising=6, id2label=PETS,
+        **small,
+    )  # fmt: skip
+    return getattr(transformers, f"{kin}ForObjectDetection")(config), RTDetrImageProcessor(
+        size={"height": 64, "width": 64}
+    )
+
+
+def save_coloured(folder: Path, kind: str) -> Path:
+    """A detector with a head of three colours, its queries told apart by large weights."""
+    from t2i_transformers.coloured_network import Coloured
+    from transformers import DetrForObjectDetection, DetrImageProcessor
+
+    torch.manual_seed(0)
+    if kind == "detr":
+        network: Any = DetrForObjectDetection(detr_config(id2label=PETS))
+        processor: Any = DetrImageProcessor(size={"shortest_edge": 48, "longest_edge": 80})
+        torch.nn.init.normal_(network.class_labels_classifier.weight, std=2)
+        for weight in network.model.decoder.parameters():  # so large that its queries differ
+            if weight.dim() > 1:
+                torch.nn.init.normal_(weight, std=1)
+    else:
+        network, processor = rt_detr(kind)
+        for head in network.model.decoder.class_embed:
+            torch.nn.init.normal_(head.weight, std=2)
+    classes = [ObjectClass(name, {"hat": None}.get(name, f"{name}.n.01")) for name in PETS.values()]
+    coloured = Coloured(network, classes, ("red", "blue", "natural"))
+    torch.nn.init.normal_(coloured.head.weight, std=2)
+    coloured.save(processor, folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What trainings of the mini world's models share: steps that no kill undoes, averaged weights, a log.
+"""What trainings share: steps that no kill undoes, averaged weights, a log.
 
 A checkpoint is written whole, or the one before it stays. A training that was stopped, however roughly, and then
 goes on ends with the weights of one that was not, given the same data: all randomness of a step comes from its
@@ -55,17 +55,26 @@ class Course:
         return self.rate * min(1.0, (step + 1) / self.warm, left)
 
 
-def train(network: nn.Module, losses: Losses, course: Course, out: Path, about: Mapping[str, Any]) -> nn.Module:
+def train(
+    network: nn.Module,
+    losses: Losses,
+    course: Course,
+    out: Path,
+    about: Mapping[str, Any],
+    slow: nn.Module | None = None,
+    share: float = 1.0,
+) -> nn.Module:
     """Train in the folder ``out``, from its checkpoint if it has one, and return the averaged network.
 
-    ``about`` says what else the result depends on; with the course it is kept in OUT/settings.json.
+    ``about`` says what else the result depends on; with the course it is kept in OUT/settings.json. ``slow`` is a
+    part of the network that learns at a ``share`` of the rate.
     Raises SystemExit where ``out`` holds a training with other settings.
     """
     out.mkdir(parents=True, exist_ok=True)
     _settle(out / "settings.json", {**about, **asdict(course)})
     average = copy.deepcopy(network).requires_grad_(False).eval()
     optimiser = torch.optim.AdamW(
-        network.parameters(), lr=course.rate, betas=(0.9, 0.98), weight_decay=course.decay
+        _groups(network, slow), lr=course.rate, betas=(0.9, 0.98), weight_decay=course.decay
     )
     start, rows, seconds = 0, [], 0.0
     if (out / "checkpoint.pt").exists():
@@ -76,11 +85,11 @@ def train(network: nn.Module, losses: Losses, course: Course, out: Path, about: 
         start, rows, seconds = state["step"], state["rows"], state["seconds"]
     begun, sums = time.monotonic(), dict[str, float]()
     for step in range(start, course.steps):
-        for group in optimiser.param_groups:
-            group["lr"] = course.rate_at(step)
+        for group, of_it in zip(optimiser.param_groups, (1.0, share), strict=False):
+            group["lr"] = of_it * course.rate_at(step)
         found = losses(step, torch.Generator().manual_seed(course.seed * 1_000_003 + step))
         optimiser.zero_grad(set_to_none=True)
-        next(iter(found.values())).backward()
+        next(iter(found.values())).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         follow(average, network, min(course.keep, (step + 1) / (step + 10)))
@@ -97,7 +106,9 @@ def train(network: nn.Module, losses: Losses, course: Course, out: Path, about: 
             rows.append(
                 {**row, "images_per_s": round(count * course.batch / now, 1), "hours": round(seconds / 3600, 3)}
             )
-            print(", ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
+            left = now / count * (course.steps - done) / 3600
+            said = ", ".join(f"{name} {value}" for name, value in rows[-1].items())
+            print(f"{said}, {left:.2f} left", flush=True)
             sums = {}
         if done % CHECKPOINT == 0 or last:
             state = {"network": network.state_dict(), "average": average.state_dict(), "step": done, "rows": rows}
@@ -119,11 +130,20 @@ def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> 
 @torch.no_grad()
 def follow(average: nn.Module, network: nn.Module, keep: float) -> None:
     """Move the averaged weights a little towards the network's."""
-    for kept, new in zip(average.state_dict().values(), network.state_dict().values(), strict=True):
+    # not the state's values, where a tensor that two modules share stands twice
+    ours, theirs = ([*one.parameters(), *one.buffers()] for one in (average, network))
+    for kept, new in zip(ours, theirs, strict=True):
         if kept.dtype.is_floating_point:
             kept.lerp_(new, 1 - keep)
         else:
             kept.copy_(new)
+
+
+def _groups(network: nn.Module, slow: nn.Module | None) -> list[dict[str, Any]]:
+    """What learns at the full rate, and then what at a share of it, if something does."""
+    slower = set(slow.parameters()) if slow is not None else set[nn.Parameter]()
+    groups: list[dict[str, Any]] = [{"params": [one for one in network.parameters() if one not in slower]}]
+    return [*groups, {"params": list(slow.parameters())}] if slow is not None else groups
 
 
 def _settle(path: Path, settings: Mapping[str, Any]) -> None:

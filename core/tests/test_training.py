@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from t2i_miniworld import training
-from t2i_miniworld.training import Course, load_average, train
+from t2i_core.models import training
+from t2i_core.models.training import Course, load_average, train
 from torch import nn
 
 COURSE = Course(steps=40, batch=8, rate=1e-2, warm=5, snapshots=(10,))
@@ -137,6 +137,27 @@ def test_more_steps_go_on_from_there(tmp_path):
     fit(tmp_path, course=course)
     assert states(tmp_path)["step"] == 50
     assert json.loads((tmp_path / "settings.json").read_text())["steps"] == 50
+
+
+def test_a_part_may_learn_slowly(tmp_path):
+    made = nn.Sequential(nn.Linear(3, 8), nn.Linear(8, 1))
+    before = [one.detach().clone() for one in made.parameters()]
+
+    def losses(step, random):
+        return {"loss": made(torch.ones(2, 3)).pow(2).mean()}
+
+    train(made, losses, Course(steps=1, batch=2, rate=1e-2, warm=1, fall=0), tmp_path, {}, made[0], share=0.1)
+    moved = [float((now - was).abs().max()) for now, was in zip(made.parameters(), before, strict=True)]
+    assert moved == pytest.approx([1e-3, 1e-3, 1e-2, 1e-2], rel=0.1)  # Adam's first step is as long as the rate
+
+
+def test_weights_that_are_shared_are_averaged_once():
+    shared = nn.Linear(2, 2, bias=False)
+    now, kept = (nn.Sequential(shared, shared), nn.Sequential(*[nn.Linear(2, 2, bias=False)] * 2))
+    nn.init.ones_(shared.weight)
+    nn.init.zeros_(kept[0].weight)
+    training.follow(kept, now, 0.75)
+    assert torch.equal(kept[1].weight, torch.full((2, 2), 0.25))
 
 
 def test_the_rate_rises_stays_and_falls():

@@ -1,0 +1,73 @@
+"""The mini-detector's network: a small RT-DETR (Zhao et al. 2024) over the mini world's kinds, on a MobileNetV3.
+
+Its backbone begins as the mini-classifier's trunk. The head of colours is t2i-transformers' (`coloured-detector`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import Tensor
+from transformers import RTDetrConfig, RTDetrForObjectDetection, RTDetrImageProcessor, TimmBackboneConfig
+
+from t2i_miniworld import classifier
+from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.vocabulary import LABELS
+
+CLASSES = LABELS
+#: What a thing without a paint is called among the colours.
+NATURAL = "natural"
+COLOURS = (*PAINTS, NATURAL)
+
+#: Side of the square that the network sees, in pixels; other pictures are scaled to it.
+SIDE = 128
+#: What `classifier` prepares pictures with, so that its trunk sees what it was trained on.
+_MEAN, _DEVIATION = 0.5, 0.25
+#: Stages of the trunk that are looked at: of strides 8, 16 and 32.
+_STAGES = (2, 3, 4)
+_WIDTH, _QUERIES = 96, 30
+
+
+def build(start: Path | None = classifier.WEIGHTS) -> RTDetrForObjectDetection:
+    """Make the network; ``start`` holds the classifier whose trunk it begins with (None: fresh weights)."""
+    trunk = TimmBackboneConfig(backbone=classifier.ARCHITECTURE, out_indices=list(_STAGES))
+    config = RTDetrConfig(
+        backbone_config=trunk,
+        # the library's way to freeze them would lose the activations that timm keeps in the same layers
+        freeze_backbone_batch_norms=False,
+        id2label={number: one.name for number, one in enumerate(CLASSES)},
+        label2id={one.name: number for number, one in enumerate(CLASSES)},
+        d_model=_WIDTH,
+        encoder_hidden_dim=_WIDTH,
+        encoder_in_channels=[24, 48, 576],
+        encoder_ffn_dim=2 * _WIDTH,
+        encoder_attention_heads=3,
+        hidden_expansion=0.5,
+        decoder_in_channels=[_WIDTH] * len(_STAGES),
+        decoder_ffn_dim=2 * _WIDTH,
+        decoder_attention_heads=3,
+        decoder_layers=3,
+        num_queries=_QUERIES,
+        num_denoising=20,
+    )
+    network = RTDetrForObjectDetection(config)
+    if start is not None:
+        inside = network.model.backbone.model._backbone
+        missing = inside.load_state_dict(classifier.load(start).state_dict(), strict=False).missing_keys
+        assert not missing, missing  # the classifier has all of it, and its own head
+    return network
+
+
+def processor() -> RTDetrImageProcessor:
+    """What prepares pictures for the network: the same as `seen`."""
+    return RTDetrImageProcessor(
+        size={"height": SIDE, "width": SIDE},
+        do_normalize=True,
+        image_mean=[_MEAN] * 3,
+        image_std=[_DEVIATION] * 3,
+    )
+
+
+def seen(views: Tensor) -> Tensor:
+    """What the network takes of sRGB pictures (N, 3, SIDE, SIDE), 0 to 1."""
+    return (views - _MEAN) / _DEVIATION

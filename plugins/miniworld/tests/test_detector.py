@@ -1,0 +1,149 @@
+"""The mini-detector: its network, and the scripts that train and measure it."""
+
+import importlib.util
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from t2i_core import Instance, Truth
+from t2i_core.masks import PackedMask
+from t2i_core.models.training import Course
+from t2i_miniworld import classifier, detector, oracle, train_classifier, training_data
+from t2i_miniworld.laws import leaves_of
+from t2i_miniworld.training_data import Drawn, write_shard
+from t2i_miniworld.vocabulary import SYNSETS
+
+FOLDER = Path(__file__).parents[1] / "training"
+
+
+def script(name):
+    """A script beside the model cards, as a module."""
+    spec = importlib.util.spec_from_file_location(f"t2i_miniworld_{name}", FOLDER / f"{name}.py")
+    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+train_detector, evaluate_detector = script("train_detector"), script("evaluate_detector")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def thing(kind, paint, x, y, side=30):
+    mask = np.zeros((128, 128), bool)
+    mask[y : y + side, x : x + side] = True
+    packed = PackedMask.pack(mask)
+    cls = next(one for one in detector.CLASSES if one.name == kind)
+    return Instance(cls, paint, packed.box, packed, {"synset": leaves_of(kind)[0]})
+
+
+TRUTHS = (
+    Truth((128, 128), (thing("dog", "red", 10, 20),)),
+    Truth((128, 128), (thing("zebra", None, 60, 20, 50),)),
+    Truth((128, 128), tuple(thing("car", "blue", x, 40) for x in (2, 48, 94))),
+    Truth((128, 128), (thing("bed", None, 4, 50), thing("bird", "green", 80, 56))),
+)
+
+
+@pytest.fixture
+def scenes(tmp_path, monkeypatch):
+    """Shards of four pictures: noise, in which squares stand that are lighter."""
+    monkeypatch.setattr(training_data, "PER_SHARD", 4)
+    monkeypatch.setattr(train_classifier, "PER_SHARD", 4)
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 100, (4, 128, 128, 3)).astype(np.uint8)
+    for image, truth in zip(images, TRUTHS, strict=True):
+        for one in truth.instances:
+            image[one.mask.unpack()] += 100
+    for split in ("train", "heldout"):
+        write_shard(tmp_path / f"{split}-0000.npz", Drawn(images, TRUTHS))
+    return tmp_path
+
+
+def test_its_trunk_is_the_classifiers_and_it_is_small():
+    network = detector.build()
+    trunk = network.model.backbone.model._backbone.state_dict()
+    trained = classifier.load().state_dict()
+    assert all(torch.equal(trunk[key], trained[key]) for key in trunk)
+    assert sum(one.numel() for one in network.parameters()) <= 3_000_000
+    # and so do its features: the library drops the activations where it freezes the layers that they are in
+    pixels = torch.rand(1, 3, 128, 128)
+    with torch.no_grad():
+        features = network.eval().model.backbone.model(pixels).feature_maps
+        torch.testing.assert_close(features[-1], classifier.load().forward_features(pixels))
+
+
+def test_training_sees_what_the_judge_sees():
+    pixels = np.random.default_rng(0).integers(0, 256, (128, 128, 3)).astype(np.uint8)
+    judged = detector.processor()(images=Image.fromarray(pixels), return_tensors="pt")["pixel_values"]
+    trained = detector.seen(torch.from_numpy(pixels).permute(2, 0, 1)[None].float() / 255)
+    torch.testing.assert_close(trained, judged, atol=1e-5, rtol=0)
+
+
+def test_a_thing_without_paint_is_natural_and_boxes_are_mirrored():
+    found = train_detector.labels_of(TRUTHS[3], mirrored=False)
+    assert [detector.COLOURS[n] for n in found["colours"]] == ["natural", "green"]
+    assert [list(SYNSETS)[n] for n in found["class_labels"]] == ["bed", "bird"]
+    torch.testing.assert_close(found["boxes"][0] * 128, torch.tensor([19.0, 65, 30, 30]))
+    mirrored = train_detector.labels_of(TRUTHS[3], mirrored=True)
+    torch.testing.assert_close(mirrored["boxes"][0] * 128, torch.tensor([109.0, 65, 30, 30]))
+
+
+def test_it_is_trained_packed_and_measured(scenes, tmp_path):
+    course = Course(steps=2, batch=2, rate=1e-3, warm=1, snapshots=(1,))
+    train_detector.run([scenes], tmp_path / "out", course, 4)
+    model = tmp_path / "out" / "model"
+    assert sum(file.stat().st_size for file in model.iterdir()) < 6_000_000
+    train_detector.pack(tmp_path / "out", tmp_path / "early", snapshot=1)
+    early, last = ((one / "model.safetensors").read_bytes() for one in (tmp_path / "early", model))
+    assert early != last
+    figures = evaluate_detector.measure(model, list(training_data.load(scenes, "heldout")))
+    assert {name: one["n"] for name, one in figures.items() if name.startswith("recall")} == {
+        f"recall at {confidence}": 7 for confidence in (0.5, 0.7, 0.8)
+    }
+    assert figures["object"]["n"] == 2
+    assert figures["count"]["n"] == 3
+
+
+def decided(change=lambda found: found):
+    """How many of the decisions are right of what the ideal judge says, or of that after a change."""
+    right = defaultdict(Counter)
+    for truth in TRUTHS:
+        found = change(oracle.segment(truth).without_masks())
+        evaluate_detector.recall_and_precision(found, truth, right)
+        if all(one.colour for one in truth.instances) or len(truth.instances) > 1:  # it knows no "natural"
+            evaluate_detector.decide(found, truth, right)
+    return right
+
+
+def test_the_truth_is_measured_as_right():
+    right = decided()
+    assert {name for name, count in right.items() if count[False]} == set()
+    assert right["relation"].total() == right["object"].total() == right["colour"].total() == 1
+    assert right["count 3"].total() == 1
+    assert right["recall at 0.8"].total() == right["precision at 0.8"].total() == 7
+
+
+def test_what_is_found_elsewhere_is_measured_as_wrong():
+    def moved(found):
+        found.boxes[0, [0, 2]] += 100  # of the two, the one on the left goes to the right of the other
+        return found
+
+    right = decided(moved)
+    assert right["relation"] == Counter([False])
+    assert right["recall at 0.5"] == right["precision at 0.5"] == Counter({True: 3, False: 4})
+
+
+def test_overlap():
+    assert evaluate_detector.overlap((0, 0, 2, 2), (1, 0, 3, 2)) == pytest.approx(1 / 3)
+    assert evaluate_detector.overlap((0, 0, 2, 2), (2, 2, 3, 3)) == 0

@@ -1,0 +1,140 @@
+"""Measure `mini-detector` on pictures it never saw: ``python .../training/evaluate_detector.py SCENES OUT/model``.
+
+SCENES were drawn with as many light paths as those to be judged:
+
+    python -m t2i_miniworld.training_data SCENES --purpose detector --split heldout --scenes 3000 --samples 16
+
+Prints how often PaintSkills' own decisions are right of what is drawn: object and colour of things alone, the
+count of one to four (and five) of a kind, the relation of two that are clearly so; then recall and precision of
+things by confidence (class right, and boxes that overlap by half). The judge is t2i-transformers', the decisions
+are t2i-paintskills': this is no module of the plugin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image as PILImage
+from t2i_core import Detections, Instance, Query, Setup, Truth
+from t2i_core.images import image_file
+from t2i_miniworld.annotations import relation_of
+from t2i_miniworld.detector import NATURAL
+from t2i_miniworld.evaluate_segmenter import share
+from t2i_miniworld.layout import LEAST_TIE
+from t2i_miniworld.training_data import Drawn, load
+from t2i_paintskills import decisions
+from t2i_transformers import plugin
+
+#: PaintSkills': an object's confidence, and that of things which are counted.
+_SURE, _COUNTED = 0.8, 0.7
+CONFIDENCES = (0.5, 0.7, 0.8)
+Tables = dict[str, Counter[bool]]
+
+
+def answers(folder: Path, pictures: Sequence[Drawn], device: str) -> Iterator[tuple[Detections, Truth]]:
+    """What the judge says of each picture, and what is true of it."""
+    (info,) = (one for one in plugin.t2i_judges() if one.name == plugin.COLOURED)
+    judge = info.create(Setup(str(folder), info.options(), device, 32, offline=True))
+    with tempfile.TemporaryDirectory() as place:
+        queries, truths = [], []
+        for image, truth in (
+            (i, t) for drawn in pictures for i, t in zip(drawn.images, drawn.truths, strict=True)
+        ):
+            file = Path(place) / f"{len(queries)}.png"
+            PILImage.fromarray(image).save(file)
+            queries.append(Query((image_file(file),)))
+            truths.append(truth)
+        for (_, found), truth in zip(judge.observe("detect", queries), truths, strict=True):
+            yield found, truth
+
+
+def decide(found: Detections, truth: Truth, right: Tables) -> None:
+    """Note which of PaintSkills' decisions are right of one picture."""
+    shown, probs = truth.instances, found.class_probs
+    assert probs is not None
+    assert found.colours is not None
+    columns = [_column(found, one) for one in shown]
+    if len(set(columns)) == 1:
+        right[f"count {len(shown)}"][decisions.is_count(probs, columns[0], len(shown), threshold=_COUNTED)] += 1
+    if len(shown) == 1:
+        colour = shown[0].colour or NATURAL
+        said = decisions.has_colour(found.colours, probs, found.colour_names.index(colour))
+        right["object"][decisions.is_object(probs, columns[0], _SURE)] += 1
+        right["object, of any confidence"][decisions.is_object(probs, columns[0], 0)] += 1
+        right["colour" if shown[0].colour else "no colour"][said] += 1
+    if len(shown) == 2 and _clearly(*shown):
+        boxes = found.boxes.astype(np.float64)
+        wanted = relation_of(shown[1], shown[0])
+        centres = (boxes[:, :2] + boxes[:, 2:]) / 2
+        right["relation"][decisions.is_relation(probs, centres, *columns, wanted)] += 1
+
+
+def recall_and_precision(found: Detections, truth: Truth, right: Tables) -> None:
+    """Note, by confidence, which things are found and which detections are of things: each of one at most."""
+    order = np.argsort(-found.scores, kind="stable")
+    for confidence in CONFIDENCES:
+        left = list(truth.instances)
+        for number in [n for n in order if found.scores[n] > confidence]:
+            fits = [one for one in left if _column(found, one) == found.classes[number]]
+            best = max(fits, key=lambda one: overlap(one.box, found.boxes[number]), default=None)
+            hit = best is not None and overlap(best.box, found.boxes[number]) >= 0.5
+            right[f"precision at {confidence}"][hit] += 1
+            if hit:
+                left.remove(best)
+        right[f"recall at {confidence}"][True] += len(truth.instances) - len(left)
+        right[f"recall at {confidence}"][False] += len(left)
+
+
+def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union of two boxes (x0, y0, x1, y1)."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    both = max(0.0, wide) * max(0.0, high)
+    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return float(both / (areas - both))
+
+
+def measure(folder: Path, pictures: Sequence[Drawn], device: str = "cpu") -> dict[str, Any]:
+    """All figures on these pictures, each with Wilson's interval, as plain data."""
+    right: Tables = defaultdict(Counter)
+    for found, truth in answers(folder, pictures, device):
+        decide(found, truth, right)
+        recall_and_precision(found, truth, right)
+    right["count"] = sum((right[f"count {n}"] for n in (1, 2, 3, 4)), Counter[bool]())
+    return {name: share(count) for name, count in sorted(right.items()) if count.total()}
+
+
+def _column(found: Detections, one: Instance) -> int:
+    return next(number for number, label in enumerate(found.labels) if label.same_as(one.cls))
+
+
+def _clearly(one: Instance, other: Instance) -> bool:
+    """Whether two things are as clearly beside or above each other as the simulator draws what a relation says."""
+    (x0, y0, x1, y1), (a0, b0, a1, b1) = one.box, other.box
+    across, along = sorted((abs(x0 + x1 - a0 - a1), abs(y0 + y1 - b0 - b1)))
+    return along >= LEAST_TIE * across
+
+
+def main() -> None:
+    """Read the command line, measure, and print the figures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scenes", type=Path)
+    parser.add_argument("model", type=Path, help="what train_detector wrote: OUT/model")
+    parser.add_argument("--split", default="heldout")
+    parser.add_argument("--device", default="cpu")
+    given = parser.parse_args()
+    pictures = list(load(given.scenes, given.split))
+    if not pictures:
+        raise SystemExit(f"{given.scenes}: no {given.split} shards; draw some with t2i_miniworld.training_data")
+    print(json.dumps(measure(given.model, pictures, given.device), indent=2))
+
+
+if __name__ == "__main__":
+    main()

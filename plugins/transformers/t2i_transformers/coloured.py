@@ -1,0 +1,71 @@
+"""The judge of `detect` with colours: a DETR, and beside its heads a linear one of colours on the same queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from t2i_core import Setup
+from t2i_core.errors import BadModel
+from t2i_core.models.weights import unreadable
+from torch import Tensor, nn
+from torch.nn import functional
+
+from . import places
+from .detector import Detector
+from .judge import Features
+from .options import DetectorOptions
+from .places import Place
+
+TOGETHER = frozenset({"detr"})
+"""The architectures whose queries hold one softmax over classes and none; the others' classes are scored apart."""
+
+
+class ColouredDetector(Detector):
+    """Answers `detect`, with `class_probs` and `colours`.
+
+    Classes: of DETR the softmax over classes and no object, the latter's column left out; of RT-DETR and D-FINE
+    each class's own probability, so that a row's sum may be more than 1. Colours: the softmax of the head.
+    """
+
+    def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
+        super().__init__(setup, place)
+        config = places.config(place, setup.offline)
+        self.colours = places.colours(place, config)
+        self._together = config["model_type"] in TOGETHER
+        folder = places.fetch(place, setup.offline, setup.options.sha256)
+        width = self.loaded.network.config.d_model
+        head = load_head(place, places.check_colours(place, folder), (len(self.colours), width))
+        self._head = head.to(self.loaded.device)
+
+    def _run(self, features: Features) -> list[Any]:
+        with torch.inference_mode():
+            out = self.loaded.network(**self.loaded.inputs(features))
+            colours = functional.linear(out.last_hidden_state.float(), self._head.weight, self._head.bias)
+        logits = out.logits.float()
+        probabilities = (logits.softmax(-1) if self._together else logits.sigmoid())[..., self._columns].cpu()
+        found = (probabilities, out.pred_boxes.float().cpu(), colours.softmax(-1).cpu())
+        return list(zip(*found, strict=True))
+
+
+def load_head(place: Place, file: Path, shape: tuple[int, int]) -> nn.Linear:
+    """Load a head of colours, in single precision. Raises BadModel where it is none of this shape."""
+    try:
+        tensors: dict[str, Tensor] = load_file(file)
+    except Exception as error:  # safetensors' own, or that of a file that cannot be opened
+        raise BadModel(f"{place.spec}: {file} cannot be loaded ({unreadable(error)})") from error
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    wanted = {"weight": shape, "bias": shape[:1]}
+    if found != wanted:
+        raise BadModel(f"{place.spec}: {file} is no head of its colours: it holds {found}, and should {wanted}")
+    head = nn.Linear(shape[1], shape[0])
+    head.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    return head.requires_grad_(False)
+
+
+def save_head(head: nn.Linear, folder: Path) -> None:
+    """Write a head of colours beside what `save_pretrained` wrote."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in head.state_dict().items()}
+    save_file(tensors, folder / places.COLOURS)
