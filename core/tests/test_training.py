@@ -147,7 +147,7 @@ def test_a_part_may_learn_slowly(tmp_path):
         return {"loss": made(torch.ones(2, 3)).pow(2).mean()}
 
     train(made, losses, Course(steps=1, batch=2, rate=1e-2, warm=1, fall=0), tmp_path, {}, made[0], share=0.1)
-    moved = [float((now - was).abs().max()) for now, was in zip(made.parameters(), before, strict=True)]
+    moved = [float((now.detach() - was).abs().max()) for now, was in zip(made.parameters(), before, strict=True)]
     assert moved == pytest.approx([1e-3, 1e-3, 1e-2, 1e-2], rel=0.1)  # Adam's first step is as long as the rate
 
 
