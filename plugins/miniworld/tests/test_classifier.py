@@ -9,9 +9,10 @@ from PIL import Image as PILImage
 from t2i_core import Instance, ObjectClass, Query, Truth
 from t2i_core.images import image_file
 from t2i_core.masks import PackedMask
+from t2i_core.models import training
 from t2i_core.models.training import Course
 from t2i_core.testing import sample_images
-from t2i_miniworld import classifier, evaluate_classifier, train_classifier, training, training_data
+from t2i_miniworld import classifier, evaluate_classifier, train_classifier, training_data
 from t2i_miniworld.evaluate_classifier import Answers, calibration_error, measure
 from t2i_miniworld.laws import leaf_of
 from t2i_miniworld.layout import lay_out

@@ -10,6 +10,7 @@ import torch
 from diffusers import StableDiffusionPipeline
 from t2i_core import Instance, ObjectClass, Query, Truth
 from t2i_core.masks import PackedMask
+from t2i_core.models import training
 from t2i_core.models.training import Course
 from t2i_core.testing import sample_images
 from t2i_miniworld import (
@@ -24,7 +25,6 @@ from t2i_miniworld import (
     train_clip,
     train_denoiser,
     train_text,
-    training,
     training_data,
 )
 from t2i_miniworld.altered import ASPECTS, wrong_statement
