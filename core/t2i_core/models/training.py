@@ -108,7 +108,7 @@ def train(
             )
             left = now / count * (course.steps - done) / 3600
             said = ", ".join(f"{name} {value}" for name, value in rows[-1].items())
-            print(f"{said}, {left:.2f} left", flush=True)
+            print(f"{said}, hours_left {left:.2f}", flush=True)
             sums = {}
         if done % CHECKPOINT == 0 or last:
             state = {"network": network.state_dict(), "average": average.state_dict(), "step": done, "rows": rows}
