@@ -1,0 +1,1 @@
+"""SelfEval: a text-to-image model judged by its own likelihood."""
