@@ -21,8 +21,8 @@ ABLATIONS = {
     TRIALS: ("trials", "Accuracy minus chance by the number of trials, from the terms of one run."),
     STEPS: (
         "steps",
-        "Accuracy minus chance by the number of steps: as part of a longer chain (chain_of), which is arithmetic, or "
-        "of a chain of so many, about which the model was asked.",
+        "Accuracy minus chance by the number of steps: as part of a longer chain (chain_of), which is arithmetic, "
+        "or of a chain of so many, about which the model was asked.",
     ),
     ESTIMATORS: ("estimator", "Accuracy minus chance by the estimator, from the same terms."),
 }
@@ -95,7 +95,7 @@ def by_task(table: pd.DataFrame, interval: Question) -> Analysis:
 
 
 def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval: Question) -> Analysis:
-    """Accuracy minus chance, the mean over all samples, by what was varied."""
+    """Accuracy minus chance, the mean over tasks, by what was varied."""
     rows = _rows(table, ABOVE).dropna(subset=facet)
     parts = rows.assign(of=rows[facet].map(lambda text: list(read(text).items()))).explode("of")
     parts[name], parts["value"] = zip(*parts["of"], strict=True)
@@ -107,7 +107,10 @@ def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval:
         parts = parts.astype(dict.fromkeys(by[1:], int))
     lines = []
     for names, own in parts.groupby(by, sort=facet != ESTIMATORS):
-        e = mean_interval(own["value"], own["cluster"], own["seed"], interval=interval, low=-1, high=1)
+        alike = 1 / own.groupby("task")["value"].transform("size")  # tasks, as in the headline
+        e = mean_interval(
+            own["value"], own["cluster"], own["seed"], weights=alike, interval=interval, low=-1, high=1
+        )
         lines.append((*names, e.value, e.lo, e.hi, len(own)))
     found = pd.DataFrame(lines, columns=[*by, "above_chance", "low", "high", "samples"])
     return Analysis(name, summary, found, partial(_lines, found, name) if facet != ESTIMATORS else None)

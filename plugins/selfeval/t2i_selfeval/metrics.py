@@ -17,13 +17,13 @@ from .asking import NEED, chain_params, elimination, need
 from .choices import Choices
 from .estimators import (
     Floats,
+    Terms,
     Unusable,
     certainty,
     complete,
     errors_of,
     log_likelihood,
     posterior,
-    Terms,
     standing,
     trials_of,
 )
@@ -48,8 +48,8 @@ class SelfEval(Choices):
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
         """Turn one sample into rows.
 
-        With all terms there are the posterior of the right caption and how sure the decision is, too, and facets of
-        the headline say what fewer trials, fewer steps and other estimators would have decided.
+        With all terms there are the posterior of the right caption and how sure the decision is, too, and facets
+        of the headline say what fewer trials, fewer steps and other estimators would have decided.
         """
         observed = unit.one()
         prompt, options = observed.prompt, self.options
