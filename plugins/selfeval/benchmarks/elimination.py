@@ -142,14 +142,14 @@ def _point(samples: list[tuple[Floats, int]], rate: float) -> Curve:
     return Curve(rate, n, calls / every, same / n, accuracy / n, exact / n)
 
 
-def toy(count: int, trials: int, steps: int) -> Iterator[tuple[Floats, int]]:
-    """Yield terms and right captions of samples with two to five captions at distances from .3 to 30."""
+def toy(count: int, trials: int, steps: int, nearest: float = 0.3) -> Iterator[tuple[Floats, int]]:
+    """Yield terms and right captions of samples with two to five captions at distances from `nearest` to 30."""
     want = Asked(trials=trials, steps=steps)
     for n in range(count):
         rng = np.random.default_rng(n)
         captions = int(rng.integers(2, 6))
         answer = int(rng.integers(captions))
-        world = World.of(captions, float(np.exp(rng.uniform(np.log(0.3), np.log(30)))), seed=n)
+        world = World.of(captions, float(np.exp(rng.uniform(np.log(nearest), np.log(30)))), seed=n)
         yield all_terms(world, world.image(answer, n + 1_000_000), want), answer
 
 

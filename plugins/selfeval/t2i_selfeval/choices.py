@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,14 +92,14 @@ class _TaskMeans:
         total = np.bincount(self.tasks, weight, len(self.paper))
         if not (total > 0).all():
             return dict.fromkeys(self._names, float("nan"))
-        accuracy, above = (
-            np.bincount(self.tasks, weight * values, len(self.paper)) / total
-            for values in (self.accuracy, self.above)
-        )
-        found = {ABOVE: float(above.mean()), ABOVE_PAPER: float((accuracy - self.paper).mean())}
+        weight /= total[self.tasks] * len(total)  # a task's weigh as much as another's
+        found = {
+            ABOVE: float((weight * self.above).sum()),
+            ABOVE_PAPER: float((weight * self.accuracy).sum() - self.paper.sum() / len(total)),
+        }
         return {name: found[name] for name in self._names}
 
-    @property
+    @cached_property
     def _names(self) -> tuple[str, ...]:
         known = len(self.paper) > 0 and bool(np.isfinite(self.paper).all())
         return (ABOVE, ABOVE_PAPER) if known else (ABOVE,)

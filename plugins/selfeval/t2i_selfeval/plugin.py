@@ -20,11 +20,9 @@ _CODE = (
 )  # fmt: skip
 
 _DECISIONS = (
-    Measure(
-        "above_chance", "Mean over tasks of accuracy minus chance.", low=-1, high=1, facets=("task", "source")
-    ),
+    Measure("above_chance", "Mean over tasks of accuracy minus chance.", low=-1, high=1, facets=("task",)),
     Measure("above_papers_chance", "The same with the chances of the paper's Table 2.", low=-1, high=1),
-    Measure("accuracy", "Right captions that are picked, ties shared.", low=0, high=1, facets=("task",)),
+    Measure("accuracy", "Right captions that are picked, ties shared.", low=0, high=1, facets=("task", "source")),
     Measure("chance", "Mean of 1/K over samples of K captions.", 0, 1, higher_is_better=None, facets=("task",)),
 )
 _CALLS = (

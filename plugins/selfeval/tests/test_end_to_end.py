@@ -68,7 +68,7 @@ def test_it_scores_and_says_how(t2i: Any, asked: Any, tmp_path: Path) -> None:
     assert scores["accuracy"] - scores["chance"] == pytest.approx(result["score"])
     assert scores["above_papers_chance"] == pytest.approx(result["score"])
     assert scores["calls"] == scores["calls_unpruned"] == 2 * 4 * 4
-    assert set(result["facets"]["above_chance"]) == {"task", "source"}
+    assert set(result["facets"]["accuracy"]) == {"task", "source"}
     assert any("2 trials x 4 steps, forward conditioning" in note for note in result["notes"])
     table = pd.read_csv(tmp_path / "run" / "measurements.csv")
     headline = table[table["measure"] == "above_chance"]

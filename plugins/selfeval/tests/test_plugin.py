@@ -107,11 +107,6 @@ class TestWinoground(OfChoices):
     resolver_parts = (PAIRS,)
 
 
-class TestWinogroundByClip(TestWinoground):
-    judge = EMBEDDER
-    options = {"by": "clip"}  # noqa: RUF012
-
-
 class TestCaptions(PromptSourceContract):
     module = "t2i_selfeval.plugin"
     name = "selfeval-captions"

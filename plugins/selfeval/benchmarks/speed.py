@@ -1,0 +1,130 @@
+"""How long a sample takes: naively, with everything encoded once, in batches, and with captions given up.
+
+    python plugins/selfeval/benchmarks/speed.py FOLDER --trials 2 --steps 25 --captions 4
+
+FOLDER is a saved Stable Diffusion pipeline; how long it takes does not depend on what its weights have learned.
+Naively, text and image are encoded again for every call of the denoiser, which is asked about one sample at a time
+(its x_t is made once for all captions, though). All work out the same terms, in one process, by turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from t2i_core import Query, Setup
+from t2i_core.images import Image as Kept
+from t2i_core.images import image_file
+from t2i_diffusers.arithmetic import forward, image_of, log_normal, mean_before, noises
+from t2i_diffusers.generating import Diffusers
+from t2i_diffusers.latents import fitted
+from t2i_diffusers.options import DiffusersOptions
+from t2i_diffusers.schedules import respaced, schedule_of
+
+CAPTIONS = ("a red ball left of a blue cube", "a blue ball left of a red cube", "two red balls", "a green dog")
+
+
+def picture(folder: Path, number: int) -> Kept:
+    """Return an image of smooth colours and noise."""
+    rng = np.random.default_rng(number)
+    ramp = np.linspace(0, 255, 128)[:, None, None] * rng.uniform(0.3, 1, 3)
+    path = folder / f"{number}.png"
+    Image.fromarray(np.clip(ramp + rng.normal(0, 10, (128, 128, 3)), 0, 255).astype(np.uint8)).save(path)
+    return image_file(path)
+
+
+@torch.inference_mode()
+def naive(pipe, image: Kept, captions: tuple[str, ...], trials: int, steps: int) -> np.ndarray:
+    """Return log p(x_t-1 | x_t, caption), (trials, steps, captions), by the shortest code that is right."""
+    schedule = schedule_of(pipe.scheduler, "it")
+    chain, device, dtype = respaced(schedule.betas, steps), pipe.unet.device, pipe.unet.dtype
+    side = pipe.unet.config.sample_size * pipe.vae_scale_factor
+    found = np.empty((trials, steps, len(captions)))
+    for n in range(trials):
+        xs = None
+        for i in range(steps):
+            for k, caption in enumerate(captions):
+                pixels = torch.from_numpy(fitted(image.pil(), (side, side), "crop") / 127.5 - 1).permute(2, 0, 1)
+                latent = pipe.vae.encode(pixels[None].to(device, dtype)).latent_dist.mean
+                x0 = (latent.float() * pipe.vae.config.scaling_factor).cpu().double()[0]
+                ids = pipe.tokenizer(
+                    caption,
+                    padding="max_length",
+                    max_length=pipe.tokenizer.model_max_length,
+                    truncation=True,
+                    return_tensors="pt",
+                ).input_ids
+                text = pipe.text_encoder(ids.to(device))[0]
+                if xs is None:
+                    xs = forward(x0, chain, noises(0, n, steps, x0.shape), "step")
+                x, signal = xs[i + 1], chain.signal[i]
+                output = pipe.unet(x[None].to(device, dtype), chain.timesteps[i].to(device), text).sample
+                seen = image_of(x, output[0].cpu().double(), signal, schedule.prediction)
+                found[n, i, k] = log_normal(xs[i], mean_before(x, seen, chain, i), chain.posterior[i])
+    return found
+
+
+def asked(model: Diffusers, image: Kept, captions: tuple[str, ...], **params) -> np.ndarray:
+    """Return what the generator answers."""
+    ((_, answer),) = model.observe("likelihood", [Query((image,), captions, params)])
+    return answer.terms["log_p"]
+
+
+def main() -> None:
+    """Read the command line, measure by turns, and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--trials", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=25)
+    parser.add_argument("--captions", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch-size", type=int)
+    parser.add_argument("--device")
+    parser.add_argument("--dtype", default="auto")
+    given = parser.parse_args()
+    captions, size = CAPTIONS[: given.captions], {"trials": given.trials, "steps": given.steps}
+
+    def model(batch_size: int | None) -> Diffusers:
+        return Diffusers(Setup(given.folder, DiffusersOptions(dtype=given.dtype), given.device, batch_size))
+
+    single, batched = model(1), model(given.batch_size)
+    pipe = batched.loaded.main.pipe
+    ways: dict[str, Callable[[Kept], np.ndarray]] = {
+        "naive": lambda image: naive(pipe, image, captions, **size),
+        "encoded once, one call at a time": lambda image: asked(single, image, captions, **size),
+        "encoded once, in batches": lambda image: asked(batched, image, captions, **size),
+        "the same, captions given up at 5 %": lambda image: asked(
+            batched, image, captions, **size, error_rate=0.05
+        ),
+    }
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(given.rounds + 1):
+            image, found = picture(Path(folder), number), {}
+            for name, way in ways.items():
+                begin = time.perf_counter(), time.process_time()
+                found[name] = way(image)
+                if number:  # the first one warms up
+                    times[name].append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
+            whole = [found[name] for name in list(ways)[:3]]
+            if not all(np.allclose(whole[0], other, rtol=1e-4) for other in whole[1:]):
+                gap = max(float(np.abs(other / whole[0] - 1).max()) for other in whole[1:])
+                print(f"terms differ by {gap:.1e} relative")
+    calls = given.trials * given.steps * len(captions)
+    print(f"{calls} calls of the denoiser a sample, {torch.get_num_threads()} threads, {pipe.unet.device}")
+    print(f"{'':36} seconds, times as fast; of the processor, on a machine that has other work")
+    medians = {name: [statistics.median(of) for of in zip(*own, strict=True)] for name, own in times.items()}
+    for name, (wall, own) in medians.items():
+        first = medians["naive"]
+        print(f"{name:36} {wall:8.3f} {first[0] / wall:6.1f}  {own:8.3f} {first[1] / own:6.1f}")
+
+
+if __name__ == "__main__":
+    main()
