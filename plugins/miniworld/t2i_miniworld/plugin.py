@@ -38,6 +38,8 @@ _QUESTIONS = {
     "spatial": "how one thing stands to another: 4 captions",
     "text-corruption": "which of five orders of the same words is true: 5 captions",
 }
+#: Of likelihoods: fewer draws and steps than a paper's, for models that are asked on two cores.
+_FEW = {"trials": 2, "steps": 25}
 _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
@@ -50,6 +52,10 @@ DOMAIN = Domain(
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
         # read beside what the same judge says of the simulator's own pictures
         **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
+        "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
+        "selfeval-elbo": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
+        "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1),
+        "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
     },
 )
 

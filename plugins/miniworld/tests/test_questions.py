@@ -159,7 +159,7 @@ def chosen(image, texts):
     """What the ideal judge takes for the caption of an image: the nearest in its space."""
     queries = [Query(images=(image,)), *(Query(texts=(text,)) for text in texts)]
     (_, seen), *said = Oracle().observe("embed", queries)
-    return int(np.argmax([float(seen.vector @ one.vector) for _, one in said]))
+    return int(np.argmax([float(seen.values @ one.values) for _, one in said]))
 
 
 class TestKeeping:
