@@ -63,7 +63,7 @@ def taken(shots: Sequence[Shot], size: int, code: str, workers: int | None) -> l
         kept = {digest: image.path for digest in digests if (image := store.image(digest)) is not None}
         missing = [(shot, digest) for shot, digest in zip(shots, digests, strict=True) if digest not in kept]
         if len(missing) >= _MANY:
-            _log.warning("drawing %d pictures of the mini world, which are kept (some ten a second)", len(missing))
+            _log.warning("drawing %d pictures of the mini world, once (a few a second)", len(missing))
         drawn = map_ordered(partial(draw_shot, size), (shot for shot, _ in missing), workers)
         for (_, digest), (_, (image, truth)) in zip(missing, drawn, strict=True):
             kept[digest] = store.put_image(digest, image, truth=truth).path

@@ -49,6 +49,7 @@ def _pair(question: Question, paths: Sequence[str]) -> Prompt:
     return Prompt(
         id=f"mini-{question.name}",
         text=question.captions[0],
+        scene=question.scenes[0],
         facets={"task": WINOGROUND, "source": "mini", "tag": question.tag},
         images=tuple(paths),
         texts=question.captions,
