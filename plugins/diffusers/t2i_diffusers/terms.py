@@ -97,7 +97,7 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: A
     if denoiser.schedule.betas is None:
         raise BadOption(
             "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
-            "model for terms=error"
+            "model for its errors (terms=error, as the metric selfeval-elbo does)"
         )
     steps = respaced(denoiser.schedule.betas, want.steps)
     shape = (want.trials, want.steps, len(captions))

@@ -300,7 +300,7 @@ def test_flows_tell_their_errors_alone(pipeline: str, model: Any, image: Image) 
     size = np.prod(loaded._likelihood._denoiser.shape(CAPTIONS[0]))
     assert found.terms["weight"][0, :, 0] == pytest.approx(size * (1 - share) / share)
     close(answer(with_batch(loaded, 1), image, CAPTIONS[:2], terms="error", trials=1).terms, found.terms)
-    with pytest.raises(BadOption, match="a flow has none; ask this model for terms=error"):
+    with pytest.raises(BadOption, match="a flow has none; ask this model for its errors"):
         answer(loaded, image)
     assert loaded.settings["likelihood"]["terms"] == "error (of the velocity)"
 

@@ -60,7 +60,7 @@ def by_estimator(prompt: Prompt, terms: Terms) -> dict[str, float]:
 
 def written(found: Mapping[str, float]) -> str:
     """Return numbers by name as a facet's text."""
-    return " ".join(f"{name}={value:.6g}" for name, value in found.items())
+    return " ".join(f"{name}={value:.9g}" for name, value in found.items())
 
 
 def read(text: str) -> dict[str, float]:

@@ -135,3 +135,9 @@ class WinogroundOptions(_Chain, TermsOptions):
     by: Literal["log_p", "error", "clip"] = Field(
         "log_p", description="What is compared: log p(x | caption), errors (Li et al.), or a CLIP's cosines."
     )
+
+    @model_validator(mode="after")
+    def _asks_a_model(self) -> WinogroundOptions:
+        if self.by == "clip" and self.minus_empty:
+            raise ValueError("minus_empty: cosines know no empty caption; take by=log_p or by=error")
+        return self

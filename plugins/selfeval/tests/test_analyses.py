@@ -1,0 +1,136 @@
+"""Tables from decisions whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from t2i_core.errors import BadOption
+from t2i_core.metrics import Study
+from t2i_selfeval.analyses import analyse
+from t2i_selfeval.captions import right_captions
+from t2i_selfeval.samples import choice, pair
+
+# per model and task, of four samples: right or not
+RIGHT = {
+    "old": {"colour": [1, 0, 0, 1], "spatial": [0, 0, 0, 0]},
+    "new": {"colour": [1, 1, 1, 0], "spatial": [1, 1, 0, 0]},
+}
+
+
+def table() -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for model, tasks in RIGHT.items():
+        for task, right in tasks.items():
+            for n, value in enumerate(right):
+                own = {"model": model, "task": task, "prompt": f"{task}-{n}", "cluster": f"{task}-{n}", "seed": 0}
+                steps = f"5/10={value - 0.5:g} 10/10={value - 0.25:g} 5/5=0.25"
+                facets = {"by_trials": f"1=0.25 2={value - 0.25:g}", "by_steps": steps}
+                rows.append({**own, **facets, "measure": "above_chance", "value": value - 0.25})
+                measures = {"accuracy": value, "chance": 0.25, "calls": 10, "calls_unpruned": 40}
+                rows += [{**own, "measure": name, "value": float(number)} for name, number in measures.items()]
+    found = pd.DataFrame(rows)
+    return found.assign(
+        **{name: found[name].astype("category") for name in ("model", "task", "measure", "by_steps")}
+    )
+
+
+def study(votes: Path | None = None) -> dict[str, Any]:
+    found = {a.name: a for a in analyse(Study(table(), pd.DataFrame(), Path()), votes)}
+    for analysis in found.values():
+        if analysis.figure is not None:
+            analysis.figure(Figure().add_subplot())
+    return found
+
+
+def test_tasks_stand_beside_chance_and_the_papers() -> None:
+    tasks = study()["tasks"].table.set_index(["model", "task"])
+    assert list(tasks.index) == [(m, t) for m in ("old", "new") for t in ("colour", "spatial")]
+    line = tasks.loc["new", "colour"]
+    assert (line["accuracy"], line["chance"], line["above_chance"], line["papers_chance"]) == (75, 25, 50, 25)
+    assert line["low"] < 50 < line["high"]
+    assert (line["samples"], line["images"]) == (4, 4)
+
+
+def test_ablations_are_read_back() -> None:
+    found = study()
+    trials = found["trials"].table.set_index(["model", "trials"])["above_chance"]
+    assert trials["old", 1] == 0.25
+    assert trials["old", 2] == 0.0  # 2 of 8
+    assert list(trials.index) == [("new", 1), ("new", 2), ("old", 1), ("old", 2)]
+    steps = found["steps"].table.set_index(["model", "steps", "chain_of"])["above_chance"]
+    assert (steps["old", 5, 5], steps["old", 5, 10]) == (0.25, -0.25)
+    assert "estimator" not in found
+
+
+def test_calls_are_compared_with_all() -> None:
+    assert set(study()["calls"].table["share"]) == {0.25}
+
+
+def test_votes_are_where_only_one_model_is_right() -> None:
+    found = study()
+    counted = found["models"].table.set_index("task")[["both", "only_a", "only_b", "neither"]]
+    assert counted.loc["colour"].tolist() == [1, 1, 2, 0]
+    assert counted.loc["all"].tolist() == [1, 1, 4, 2]
+    one = found["only-one-right"].table
+    assert dict(zip(one["prompt"], one["right"], strict=True)) == {
+        "colour-1": "new", "colour-2": "new", "colour-3": "old", "spatial-0": "new", "spatial-1": "new",
+    }  # fmt: skip
+
+
+VOTES = """prompt,model_a,model_b,annotator,vote
+colour-1,new,old,ann,a
+colour-1,old,new,bob,b
+colour-2,old,new,ann,a
+colour-3,old,new,ann,tie
+colour-0,old,new,ann,a
+spatial-0,old,new,ann,b
+elsewhere,old,new,ann,b
+"""
+
+
+def test_people_agree_as_often_as_they_do(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(VOTES)
+    people = study(file)["people"].table.set_index("task")
+    assert people.loc["colour", ["agree", "disagree", "ties", "votes"]].tolist() == [1, 1, 1, 4]
+    assert people.loc["all", ["agree", "disagree", "ties", "votes"]].tolist() == [2, 1, 1, 5]
+    assert people.loc["all", "agreement"] == pytest.approx(2 / 3)
+    assert people.loc["all", "low"] < 2 / 3 < people.loc["all", "high"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prompt,model_a,model_b,annotator,vote\n", "holds no votes"),
+        ("prompt,model_a,model_b,vote\nx,a,b,a\n", "no column 'annotator'"),
+        (
+            "prompt,model_a,model_b,annotator,vote\nx,old,new,ann,left\n",
+            "line 2: the vote 'left'; want a, b or tie",
+        ),
+        ("prompt,model_a,model_b,annotator,vote\nx,old,old,ann,a\n", "'old' is compared with itself"),
+        ("prompt,model_a,model_b,annotator,vote\nx,old,new,,a\n", "line 2: no annotator"),
+        (VOTES + "colour-1,old,new,ann,b\n", "line 9: ann has voted on these images already"),
+        ("prompt,model_a,model_b,annotator,vote\nx,old,new,ann,a\n", "the first is on prompt 'x'"),
+    ],
+)
+def test_files_of_votes_that_say_nothing_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(text)
+    with pytest.raises(BadOption, match=said) as caught:
+        study(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_right_captions_once_each() -> None:
+    one = choice("one", "a.png", "a cat", ["a dog"], "shape", "test")
+    again = choice("two", "b.png", "a cat", ["a cow"], "shape", "test")
+    two = pair("three", ("a.png", "b.png"), ("a mug on grass", "grass in a mug"), "test")
+    found = list(right_captions([one, again, two]))
+    assert [(p.id, p.text) for p in found] == [
+        ("one", "a cat"), ("three", "a mug on grass"), ("three-2", "grass in a mug"),
+    ]  # fmt: skip
+    assert all(p.images == p.texts == () and p.answer is None for p in found)

@@ -1,0 +1,77 @@
+"""Captions that cannot win are given up: the same decisions as by all terms, at a fraction of the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from t2i_diffusers.asking import Asked
+from t2i_diffusers.schedules import Schedule
+from t2i_diffusers.terms import chain
+from t2i_selfeval.estimators import certainty, share, standing
+
+TRIALS, STEPS = 10, 100
+
+
+class PerfectDenoiser:
+    """Finds the noise that is there, if the image is of the caption's Gaussian."""
+
+    def __init__(self, world: Any, betas: torch.Tensor) -> None:
+        self.world, self.calls = world, 0
+        self.schedule = Schedule("epsilon", betas, len(betas))
+        self.batches = SimpleNamespace(size=8)
+        self._signal = torch.cumprod(1 - betas, 0)
+
+    def ask(self, askings: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, torch.Tensor]]:
+        for asking, tag in askings:
+            self.calls += 1
+            noise = self.world.noise_in(asking.x, self._signal[int(asking.time)])
+            yield tag, noise[int(asking.caption)]
+
+
+def test_the_generators_own_terms_are_those_of_the_benchmark(elimination: Any) -> None:
+    """And so are those that it gives up."""
+    world = elimination.World.of(3, 2.0, seed=3)
+    x0, captions = world.image(1, 4), ("0", "1", "2")
+    for rate in (None, 0.05):
+        want = Asked(trials=2, steps=20, error_rate=rate)
+        denoiser = PerfectDenoiser(world, elimination.betas())
+        own = chain(denoiser, x0, captions, want)["log_p"]
+        terms = elimination.all_terms(world, x0, want)
+        expected, asked = (terms, terms.size) if rate is None else elimination.given_up(terms, want)
+        np.testing.assert_allclose(own, expected, rtol=1e-6)
+        assert denoiser.calls == asked
+    assert np.isnan(own).any()
+
+
+@pytest.fixture(scope="module")
+def sampled(elimination: Any) -> list[tuple[Any, int]]:
+    """Samples of a world in which captions lie far and near."""
+    return list(elimination.toy(60, TRIALS, STEPS))
+
+
+def test_sure_decisions_stay_at_a_fifth_of_the_calls(elimination: Any, sampled: Any) -> None:
+    sure = [(terms, answer) for terms, answer in sampled if certainty(terms) >= elimination.SURE]
+    assert len(sure) >= 10
+    (point,) = elimination.curve(sure, [0.05])
+    assert point.same == 1
+    assert point.calls <= 0.2
+
+
+def test_a_smaller_error_rate_costs_calls_and_accuracy_stays(elimination: Any, sampled: Any) -> None:
+    strict, usual, loose = elimination.curve(sampled, [0.001, 0.05, 0.3])
+    assert strict.calls > usual.calls > loose.calls
+    assert strict.same >= usual.same >= 0.95
+    assert usual.accuracy == pytest.approx(usual.exact, abs=0.02)
+
+
+def test_equal_captions_share_the_decision(elimination: Any) -> None:
+    world = elimination.World(torch.zeros(2, 16, dtype=torch.float64), 1.0)
+    terms = elimination.all_terms(world, world.image(0, 0), Asked(trials=2, steps=10))
+    seen, asked = elimination.given_up(terms, Asked(trials=2, steps=10, error_rate=0.05))
+    assert asked == terms.size
+    assert share(standing(seen), 0) == 0.5

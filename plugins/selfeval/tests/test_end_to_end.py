@@ -1,0 +1,216 @@
+"""From the command line, on tiny checkpoints of the real classes with random weights."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from t2i_selfeval.samples import TASKS, pair
+from typer.testing import CliRunner
+
+FEW = {"trials": 2, "steps": 4}
+
+
+def words(name: str, **options: Any) -> list[str]:
+    return [word for key, value in options.items() for word in ("-o", f"{name}.{key}={json.dumps(value)}")]
+
+
+@pytest.fixture
+def t2i(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
+    """Run a command; its cache is its own."""
+    from t2i_cli.app import app
+
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+@pytest.fixture
+def asked(checkpoint: Any, samples: Any, tmp_path: Path) -> Callable[..., list[Any]]:
+    """The words of an evaluation of the tiny Stable Diffusion on eight samples."""
+    write, to_file = samples
+
+    def give(
+        metric: str = "selfeval", model: Path | None = None, count: int = 8, out: str = "run", **options: Any
+    ) -> list[Any]:
+        file = tmp_path / "samples.jsonl"
+        if not file.exists():
+            to_file(file, write(tmp_path, count))
+        words_of = words(metric, **{**FEW, **options})
+        how = ["--device", "cpu", "--out", tmp_path / out, "--json"]
+        model = model or checkpoint()
+        return ["eval", "--metric", metric, "--model", f"diffusers:{model}", "--prompts", file, *how, *words_of]
+
+    return give
+
+
+def one_line(done: Any, code: int) -> str:
+    """The error's only line."""
+    assert done.exit_code == code, done.output
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error")]
+    assert "Traceback" not in done.output
+    return line
+
+
+def test_it_scores_and_says_how(t2i: Any, asked: Any, tmp_path: Path) -> None:
+    done = t2i(*asked(exact=True, also_steps=[2]))
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)["results"]
+    assert (result["n_ok"], result["n_failed"]) == (8, 0)
+    scores = {name: score["value"] for name, score in result["scores"].items()}
+    assert -0.25 <= result["score"] <= 0.75
+    assert scores["accuracy"] - scores["chance"] == pytest.approx(result["score"])
+    assert scores["above_papers_chance"] == pytest.approx(result["score"])
+    assert scores["calls"] == scores["calls_unpruned"] == 2 * 4 * 4
+    assert set(result["facets"]["above_chance"]) == {"task", "source"}
+    assert any("2 trials x 4 steps, forward conditioning" in note for note in result["notes"])
+    table = pd.read_csv(tmp_path / "run" / "measurements.csv")
+    headline = table[table["measure"] == "above_chance"]
+    assert headline["cluster"].nunique() == 8
+    assert set(headline["by_steps"].str.count("=")) == {4}  # 1, 2 and 4 of 4; 2 of 2
+    analysed = t2i("analyze", tmp_path / "run", "--out", tmp_path / "out")
+    assert analysed.exit_code == 0, analysed.output
+    written = {path.name for path in (tmp_path / "out").rglob("*")}
+    assert {"selfeval-tasks.csv", "selfeval-tasks.png", "selfeval-trials.png", "selfeval-steps.csv"} <= written
+    assert {"selfeval-estimator.csv", "selfeval-calls.csv"} <= written
+
+
+def test_any_batch_size_gives_the_same_numbers(checkpoint: Any, samples: Any, tmp_path: Path) -> None:
+    from t2i_core import Query, Setup
+    from t2i_core.images import image_file
+    from t2i_diffusers.generating import Diffusers
+    from t2i_diffusers.options import DiffusersOptions
+    from t2i_selfeval.estimators import log_likelihood
+
+    (sample,) = samples[0](tmp_path, 1)
+    query = Query((image_file(Path(sample.images[0])),), sample.texts, FEW)
+    found = []
+    for size in (1, 3, 64):
+        model = Diffusers(Setup(str(checkpoint()), DiffusersOptions(), "cpu", size))
+        ((_, answer),) = model.observe("likelihood", [query])
+        found.append(log_likelihood(answer.terms, "q-mean"))
+    assert found[1] == pytest.approx(found[0], rel=1e-4)
+    assert found[2] == pytest.approx(found[0], rel=1e-4)
+
+
+def test_it_goes_on_at_the_sample_where_it_stopped(
+    t2i: Any, asked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from t2i_diffusers.likelihood import Likelihood
+
+    answer, answered = Likelihood._terms, []
+
+    def until(self: Any, query: Any, want: Any) -> Any:
+        if len(answered) == 3:
+            raise KeyboardInterrupt
+        answered.append(query)
+        return answer(self, query, want)
+
+    monkeypatch.setattr(Likelihood, "_terms", until)
+    assert t2i(*asked()).exit_code == 130
+    again: list[Any] = []
+    monkeypatch.setattr(Likelihood, "_terms", lambda *given: again.append(given) or answer(*given))
+    done = t2i(*asked())
+    assert done.exit_code == 0, done.output
+    assert (len(answered), len(again)) == (3, 5)
+    first = json.loads(done.stdout)["results"][0]
+    monkeypatch.setattr(Likelihood, "_terms", answer)
+    undisturbed = t2i(*asked(), "--fresh")
+    assert json.loads(undisturbed.stdout)["results"][0]["scores"] == first["scores"]
+
+
+def test_an_unreadable_image_is_a_failed_sample_and_no_more(t2i: Any, asked: Any, tmp_path: Path) -> None:
+    command = asked("selfeval-elbo")
+    (tmp_path / "3.png").write_bytes(b"no image")
+    done = t2i(*command)
+    assert done.exit_code == 8  # one of eight failed
+    (result,) = json.loads(done.stdout)["results"]
+    assert (result["n_ok"], result["n_failed"]) == (7, 1)
+    failures = pd.read_csv(tmp_path / "run" / "failures.csv")
+    assert failures["prompt"].tolist() == ["colour-3"]
+    assert failures["reason"].str.contains("no image").all()
+
+
+def test_a_guidance_scale_is_refused(t2i: Any, asked: Any) -> None:
+    assert "a guided mean is not that of the model's density" in one_line(t2i(*asked(guidance=7.5)), 6)
+
+
+def test_a_sample_of_one_caption_is_refused(t2i: Any, asked: Any, samples: Any, tmp_path: Path) -> None:
+    (sample,) = samples[0](tmp_path, 1)
+    samples[1](tmp_path / "samples.jsonl", [replace(sample, texts=sample.texts[:1], answer=0)])
+    assert "has 1 caption: want two or more to choose from" in one_line(t2i(*asked()), 10)
+
+
+def test_a_scheduler_without_betas_is_refused(t2i: Any, asked: Any, checkpoint: Any, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoint(), tmp_path / "model"))
+    from diffusers import EDMEulerScheduler
+
+    EDMEulerScheduler().save_pretrained(folder / "scheduler")
+    index = json.loads((folder / "model_index.json").read_text())
+    index["scheduler"] = ["diffusers", "EDMEulerScheduler"]
+    (folder / "model_index.json").write_text(json.dumps(index))
+    line = one_line(t2i(*asked(model=folder)), 12)
+    assert "EDMEulerScheduler has no betas" in line
+
+
+def test_a_flow_is_asked_for_its_errors_alone(t2i: Any, asked: Any, checkpoint: Any, tmp_path: Path) -> None:
+    flow = checkpoint("StableDiffusion3Pipeline")
+    small = words("diffusers", height=32, width=32)
+    line = one_line(t2i(*asked(model=flow, count=4), *small), 6)
+    assert "a flow has none" in line
+    assert "selfeval-elbo" in line
+    done = t2i(*asked("selfeval-elbo", model=flow, count=4, weights="bound", out="errors"), *small)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["results"][0]["n_ok"] == 4
+
+
+def test_random_weights_are_at_chance(t2i: Any, samples: Any, checkpoint: Any, tmp_path: Path) -> None:
+    """Each image is shown once with each caption as the answer: whatever is picked is right once in four."""
+    whole = samples[0](tmp_path, 2)
+    every = [replace(s, id=f"{s.id}-{k}", answer=k, text=s.texts[k]) for s in whole for k in range(4)]
+    tasks = [replace(s, id=f"{t}-{s.id}", facets={"task": t, "source": "test"}) for t in TASKS for s in every]
+    file = samples[1](tmp_path / "samples.jsonl", tasks)
+    how = ["--device", "cpu", "--out", tmp_path / "run", "--json", *words("selfeval", **FEW)]
+    done = t2i("eval", "--metric", "selfeval", "--model", f"diffusers:{checkpoint()}", "--prompts", file, *how)
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["score"] == pytest.approx(0, abs=1e-12)
+    assert {level["value"] for level in result["facets"]["above_chance"]["task"].values()} == {0}
+
+
+def test_pairs_by_each_estimator(t2i: Any, asked: Any, samples: Any, checkpoint: Any, tmp_path: Path) -> None:
+    whole = samples[0](tmp_path, 4)
+    pairs = [
+        pair(f"pair-{n}", (a.images[0], b.images[0]), (a.text, b.text), "test")
+        for n, (a, b) in enumerate(pairwise(whole))
+    ]
+    file = samples[1](tmp_path / "samples.jsonl", pairs)
+    metrics = {"winoground": {"minus_empty": True}, "winoground-elbo": {}}
+    named = [word for name, own in metrics.items() for word in ["--metric", name, *words(name, **FEW, **own)]]
+    how = ["--prompts", file, "--device", "cpu", "--out", tmp_path / "run", "--json"]
+    done = t2i("eval", *named, "--model", f"diffusers:{checkpoint()}", *how)
+    assert done.exit_code == 0, done.output
+    by_likelihood, by_errors = json.loads(done.stdout)["results"]
+    for result, captions in ((by_likelihood, 3), (by_errors, 2)):
+        scores = {name: score["value"] for name, score in result["scores"].items()}
+        assert list(scores) == ["text", "image", "group", "calls"]
+        assert scores["group"] <= min(scores["text"], scores["image"])
+        assert scores["calls"] == 2 * 2 * 4 * captions
+        assert any("16.7 %" in note for note in result["notes"])
+
+
+def test_right_captions_are_prompts(t2i: Any, asked: Any, samples: Any, tmp_path: Path) -> None:
+    asked()  # writes the file
+    file = tmp_path / "samples.jsonl"
+    how = ("--seeds", "1", "--dry-run", "--json", "--out", tmp_path / "run")
+    done = t2i("generate", "--model", "simulator", "--prompts", f"selfeval-captions:{file}", *how)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["images"]["to_make"] == 4
+    refused = t2i("generate", "--model", "simulator", "--prompts", "selfeval-captions:selfeval-mini", *how)
+    assert "want a file of samples" in one_line(refused, 10)
