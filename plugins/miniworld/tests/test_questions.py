@@ -16,7 +16,7 @@ from t2i_miniworld.oracle import Oracle
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
 from t2i_miniworld.question_pictures import draw_shot, taken
-from t2i_miniworld.question_prompts import _questions, _shots, prompts_of
+from t2i_miniworld.question_prompts import _questions, _shots
 from t2i_miniworld.questions import STREAM, TASKS, WINOGROUND, ask
 from t2i_miniworld.statements import holds, reading_of
 from t2i_miniworld.training_data import _KEYS
@@ -41,11 +41,11 @@ def cache(tmp_path_factory):
 @pytest.fixture
 def drawn(cache, monkeypatch):
     monkeypatch.setenv("T2I_CACHE_DIR", str(cache))
-    return {task: list(prompts_of([task], QuestionOptions(**FEW), "code")) for task in TASKS}
+    return {task: prompts(task, **FEW) for task in TASKS}
 
 
 def prompts(task, **options):
-    return list(prompts_of([task], QuestionOptions(**options), "code"))
+    return list(plugin._prompts((task,), Setup(None, QuestionOptions(**options))))
 
 
 @pytest.mark.parametrize("task", CHOICES)
@@ -227,4 +227,4 @@ class TestShape(WithPictures):
 
 class TestWinoground(WithPictures):
     name = "selfeval-mini-winoground"
-    options: ClassVar = {**FEW, "limit": 5}
+    test_light_import = None  # TestShape imports the same module
