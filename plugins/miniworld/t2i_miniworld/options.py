@@ -48,3 +48,18 @@ class SimulatorOptions(Options):
 
             parse_skews(text)
         return text
+
+
+class QuestionOptions(Options):
+    """Options of the prompt sources `selfeval-mini-*`."""
+
+    limit: int = Field(
+        60,
+        ge=5,
+        description="Samples of each task, at most: as many as whole questions have, which share their captions.",
+    )
+    seed: int = Field(0, ge=0, description="Another seed asks other questions about other pictures.")
+    size: int = Field(128, ge=64, le=1024, description="Side of the square pictures in pixels.")
+    workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
+        None, description="Processes that draw; one per core by default."
+    )

@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core import (
+    Defaults,
+    Domain,
+    GeneratorInfo,
+    JudgeInfo,
+    ObjectClass,
+    Preset,
+    Prompt,
+    PromptSourceInfo,
+    Setup,
+    hookimpl,
+)
 from t2i_core.errors import BadOption
+from t2i_core.sources import sources_digest
 
-from t2i_miniworld.options import SimulatorOptions
+from t2i_miniworld.options import QuestionOptions, SimulatorOptions
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 
 if TYPE_CHECKING:
     from t2i_core import Generator, Judge
 
+#: The tasks of selfeval, and what each asks of a picture.
+_QUESTIONS = {
+    "attribute-binding": "which of two things has which colour: 2 captions",
+    "colour": "which of four colours a thing has: 4 captions",
+    "count": "how many things there are, one to four: 4 captions",
+    "shape": "which of three things there is: 3 captions",
+    "spatial": "how one thing stands to another: 4 captions",
+    "text-corruption": "which of five orders of the same words is true: 5 captions",
+}
+#: Of likelihoods: fewer draws and steps than a paper's, for models that are asked on two cores.
+_FEW = {"trials": 2, "steps": 25}
 _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
@@ -28,6 +52,10 @@ DOMAIN = Domain(
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
         # read beside what the same judge says of the simulator's own pictures
         **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
+        "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
+        "selfeval-elbo": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
+        "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1),
+        "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
     },
 )
 
@@ -113,6 +141,42 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             citation="MobileNetV3: Howard et al., ICCV 2019",
         ),
     ]
+
+
+@hookimpl
+def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
+    """Offer the tasks of selfeval, one by one and together, and pairs as Winoground has them."""
+    tasks = tuple(_QUESTIONS)
+    return [
+        _source("selfeval-mini", "SelfEval's six tasks about rendered scenes.", tasks),
+        *(
+            _source(f"selfeval-mini-{task}", f"Rendered scenes: {asked}.", (task,))
+            for task, asked in _QUESTIONS.items()
+        ),
+        _source(
+            "selfeval-mini-winoground",
+            "Pairs of rendered scenes and captions whose relation, colours or numbers are exchanged.",
+            ("winoground",),
+        ),
+    ]
+
+
+def _source(name: str, summary: str, tasks: tuple[str, ...]) -> PromptSourceInfo:
+    return PromptSourceInfo(
+        name=name,
+        summary=summary,
+        options=QuestionOptions,
+        prompts=partial(_prompts, tasks),
+        citation="after SelfEval: Rambhatla, Misra. arXiv:2311.10708; Winoground: Thrush et al., CVPR 2022",
+        notes="The pictures are drawn when they are first asked for, and kept.",
+    )
+
+
+def _prompts(tasks: tuple[str, ...], setup: Setup[QuestionOptions]) -> Iterable[Prompt]:
+    from t2i_miniworld.question_prompts import prompts_of
+
+    code = sources_digest(__name__, (*_DRAWING, "question_pictures.py"))
+    return prompts_of(tasks, setup.options, code)
 
 
 def _simulator(setup: Setup[SimulatorOptions]) -> Generator:

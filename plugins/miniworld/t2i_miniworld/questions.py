@@ -1,0 +1,149 @@
+"""Questions for `selfeval` about rendered pictures: captions that differ in one fact, with a scene for each.
+
+A question of K captions has K scenes, of which each caption describes one: whoever reads captions and sees no
+picture is right once in K, whatever he believes of them. Captions are of the grammar that training captions are
+of, in one style and the plainest words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from t2i_core import ObjectClass, Relation, Scene, SceneObject
+
+from t2i_miniworld.layout import MOST, PREDICATES
+from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.statements import reading_of
+from t2i_miniworld.streams import stream
+from t2i_miniworld.vocabulary import LABELS
+from t2i_miniworld.wording import STYLES, say
+
+#: What names the random streams of questions and their layouts: no training draws from it.
+STREAM = "selfeval-mini"
+
+
+@dataclass(frozen=True)
+class Question:
+    """Captions in the order of the scenes that they describe.
+
+    tag     which fact differs, where questions of one task ask for several
+    orders  for each scene the order in which its captions are shown: its own stands in each place once
+    """
+
+    name: str
+    captions: tuple[str, ...]
+    scenes: tuple[Scene, ...]
+    tag: str
+    orders: tuple[tuple[int, ...], ...]
+
+    def key(self, number: int) -> tuple[str, str, int]:
+        """What names the random streams of one of its pictures."""
+        return STREAM, self.name, number
+
+
+def ask(task: str, seed: int, number: int) -> Question:
+    """One question of a task, a key of `TASKS`: the same for the same task, seed and number."""
+    rng = stream(STREAM, task, seed, number)
+    tag, scenes = TASKS[task][1](rng)
+    weights = np.array(list(STYLES.values()))
+    style = list(STYLES)[int(rng.choice(len(STYLES), p=weights / weights.sum()))]
+    captions = tuple(say(reading_of(scene), style) for scene in scenes)
+    return Question(f"{task}-{seed}-{number:03}", captions, tuple(scenes), tag, _orders(len(scenes), rng))
+
+
+def _orders(count: int, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+    orders = []
+    for own, place in enumerate(rng.permutation(count).tolist()):
+        others = rng.permutation([caption for caption in range(count) if caption != own]).tolist()
+        orders.append((*others[:place], own, *others[place:]))
+    return tuple(orders)
+
+
+Drawn = tuple[str, list[Scene]]
+
+
+def _binding(rng: np.random.Generator) -> Drawn:
+    """Two things whose paints are exchanged."""
+    one, other = _classes(2, rng)
+    paint, second = _paints(2, rng)
+    return "", [_scene((one, paint), (other, second)), _scene((one, second), (other, paint))]
+
+
+def _colour(rng: np.random.Generator) -> Drawn:
+    """One thing in one of four paints."""
+    (one,) = _classes(1, rng)
+    return "", [_scene((one, paint)) for paint in _paints(4, rng)]
+
+
+def _count(rng: np.random.Generator) -> Drawn:
+    """One to four things alike."""
+    (one,) = _classes(1, rng)
+    return "", [Scene((SceneObject(one, count=count),)) for count in range(1, MOST + 1)]
+
+
+def _shape(rng: np.random.Generator) -> Drawn:
+    """One of three things, half of the time painted."""
+    paint = _paints(1, rng)[0] if rng.random() < 0.5 else None
+    return "", [_scene((one, paint)) for one in _classes(3, rng)]
+
+
+def _spatial(rng: np.random.Generator) -> Drawn:
+    """Two things in one of four relations."""
+    one, other = _classes(2, rng)
+    return "", [_related(one, predicate, other) for predicate in PREDICATES]
+
+
+def _corruption(rng: np.random.Generator) -> Drawn:
+    """Three painted things, the same words in five orders: five of the six ways to share out the paints."""
+    classes, paints = _classes(3, rng), _paints(3, rng)
+    ways = [list(way) for way in permutations(paints)]
+    chosen = rng.permutation(len(ways))[:5].tolist()
+    return "", [_scene(*zip(classes, ways[way], strict=True)) for way in chosen]
+
+
+def _exchanged(rng: np.random.Generator) -> Drawn:
+    """Two things that exchange their places in a relation, their paints or their numbers, each as likely."""
+    one, other = _classes(2, rng)
+    tag = ("relation", "colour", "number")[int(rng.integers(3))]
+    if tag == "relation":
+        predicate = str(rng.choice(PREDICATES))
+        return tag, [_related(one, predicate, other), _related(other, predicate, one)]
+    if tag == "colour":
+        return tag, _binding(rng)[1]
+    several = int(rng.integers(2, MOST))
+    return tag, [
+        Scene((SceneObject(one, count=several), SceneObject(other))),
+        Scene((SceneObject(one), SceneObject(other, count=several))),
+    ]
+
+
+WINOGROUND = "winoground"
+#: By task: how many captions a question has, and what draws one. Winoground's pairs are a question of two.
+TASKS: dict[str, tuple[int, Callable[[np.random.Generator], Drawn]]] = {
+    "attribute-binding": (2, _binding),
+    "colour": (4, _colour),
+    "count": (4, _count),
+    "shape": (3, _shape),
+    "spatial": (4, _spatial),
+    "text-corruption": (5, _corruption),
+    WINOGROUND: (2, _exchanged),
+}
+
+
+def _scene(*things: tuple[ObjectClass, str | None]) -> Scene:
+    return Scene(tuple(SceneObject(cls, paint) for cls, paint in things))
+
+
+def _related(subject: ObjectClass, predicate: str, object_: ObjectClass) -> Scene:
+    return Scene((SceneObject(subject), SceneObject(object_)), (Relation(0, predicate, 1),))
+
+
+def _classes(count: int, rng: np.random.Generator) -> list[ObjectClass]:
+    return [LABELS[number] for number in rng.choice(len(LABELS), size=count, replace=False)]
+
+
+def _paints(count: int, rng: np.random.Generator) -> list[str]:
+    return [str(paint) for paint in rng.choice(list(PAINTS), size=count, replace=False)]

@@ -1,0 +1,38 @@
+"""Parts of images: cut out once, and kept in core's store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PIL import Image as PILImage
+from t2i_core.errors import BadPrompts
+from t2i_core.images import DamagedImage, decode
+from t2i_core.prompts import digest_of
+from t2i_core.sources import file_digest
+from t2i_core.store import Store
+
+from .picking import Draft
+
+
+def cut(draft: Draft, store: Store) -> Path:
+    """Return the path of the part of an image that is shown.
+
+    An image that is none is given back as it is: it fails where it is opened, as one sample. Raises BadPrompts
+    where the part lies outside, or the image cannot be read at all.
+    """
+    if draft.part is None:
+        return draft.image
+    try:
+        key = digest_of(["part", file_digest(draft.image), list(draft.part)])
+        if (kept := store.image(key)) is not None:
+            return kept.path
+        pixels = decode(draft.image.read_bytes(), str(draft.image))
+    except DamagedImage:
+        return draft.image
+    except OSError as error:
+        raise BadPrompts(f"{draft.id}: {draft.image} cannot be read ({error.strerror})") from error
+    x, y, width, height = draft.part
+    part = pixels[max(0, y) : max(0, y + height), max(0, x) : max(0, x + width)]
+    if not part.size:
+        raise BadPrompts(f"{draft.id}: the box {list(draft.part)} lies outside of {draft.image}")
+    return store.put_image(key, PILImage.fromarray(part)).path
