@@ -44,14 +44,21 @@ def _captions(setup: Setup[Any]) -> Iterator[Prompt]:
     from t2i_core.prompt_files import is_prompt_file, read_prompts
 
     from .captions import right_captions
+    from .task_sources import t2i_prompt_sources as task_sources
 
-    file = setup.argument or ""
-    if not is_prompt_file(file):
+    said = setup.argument or ""
+    if is_prompt_file(said):
+        return right_captions(read_prompts(said))
+    name, _, argument = said.partition(":")
+    known = {source.name: source for source in task_sources()}
+    if name not in known:
         raise BadPrompts(
-            f"selfeval-captions:{file}: want a file of samples (JSON lines); those of a prompt source are prompts "
-            "themselves, the right caption their text: --prompts NAME"
+            f"selfeval-captions:{said}: want a file of samples (JSON lines) or SOURCE:ARGUMENT of "
+            f"{', '.join(known)}; samples of other sources are prompts themselves, the right caption their text: "
+            "--prompts NAME"
         )
-    return right_captions(read_prompts(file))
+    source = known[name]
+    return right_captions(source.prompts(Setup(argument or None, source.options(), offline=setup.offline)))
 
 
 @hookimpl
@@ -133,11 +140,11 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
     return [
         PromptSourceInfo(
             name="selfeval-captions",
-            summary="The right captions of a file of samples, each once, to generate from.",
-            argument="FILE.jsonl: the samples",
+            summary="The right captions of samples, each once, to generate from.",
+            argument="FILE.jsonl of samples, or SOURCE:ARGUMENT, a task source of this plugin: clevr:CLEVR_v1.0",
             needs_argument=True,
             citation=CITATION,
             prompts=_captions,
-            code=("captions.py", "plugin.py"),
+            code=("captions.py", "plugin.py", "task_options.py", "task_sources.py", "tasks/*.py"),
         )
     ]
