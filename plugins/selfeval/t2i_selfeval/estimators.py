@@ -25,8 +25,10 @@ def trials_of(terms: Terms, corrected: bool) -> Floats:
 
     Raises Unusable where a term is not there.
     """
-    found = _term(terms, "log_p").sum(axis=1) + _term(terms, "log_prior")
-    return found - _term(terms, "log_q").sum(axis=1) if corrected else found
+    found: Floats = _term(terms, "log_p").sum(axis=1) + _term(terms, "log_prior")
+    if corrected:
+        found -= _term(terms, "log_q").sum(axis=1)
+    return found
 
 
 def estimated(trials: Floats, estimator: str) -> Floats:
@@ -35,11 +37,13 @@ def estimated(trials: Floats, estimator: str) -> Floats:
     mean: of log-probabilities. sum: eq. 9 to the letter. log-mean-exp: the log of the mean of probabilities. What
     `q-` adds is in the trials already (`trials_of`)
     """
+    found: Floats
     if estimator.endswith("log-mean-exp"):
         highest = trials.max(axis=0)
-        found: Floats = highest + np.log(np.exp(trials - highest).mean(axis=0))
-        return found
-    return trials.sum(axis=0) if estimator == "sum" else trials.mean(axis=0)
+        found = highest + np.log(np.exp(trials - highest).mean(axis=0))
+    else:
+        found = trials.sum(axis=0) if estimator == "sum" else trials.mean(axis=0)
+    return found
 
 
 def log_likelihood(terms: Terms, estimator: str) -> Floats:

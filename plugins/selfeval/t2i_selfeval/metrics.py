@@ -59,7 +59,7 @@ class SelfEval(Choices):
             scores = [self._scores(answer.terms, len(prompt.texts)) for answer in answers]
             further = zip(self._lengths[1:], scores[1:], strict=True)
             steps = {f"{length}/{length}": above(prompt, own) for length, own in further}
-            facets = {}
+            facets: dict[str, str] = {}
             if complete(terms["log_p"]):
                 facets, rows = self._with_all_terms(prompt, terms, scores[0])
                 yield from rows
@@ -115,7 +115,7 @@ class SelfEvalElbo(Choices):
         except Unusable as why:
             yield Failure(f"{why}: only a flow has weights" if weighted else str(why))
             return
-        facets = {}
+        facets: dict[str, str] = {}
         if complete(values):
             yield from sure(values)
             trials = by_trials(prompt, values.mean(axis=1), "mean")

@@ -79,7 +79,7 @@ class Winoground(Metric):
     def _scores(self, terms: Terms) -> Floats:
         """Return one image's score under each of the two captions."""
         if self.options.by == "error":
-            found = errors_of(terms, weighted=False).mean(axis=(0, 1))
+            found: Floats = errors_of(terms, weighted=False).mean(axis=(0, 1))
         else:
             found = log_likelihood(terms, self.options.estimator)
         return found[:2] - found[2] if self.options.minus_empty else found
