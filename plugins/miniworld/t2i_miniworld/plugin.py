@@ -71,14 +71,16 @@ _ORACLE = (
     "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
+#: Of `mini` and its like: the fewest steps that cost nothing, and the guidance that draws most objects (its card).
+STEPS, GUIDANCE = 10, 5.0
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
 _CLASSIFIER = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
 """What its weights have as SHA-256, so that a plan need not try them."""
 
 
 @hookimpl
-def t2i_generators() -> Iterable[GeneratorInfo]:
-    """Offer the simulator."""
+def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
+    """Offer the simulator, and the diffusion models that were trained on it."""
     return [
         GeneratorInfo(
             name="simulator",
@@ -90,8 +92,24 @@ def t2i_generators() -> Iterable[GeneratorInfo]:
             labels=_labels,
             code=_DRAWING,
             citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023",
-        )
+        ),
+        _diffusion("mini", "Draws the mini world: a small Stable Diffusion, trained on the simulator's pictures."),
+        _diffusion("mini-early", "`mini` from early in its training: a model that is truly worse."),
     ]
+
+
+def _diffusion(name: str, summary: str) -> Preset:
+    return Preset(
+        name=name,
+        summary=summary,
+        of="t2i-diffusers/diffusers",
+        argument=str(_WEIGHTS / name),
+        options={"steps": STEPS, "guidance": GUIDANCE},
+        domain=DOMAIN,
+        licence="Apache-2.0",
+        citation="latent diffusion: Rombach et al., CVPR 2022",
+        notes="Known bias: four of five people in its training pictures wear a hat.",
+    )
 
 
 @hookimpl
