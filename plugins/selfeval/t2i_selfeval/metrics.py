@@ -189,7 +189,7 @@ def calls(answer: LikelihoodTerms, captions: int, options: EliminationOptions) -
 def said(options: EliminationOptions, steps: str) -> str:
     """Say what a reader must know of the estimate."""
     shown = " of a grey image in place of each sample's own" if options.blind else ""
-    return f"{options.trials} trials x {options.steps} {steps}{shown}"
+    return f"{options.trials} trial{'s' * (options.trials > 1)} x {options.steps} {steps}{shown}"
 
 
 def said_of_elimination(options: SelfEvalOptions | ElboOptions) -> str:

@@ -60,9 +60,7 @@ EMBEDDER = JudgeInfo(
 def choices(setup: Setup[Any]) -> Iterator[Prompt]:
     for n in range(6):
         wrong = [f"{n + other} cats" for other in (1, 2, 3)]
-        yield choice(
-            f"s{n}", str(GREY), f"{n} cats", wrong, "count" if n % 2 else "colour", "test", cluster=f"i{n}"
-        )
+        yield choice(f"s{n}", str(GREY), f"{n} cats", wrong, "count", "test", cluster=f"i{n}")
 
 
 def pairs(setup: Setup[Any]) -> Iterator[Prompt]:
