@@ -1,12 +1,101 @@
-"""The command `t2i arena`."""
+"""The commands `t2i arena ...`. Each one's work lies in modules of its own, imported when it runs."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Battles between models: rate them, and have people vote.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Battles between models: rate them, and have people vote."
+)
+
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs with images.")]
 
 
 @app.callback()
 def arena() -> None:
     """Battles between models: rate them, and have people vote."""
+
+
+@app.command()
+def serve(
+    runs: RunsArgument,
+    votes: Annotated[Path, typer.Option(metavar="FILE", help="Where answers are kept (SQLite).")] = Path(
+        "votes.sqlite"
+    ),
+    model: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Only this model; may be repeated. Default: all.")
+    ] = None,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="paper|FILE.yaml",
+            help="Ask what is seen of people in each model's images, in these groups, instead of what is better.",
+        ),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What is asked about two images.", show_default=False)
+    ] = None,
+    grid: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=36, metavar="N", help="Images a side. Default: 1; with --people 9.", show_default=False
+        ),
+    ] = None,
+    annotator: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Print a link for this person; may be repeated.")
+    ] = None,
+    tasks: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Votes of each person. Default: all.")
+    ] = None,
+    each: Annotated[int, typer.Option(min=1, metavar="N", help="People wanted for a pair of images.")] = 1,
+    training: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Tasks with a known answer before one begins, told after each.")
+    ] = 0,
+    controls: Annotated[
+        int, typer.Option(min=0, metavar="N", help="One of N tasks has a known answer that is not told. 0: none.")
+    ] = 0,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Known answers (CSV). Default: images of the prompt and of another."),
+    ] = None,
+    pass_mark: Annotated[
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Of known answers that must be given.")
+    ] = 0.8,
+    fastest: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Answers that take less do not count.")
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of sides and order.")] = 0,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen. Beyond this machine, links have a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="P", help="0: any that is free.")] = 8765,
+    token: Annotated[bool, typer.Option("--token", help="Links have a token on this machine too.")] = False,
+    url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where people reach the page, if something stands in front of it."),
+    ] = None,
+) -> None:
+    """Have people vote on the images of runs, on a page that this command serves until Ctrl-C."""
+    from .page.groups import read_groups
+    from .page.questions import BETTER, MORE_DIVERSE
+    from .page.serve import Asked, serve
+    from .page.study import Rules
+
+    groups = {} if people is None else read_groups(people)
+    side = grid or (9 if groups else 1)
+    asked = Asked(
+        runs=runs,
+        votes=votes,
+        models=model or (),
+        question="" if groups else question or (BETTER if side == 1 else MORE_DIVERSE),
+        groups=groups,
+        grid=side,
+        each=each,
+        known=known,
+        rules=Rules(tasks, training, controls, pass_mark, fastest, seed),
+    )
+    serve(asked, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
