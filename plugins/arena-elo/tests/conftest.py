@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import colorsys
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
+from t2i_arena_elo.page.app import make_app
+from t2i_arena_elo.page.guard import Access, Guard
+from t2i_arena_elo.page.serve import Asked, opened
+from t2i_arena_elo.page.study import Rules, Study
 from t2i_core import Generated, GeneratorInfo, Prompt, PromptSourceInfo
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.testing import StaticResolver
@@ -64,6 +71,15 @@ def write_run(
     return folder
 
 
+@pytest.fixture(scope="session")
+def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two models, four prompts and two seeds that no test changes."""
+    folder = tmp_path_factory.mktemp("shared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
+        return write_run(folder / "run")
+
+
 @pytest.fixture
 def make_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRun:
     """Make runs in the test's folder."""
@@ -73,3 +89,81 @@ def make_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRun:
         return write_run(tmp_path / name, **how)
 
     return make
+
+
+HOSTILE = {
+    "p1": "<script>document.title = 'stolen'</script><img src=x onerror=\"document.title='stolen'\">",
+    "p2": "{{ 7 * 7 }} {% raw %} \u202eright to left\u202c '\" & -- </p>",
+    "p3": "two\nlines and a bell \x07",
+    "p4": "word" * 300,
+}
+"""Prompts that would do harm if they were anything but text."""
+
+
+class Voter:
+    """One who votes with a browser that runs no scripts."""
+
+    def __init__(self, app: Any, name: str = "Ann", base: str = "http://127.0.0.1:8765") -> None:
+        self.client = TestClient(app, base_url=base, follow_redirects=True)
+        self.look()
+        self.page = self.client.post("/join", data={**self.form("/join"), "name": name})
+
+    def look(self) -> str:
+        """Load the page anew."""
+        self.page = self.client.get("/")
+        return self.page.text
+
+    def form(self, action: str = "/vote") -> dict[str, str]:
+        return self.fields(self.page.text, action)
+
+    def vote(self, verdict: str = "left", **more: str) -> str:
+        self.page = self.client.post("/vote", data={**self.form(), "verdict": verdict, **more})
+        return self.page.text
+
+    def undo(self) -> str:
+        self.page = self.client.post("/undo", data=self.form("/undo"))
+        return self.page.text
+
+    @staticmethod
+    def fields(page: str, action: str) -> dict[str, str]:
+        """The hidden fields of a form."""
+        form = re.search(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL)
+        assert form, f"no form for {action}"
+        return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form[0]))
+
+    @property
+    def saved(self) -> str:
+        return re.search(r'id="saved"[^>]*>([^<]*)<', self.page.text)[1]
+
+
+@pytest.fixture
+def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple[Study, Guard]]]:
+    """Open studies over a run, and their page."""
+    with ExitStack() as stack:
+
+        def open_(
+            run: Path | None = None, access: Access | None = None, rules: Rules | None = None, **asked: Any
+        ) -> tuple[Study, Guard]:
+            asked.setdefault("question", "" if "groups" in asked else "Which?")
+            request = Asked(
+                runs=[run or shared_run],
+                votes=asked.pop("votes", tmp_path / "votes.sqlite"),
+                rules=rules or Rules(fastest=0),
+                **asked,
+            )
+            study, prompts = stack.enter_context(opened(request, print))
+            return study, make_app(study, access or Access("secret"), prompts)
+
+        yield open_
+
+
+@pytest.fixture
+def voter() -> type[Voter]:
+    """One who votes, once there is a page."""
+    return Voter
+
+
+@pytest.fixture
+def hostile() -> dict[str, str]:
+    """Prompts that would do harm."""
+    return HOSTILE
