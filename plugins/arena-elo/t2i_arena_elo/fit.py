@@ -1,7 +1,7 @@
 """Bradley-Terry by maximum likelihood, for one set of battles or many at once.
 
 The log-odds that the left model wins are theta_left - theta_right + gamma, where gamma, the order term, is what it
-is worth to be shown first. A tie is half a win for each. All that the fit needs of the battles are their numbers by
+is worth to be shown first. A tie is half a win for each. All that the fit needs of battles are their numbers by
 pair and order, each model's wins, and the left ones' wins (sufficient statistics), so it works on small tables
 however many battles there were. Sources: Bradley and Terry 1952; the order term: Davidson and Beaver 1977.
 """
@@ -49,12 +49,22 @@ class Fit:
     gamma: Floats
 
 
-def tally(left: NDArray[np.int32], right: NDArray[np.int32], score: Floats, weight: Floats, models: int) -> Tally:
-    """Sum up battles: `score` 1 where the left one won, 0 the right one, .5 neither; each counts `weight` times."""
-    fought = np.bincount(left * models + right, weight, models * models).reshape(models, models)
-    gained = weight * score
-    wins = np.bincount(left, gained, models) + np.bincount(right, weight - gained, models)
-    return Tally(fought, wins, gained.sum())
+@dataclass(frozen=True)
+class Fought:
+    """Decided battles as numbers: codes of the models, and 1 where the left one won, 0 the right, .5 neither."""
+
+    models: int
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    score: Floats
+
+    def tally(self, weight: Floats | None = None) -> Tally:
+        """Sum up what the fit needs; each battle counts `weight` times, once by default."""
+        weight = np.ones(len(self.left)) if weight is None else weight
+        models, gained = self.models, weight * self.score
+        fought = np.bincount(self.left * models + self.right, weight, models * models).reshape(models, models)
+        wins = np.bincount(self.left, gained, models) + np.bincount(self.right, weight - gained, models)
+        return Tally(fought, wins, gained.sum())
 
 
 def maximise(data: Tally, *, order: bool, prior: float = 0.0, start: Fit | None = None) -> Fit:

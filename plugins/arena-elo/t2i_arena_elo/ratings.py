@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
-from t2i_core.statistics.design import FEW, Design, Term
+from t2i_core.statistics.design import Design
 
 from .battles import Battles, Verdict
-from .fit import Fit, Floats, groups, has_order_term, maximise
-from .resampling import Clusters, Fought, resampled, sandwich
+from .clusters import design_of
+from .fit import Fit, Floats, Fought, groups, has_order_term, maximise
+from .resampling import resampled, sandwich
 
 POINTS = 400 / np.log(10)
 """Elo points of one unit of log-odds."""
@@ -84,7 +85,9 @@ def rate(
     if not len(present):
         return Ratings(_ranked(table), None, battles.counts(), "", ("no battle was decided",))
     settled = settle(data, tuple(battles.models[i] for i in present), order)
-    design, clusters, notes = _design(battles, which, data)
+    design, clusters, notes = design_of(battles, which, data)
+    if min(each.count for each in clusters) < 2:
+        clusters = []  # one says nothing of others
     covariances = [
         [
             resampled(data, each, settled.fit, order=settled.order, prior=settled.prior, rounds=rounds,
@@ -107,6 +110,7 @@ def rate(
     columns["rank_high"] = len(present) - (sure & (apart > 0)).sum(axis=1).astype(np.float64)
     for name, values in columns.items():
         table.loc[present, name] = values
+    table = table.astype(dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"))
     position = None
     if settled.order:
         points = float(POINTS * settled.fit.gamma)
@@ -160,56 +164,9 @@ def fought(battles: Battles, ties: Ties) -> tuple[Fought, NDArray[np.intp], NDAr
     return Fought(len(present), place[left], place[right], _SCORE[battles.verdict[which]]), which, present
 
 
-def _design(
-    battles: Battles, which: NDArray[np.intp], data: Fought
-) -> tuple[Design, list[Clusters], tuple[str, ...]]:
-    """What is resampled: prompts, and where people judged, annotators crossed with them."""
-    prompts, notes = _prompts(battles, which, data)
-    kinds = [prompts]
-    words = "prompts" if battles.prompts != ("",) else "battles"
-    people = np.unique(battles.judge[which[battles.human[which]]])
-    if len(people) == 1:
-        notes = (*notes, "one annotator: what another would have said is not in the intervals")
-    if len(people) > 1:
-        judge = np.where(battles.human[which], battles.judge[which], -1)
-        annotators = _numbered(judge)
-        cells = _numbered(np.where(judge >= 0, prompts.codes * (judge.max() + 1) + judge, -1))
-        kinds += [annotators, cells]
-        words += " x annotators"
-        if annotators.count < FEW:
-            notes = (*notes, f"{annotators.count} annotators: with fewer than {FEW} the intervals are rough")
-    if prompts.count < FEW:
-        notes = (*notes, f"{prompts.count} {words.split()[0]}: with fewer than {FEW} the intervals are rough")
-    terms = tuple(Term(each.codes, each.count) for each in kinds)
-    return Design("", words, terms, terms[-1], prompts.count, words, ()), kinds, notes
-
-
-def _numbered(codes: NDArray[np.int64]) -> Clusters:
-    """Clusters by code; -1 stays."""
-    distinct, found = np.unique(codes, return_inverse=True)
-    fixed = int(distinct[0] == -1)
-    return Clusters(found - fixed, np.ones(len(distinct) - fixed))
-
-
-def _prompts(battles: Battles, which: NDArray[np.intp], data: Fought) -> tuple[Clusters, tuple[str, ...]]:
-    """Battles of one prompt together; those of no known prompt by outcome, each counted as its own."""
-    codes = battles.prompt[which].astype(np.int64)
-    unknown = codes == (battles.prompts.index("") if "" in battles.prompts else -1)
-    if not unknown.any():
-        return _numbered(codes), ()
-    outcome = ((data.left * np.int64(data.models) + data.right) * 3 + (2 * data.score).astype(np.int64))[unknown]
-    codes[unknown] = len(battles.prompts) + outcome
-    clusters = _numbered(codes)
-    times = np.ones(len(clusters.times))
-    alike = np.bincount(clusters.codes[unknown], minlength=len(times))
-    times[alike > 0] = alike[alike > 0]
-    note = f"{unknown.sum()} battles say no prompt, and are taken for independent of each other"
-    return Clusters(clusters.codes, times), (note,)
-
-
 def _half(design: Design, covariances: list[Floats], contrasts: Floats, level: float) -> Floats:
-    """Half the width of each contrast's interval, (..., K+1): t over what is resampled; NaN of one cluster."""
-    if any(term.groups < 2 for term in design.terms):
+    """Half the width of each contrast's interval, (..., K+1): t over clusters; NaN without covariances."""
+    if not covariances:
         return np.full(contrasts.shape[:-1], np.nan)
     each = np.stack([np.einsum("...i,ij,...j->...", contrasts, one, contrasts) for one in covariances], axis=-1)
     found = np.empty(contrasts.shape[:-1])

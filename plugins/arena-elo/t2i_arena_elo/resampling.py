@@ -6,56 +6,18 @@ orders and by whomever, are never taken for independent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from .fit import Fit, Floats, Tally, information, maximise, tally
+from .clusters import Clusters
+from .fit import Fit, Floats, Fought, Tally, information, maximise
 
 _TOGETHER = 64
 """So many sets are fitted at once: their tables stay in the processor's cache."""
 _NUMBERS = 4_000_000
 """About so many numbers are held at a time, so that memory stays flat."""
-
-
-@dataclass(frozen=True)
-class Fought:
-    """Decided battles as numbers: codes of the models, and 1 where the left one won, 0 the right, .5 neither."""
-
-    models: int
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    score: Floats
-
-    def tally(self, weight: Floats | None = None) -> Tally:
-        """Sum up what the fit needs."""
-        weight = np.ones(len(self.left)) if weight is None else weight
-        return tally(self.left, self.right, self.score, weight, self.models)
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """How battles are resampled together.
-
-    codes:  intp (n,), each battle's cluster; -1: not resampled
-    times:  float (clusters,), how many clusters of one battle each stands for, where that is all that is known
-    """
-
-    codes: NDArray[np.intp]
-    times: Floats
-
-    @property
-    def count(self) -> int:
-        """How many clusters there are."""
-        return round(float(self.times.sum()))
-
-    @property
-    def shares(self) -> Floats:
-        """What part of its cluster's weight each battle has; 0 where it is not resampled."""
-        return np.where(self.codes >= 0, 1 / self.times[self.codes], 0.0)
 
 
 def resampled(
@@ -80,7 +42,7 @@ def resampled(
 
 
 def _tables(data: Fought, clusters: Clusters, part: NDArray[np.intp]) -> tuple[sparse.csc_array, sparse.csc_array]:
-    """What each cluster has of each pair's battles, (K * K, clusters), and wins, (K + 1, clusters), left's last."""
+    """What each cluster has of each pair's battles, (K * K, clusters), and of wins, (K + 1, clusters)."""
     left, right, score, codes = data.left[part], data.right[part], data.score[part], clusters.codes[part]
     share, models = clusters.shares[part], data.models
     fought = sparse.csc_array(
@@ -134,9 +96,10 @@ def _strengths(data: Tally, start: Fit, order: bool, prior: float) -> Floats:
 
 
 def sandwich(data: Fought, clusters: Clusters, fit: Fit, *, order: bool, prior: float) -> Floats:
-    """Return the covariance, (K+1, K+1) with gamma last, robust to what a cluster has in common (Liang, Zeger 1986).
+    """Return the covariance, (K+1, K+1) with gamma last, robust to what clusters have in common.
 
-    The inverse information on either side of the sum over clusters of their scores' outer products.
+    The inverse information on either side of the sum over clusters of their scores' outer products (Liang and
+    Zeger 1986).
     """
     models = data.models
     residual = data.score - expit(fit.theta[data.left] - fit.theta[data.right] + fit.gamma)
