@@ -114,8 +114,8 @@ def incomparable(a: Job, b: Job) -> str | None:
 def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -> Comparison | None:
     """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
 
-    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share nothing,
-    or where one has no score.
+    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
+    nothing, or where one has no score.
     """
     if table.empty:
         return None

@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Newton ends where no strength moves by more."""
+LEAST = 1e-6
+"""A battle of less weight is as good as none: strengths that rest on it alone cannot be had in doubles."""
 _LONGEST = 2.0
 _STEPS = 200
 

@@ -133,24 +133,29 @@ class Settled:
 
 def settle(data: Fought, models: tuple[str, ...], order: bool) -> Settled:
     """Fit strengths; regularised where there is no maximum, without the order term where that has none."""
-    won, lost = np.zeros((2, data.models, data.models), bool)
-    won[data.left[data.score > 0], data.right[data.score > 0]] = True
-    lost[data.left[data.score < 1], data.right[data.score < 1]] = True
-    found = groups(won | lost.T)
+    found, with_order = existing(data)
     notes: list[str] = []
-    prior = 0.0
     if len(found) > 1:
-        prior = PRIOR
         said = " | ".join(", ".join(models[i] for i in group) for group in found)
         notes.append(
             f"no greatest likelihood: one of these groups never lost to another, or never met it: {said}. "
             f"Ratings are {REGULARISED}"
         )
-    # with draws added strengths stay finite, and the term does where either side has ever won
-    if order and not (has_order_term(won, lost) if not prior else won.any() and lost.any()):
-        order = False
+    if order and not with_order:
         notes.append("what it is worth to be shown first cannot be told from these battles, and is left out")
+    order, prior = order and with_order, PRIOR if len(found) > 1 else 0.0
     return Settled(maximise(data.tally(), order=order, prior=prior), order, prior, tuple(notes))
+
+
+def existing(data: Fought) -> tuple[list[list[int]], bool]:
+    """Return the groups within which strengths have a maximum (one, if all do), and whether the order term has."""
+    won, lost = np.zeros((2, data.models, data.models), bool)
+    won[data.left[data.score > 0], data.right[data.score > 0]] = True
+    lost[data.left[data.score < 1], data.right[data.score < 1]] = True
+    found = groups(won | lost.T)
+    if len(found) > 1:  # draws are added, strengths stay finite, and the term does where either side has ever won
+        return found, bool(won.any() and lost.any())
+    return found, has_order_term(won, lost)
 
 
 def fought(battles: Battles, ties: Ties) -> tuple[Fought, NDArray[np.intp], NDArray[np.intp]]:

@@ -18,6 +18,8 @@ _TOGETHER = 64
 """So many sets are fitted at once: their tables stay in the processor's cache."""
 _NUMBERS = 4_000_000
 """About so many numbers are held at a time, so that memory stays flat."""
+_LIGHTEST = 1e-3
+"""No cluster weighs less, so that none on which strengths rest is as good as left out."""
 
 
 def resampled(
@@ -75,6 +77,7 @@ def _weighed(
             weight = rng.standard_exponential(size, dtype=np.float32)
         else:  # the sum of so many exponential weights
             weight = rng.standard_gamma(times[some, None], size).astype(np.float32)
+        np.maximum(weight, _LIGHTEST, out=weight)
         pairs += fought[:, some] @ weight
         wins += gained[:, some] @ weight
     return Tally(
