@@ -17,8 +17,8 @@ from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
-TOLERANCE = 1e-9
-"""Newton ends where no strength moves by more."""
+TOLERANCE = 1e-6
+"""Newton ends after a step that moves no strength by more: the next would be about its square."""
 LEAST = 1e-6
 """A battle of less weight is as good as none: strengths that rest on it alone cannot be had in doubles."""
 _LONGEST = 2.0

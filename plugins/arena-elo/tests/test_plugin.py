@@ -19,11 +19,6 @@ class TestElo(MetricContract):
     module, name = MODULE, "elo"
 
 
-class TestEloInOneOrder(MetricContract):
-    module, name = MODULE, "elo"
-    options = {"both_orders": False, "ties": "omit", "position": False}  # noqa: RUF012
-
-
 class TestReward(MetricContract):
     module, name = MODULE, "reward"
 
