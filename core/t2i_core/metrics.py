@@ -372,6 +372,10 @@ class Metric:
         """
         return {}
 
+    def remarks(self, table: pd.DataFrame) -> Iterable[Note]:
+        """Say what a reader of the scores must know of all rows together; the table is that of `aggregate`."""
+        return ()
+
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield tables and figures from what was measured."""
         yield from ()

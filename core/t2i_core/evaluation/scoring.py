@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..metrics import SettledMeasure
+from ..metrics import Note, SettledMeasure
 from ..options import result_options
 from ..statistics import (
     Comparison,
@@ -92,6 +93,14 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     }
 
 
+def remarks(job: Job, table: pd.DataFrame) -> list[Note]:
+    """Return what the metric says of all rows together."""
+    if table.empty:
+        return []
+    with guarded(job.metric, "to say what must be known of its rows"):
+        return list(job.instance.remarks(table))
+
+
 def incomparable(a: Job, b: Job) -> str | None:
     """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
     if result_options(a.metric.options) != result_options(b.metric.options):
@@ -105,18 +114,13 @@ def incomparable(a: Job, b: Job) -> str | None:
 def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -> Comparison | None:
     """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
 
-    `job` measured a and `other` b; `table` holds the rows of both. None where they share nothing, or where one has
-    no score.
+    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
+    nothing, or where one has no score.
     """
     if table.empty:
         return None
-    if not job.pairs and not {a, b} <= set(table["model"].unique()):
+    if not {a, b} <= set(table["model"].unique()):
         return None
-    if job.pairs:
-        statistic = _statistic(job, table)
-        if not {a, b} <= set(statistic(np.ones(len(table)))):
-            return None
-        return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, table))[a, b]
     if job.instance.group_by == "model":
         return _jackknifed_difference(job, table, a, b)
     headline = job.measures[0]
@@ -129,6 +133,16 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
         statistic = _one_each(job, rows, (a, b), headline.name)
         return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, rows))[a, b]
     return _paired(job, headline, rows, (a, b), interval)
+
+
+def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
+    """Compare each two models of a metric of pairs that have a score, all under the same weights."""
+    if table.empty:
+        return {}
+    statistic = _statistic(job, table)
+    scored = statistic(np.ones(len(table)))
+    both = combinations([model.label for model in job.models if model.label in scored], 2)
+    return statistic_differences(statistic, both, interval=interval, **_clusters(job, table))
 
 
 def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:

@@ -48,3 +48,12 @@ class SimulatorOptions(Options):
 
             parse_skews(text)
         return text
+
+
+class OracleOptions(Options):
+    """Options of the judge `oracle`, which errs only where it is told to, and only as a judge of preferences."""
+
+    prefer_error: Rate = Field(0.0, description="Probability that the worse of two images is preferred.")
+    prefer_first: Rate = Field(
+        0.0, description="Probability that the image shown first is preferred, whatever the two show."
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 from t2i_core.errors import BadOption
 
-from t2i_miniworld.options import SimulatorOptions
+from t2i_miniworld.options import OracleOptions, SimulatorOptions
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ DOMAIN = Domain(
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
+        "elo": Defaults(prompts="tiam-5-2", seeds=4),
         # read beside what the same judge says of the simulator's own pictures
         **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
     },
@@ -40,7 +41,7 @@ _DRAWING = (
 #: What the ideal judge's answers depend on.
 _ORACLE = (
     "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
-    "taxonomy.py", "vocabulary.py",
+    "streams.py", "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
@@ -78,8 +79,10 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 "detect": frozenset({"class_probs", "colour"}),
                 "classify": frozenset(),
                 "reward": frozenset(),
+                "prefer": frozenset(),
                 "embed": frozenset(),
             },
+            options=OracleOptions,
             create=_oracle,
             argument="leaves: answers in the 37 lowest synsets (retriever, owl, ...) instead of the 26 kinds",
             check=_check_oracle,
@@ -124,7 +127,7 @@ def _simulator(setup: Setup[SimulatorOptions]) -> Generator:
 def _oracle(setup: Setup[Any]) -> Judge:
     from t2i_miniworld.oracle import Oracle
 
-    return Oracle(_oracle_labels(setup.argument, setup.options))
+    return Oracle(_oracle_labels(setup.argument, setup.options), setup.options)
 
 
 def _mini_segmenter(setup: Setup[Any]) -> Judge:
