@@ -28,6 +28,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
+PATIENCE = 60
+"""Seconds after which a half ends however few votes there are."""
+
 VERDICTS = ("left", "right", "tie", "both-bad")
 
 
@@ -130,20 +133,23 @@ def _fields(page: str) -> dict[str, str]:
     return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form[0]))
 
 
-def storm(run: Path, votes: Path, voters: int, seconds: float) -> dict[str, float]:
-    """Have people vote, with a kill in the middle. Returns what was counted; `faults` must be 0."""
+def storm(run: Path, votes: Path, voters: int, seconds: float, least: int = 0) -> dict[str, float]:
+    """Have people vote, with a kill in the middle. Returns what was counted; `faults` must be 0.
+
+    seconds: that it lasts, and longer on a slow machine until there are `least` votes before the kill and after it
+    """
     server = Server(run, votes)
     stop = threading.Event()
     people = [Voter(f"voter {number}", server.port, stop) for number in range(voters)]
     threads = [threading.Thread(target=person.vote, daemon=True) for person in people]
     for thread in threads:
         thread.start()
-    time.sleep(seconds / 2)
+    _wait(people, seconds / 2, least)
     server.end(signal.SIGKILL)
     down = time.monotonic()
     server.start()
     down = time.monotonic() - down
-    time.sleep(seconds / 2)
+    _wait(people, seconds / 2, least)
     stop.set()
     for thread in threads:
         thread.join(timeout=120)
@@ -169,12 +175,20 @@ def storm(run: Path, votes: Path, voters: int, seconds: float) -> dict[str, floa
     }
 
 
+def _wait(people: Sequence[Voter], seconds: float, least: int) -> None:
+    begun, before = time.monotonic(), sum(len(person.told) for person in people)
+    while (lasted := time.monotonic() - begun) < seconds or (
+        lasted < PATIENCE and sum(len(person.told) for person in people) - before < least
+    ):
+        time.sleep(0.05)
+
+
 def compare(votes: Path, people: Sequence[Voter]) -> list[str]:
     """What differs between the file and what people were told."""
     with sqlite3.connect(votes) as database:
         rows = database.execute(
-            "select name, tasks.id, answers, min(left_model, right_model), max(left_model, right_model), prompt, seeds "
-            "from votes join tasks on tasks.id = task join annotators on annotators.id = annotator "
+            "select name, tasks.id, answers, min(left_model, right_model), max(left_model, right_model), prompt, "
+            "seeds from votes join tasks on tasks.id = task join annotators on annotators.id = annotator "
             "where undone is null"
         ).fetchall()
     faults, kept, items = [], {person.name: {} for person in people}, set()

@@ -80,11 +80,15 @@ def serve(
     ] = None,
 ) -> None:
     """Have people vote on the images of runs, on a page that this command serves until Ctrl-C."""
+    from t2i_core.errors import BadOption
+
     from .page.groups import read_groups
     from .page.questions import BETTER, MORE_DIVERSE
     from .page.serve import Asked, serve
     from .page.study import Rules
 
+    if controls == 1:
+        raise BadOption("--controls 1: would leave no votes; want 2 or more, or 0")
     groups = {} if people is None else read_groups(people)
     side = grid or (9 if groups else 1)
     asked = Asked(
@@ -99,3 +103,59 @@ def serve(
         rules=Rules(tasks, training, controls, pass_mark, fastest, seed),
     )
     serve(asked, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+@app.command()
+def tally(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="VOTES|BATTLES|RUN...", help="Votes of the page, files of battles (.csv, .jsonl), runs of elo."
+        ),
+    ],
+    ties: Annotated[str, typer.Option(metavar="half|omit", help="Half a win for each, or left out.")] = "half",
+    rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Of resampling.")] = 1000,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Rate models by what people and models said, and say how far those agree."""
+    from t2i_core.errors import BadOption
+
+    from .tally import as_text, read_source
+    from .tally import tally as add_up
+
+    if ties not in ("half", "omit"):
+        raise BadOption(f"--ties {ties}: want half or omit")
+    found = add_up([read_source(path) for path in sources], ties, rounds)
+    if json:
+        import json as plain
+
+        print(plain.dumps(found, ensure_ascii=False, allow_nan=False))
+    else:
+        print(as_text(found))
+
+
+@app.command()
+def export(
+    votes: Annotated[Path, typer.Argument(metavar="VOTES", help="The file that serve wrote.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Battles (.csv, .jsonl); answers about people (.csv).")
+    ],
+) -> None:
+    """Write the votes that count: battles for elo.battles, or answers for bias.people."""
+    from t2i_core.errors import BadFolder, BadOption
+
+    from .battles import write_battles
+    from .page.export import read_votes, write_answers
+
+    found = read_votes(votes)
+    if not found.pairs and out.suffix.lower() != ".csv":
+        raise BadOption(f"{out}: answers about people are a table, .csv")
+    try:
+        if found.pairs:
+            write_battles(out, found.battles())
+        else:
+            write_answers(out, found)
+    except OSError as error:
+        raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
+    said = "".join(f", {count} {why} left out" for why, count in sorted(found.left_out.items()))
+    print(f"{len(found.kept)} votes written to {out}{said}", file=sys.stderr)

@@ -152,7 +152,7 @@ def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple
                 **asked,
             )
             study, prompts = stack.enter_context(opened(request, print))
-            return study, make_app(study, access or Access("secret"), prompts)
+            return study, make_app(study, access or Access("secret"), prompts, print)
 
         yield open_
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 from collections import Counter
 from html import unescape
 
@@ -506,3 +507,19 @@ def test_the_question_is_the_users(open_study, voter):
     _, app = open_study(question="Which <i>owl</i> is wiser?")
     assert "Which &lt;i&gt;owl&lt;/i&gt; is wiser?" in voter(app).page.text
     assert better("x")[0].text == "x"
+
+
+def test_what_cannot_be_written_is_not_called_saved(page, voter, monkeypatch, capsys):
+    study, app = page
+    ann = voter(app)
+
+    def full(task, answers):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(study.store, "add_vote", full)
+        answer = ann.client.post("/vote", data={**ann.form(), "verdict": "left"})
+    assert (answer.status_code, "Nothing was saved" in answer.text) == (503, True)
+    assert "disk is full" in capsys.readouterr().out
+    ann.vote()
+    assert ann.saved == "1 vote saved"

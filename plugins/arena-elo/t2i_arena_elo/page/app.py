@@ -14,6 +14,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
+from t2i_core.errors import T2IError
 from t2i_core.images import DamagedImage
 from t2i_core.texts import visible
 
@@ -43,9 +44,15 @@ _TEMPLATES = jinja2.Environment(
 _TEMPLATES.filters["plain"] = _plain
 
 
-def make_app(study: Study, access: Access, prompts: Mapping[str, tuple[str, str]]) -> Guard:
-    """Make the application of a study. prompts: text and subset by id."""
-    page = _Page(study, access, prompts)
+def make_app(
+    study: Study, access: Access, prompts: Mapping[str, tuple[str, str]], say: Callable[[str], None]
+) -> Guard:
+    """Make the application of a study.
+
+    prompts: text and subset by id
+    say:     told what the server's owner must know
+    """
+    page = _Page(study, access, prompts, say)
     static = {f"/{file.name}": file.read_bytes() for file in (files(__package__) / "static").iterdir()}
     routes = [
         Route("/", page.home),
@@ -59,7 +66,7 @@ def make_app(study: Study, access: Access, prompts: Mapping[str, tuple[str, str]
         *(Route(name, _static(name, content)) for name, content in static.items()),
     ]
     limit = Middleware(RequestBodyLimitMiddleware, max_body_size=LONGEST_FORM)
-    errors = {404: page.not_found, 405: page.not_found}
+    errors = {404: page.not_found, 405: page.not_found, T2IError: page.unable}
     return Guard(Starlette(routes=routes, middleware=[limit], exception_handlers=errors), access)
 
 
@@ -76,8 +83,10 @@ def _static(name: str, content: bytes) -> Callable[[Request], Response]:
 class _Page:
     """Answers requests. Those that look at the store run in threads."""
 
-    def __init__(self, study: Study, access: Access, prompts: Mapping[str, tuple[str, str]]) -> None:
-        self._study, self._access, self._prompts = study, access, prompts
+    def __init__(
+        self, study: Study, access: Access, prompts: Mapping[str, tuple[str, str]], say: Callable[[str], None]
+    ) -> None:
+        self._study, self._access, self._prompts, self._say = study, access, prompts, say
         # browsers share cookies between the ports of a host
         self._cookie = f"t2i-arena-{access.form_token('cookie')[:8]}"
 
@@ -227,6 +236,11 @@ class _Page:
 
     def _uninvited(self) -> Response:
         return self._fault(403, "Please open the link that you were given.")
+
+    async def unable(self, request: Request, error: Exception) -> Response:
+        """Answer where votes cannot be read or written."""
+        self._say(str(error))
+        return self._fault(503, "Nothing was saved: votes cannot be kept just now. Please tell who runs this.")
 
     async def not_found(self, request: Request, error: Exception) -> Response:
         """Answer for an address that is none, or a method that it does not have."""

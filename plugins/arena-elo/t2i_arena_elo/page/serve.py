@@ -158,15 +158,14 @@ def is_loopback(opened: socket.socket) -> bool:
     return ip_address(opened.getsockname()[0]).is_loopback
 
 
-def run_server(app: Guard, at: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM; what is on its way is answered first."""
+def make_server(app: Guard) -> uvicorn.Server:
+    """Make what serves an application; what is on its way when it is stopped is answered first."""
     config = uvicorn.Config(
         app, http="h11", ws="none", lifespan="off", access_log=False, log_config=None, proxy_headers=False,
         server_header=False, timeout_graceful_shutdown=5,
     )  # fmt: skip
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[at])
+    return uvicorn.Server(config)
 
 
 def serve(
@@ -200,7 +199,8 @@ def serve(
             annotator, _ = study.store.add_annotator(" ".join(name.split()))
             print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
         say("Ctrl-C ends it")
-        run_server(make_app(study, access, prompts), at)
+        with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM are how a server ends
+            make_server(make_app(study, access, prompts, say)).run(sockets=[at])
         say(f"{study.store.count()} answers in {asked.votes}")
 
 

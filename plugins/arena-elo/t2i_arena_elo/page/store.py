@@ -124,7 +124,7 @@ class VotingStore:
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Do what is done inside wholly or not at all; when the block has ended it is on the disk."""
-        with self._lock:
+        with self._lock, self._explained():
             self._db.execute("begin immediate")
             try:
                 yield
@@ -133,12 +133,21 @@ class VotingStore:
                 if self._db.in_transaction:
                     self._db.execute("rollback")
 
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+            raise
+        except sqlite3.Error as error:
+            raise BadFolder(f"{self.path}: {error}; what was saved before stays") from error
+
     def _rows(self, sql: str, *values: Any) -> list[Any]:
-        with self._lock:
+        with self._lock, self._explained():
             return self._db.execute(sql, values).fetchall()
 
     def _one(self, sql: str, *values: Any) -> Any:
-        with self._lock:
+        with self._lock, self._explained():
             return self._db.execute(sql, values).fetchone()
 
     # the study -------------------------------------------------------------------------------------------------

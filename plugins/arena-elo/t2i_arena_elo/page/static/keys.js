@@ -2,7 +2,9 @@
 "use strict";
 
 const OFF = "t2i-arena-keys-off";
+const SETTLING = 400; // milliseconds in which the second half of a double click may still arrive
 let sent = false;
+let settled = false;
 
 function openFieldsets() {
   return [...document.querySelectorAll("fieldset")].filter((one) => !one.disabled);
@@ -43,11 +45,16 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("change", showQuestions);
 
-// a second click while the first is on its way sends nothing
+// the second half of a double click sends nothing: not while the first is on its way, nor on the page that follows
 document.addEventListener("submit", (event) => {
-  if (sent) event.preventDefault();
-  sent = true;
+  if (sent || !settled) event.preventDefault();
+  else sent = true;
 });
+
+setTimeout(() => {
+  settled = true;
+  document.body.dataset.settled = "yes";
+}, SETTLING);
 
 // a page that the browser kept may have been answered since
 window.addEventListener("pageshow", (event) => {
