@@ -57,7 +57,8 @@ class Agenda:
     def overview(self) -> str:
         """How much there is to be looked at, in words."""
         prompts = {prompt for of_group in self._groups.values() for prompt in of_group}
-        return f"{len(self)} tasks from {len(self.models)} models and {len(prompts)} prompts"
+        parts = (_some(len(self), "task"), _some(len(self.models), "model"), _some(len(prompts), "prompt"))
+        return "{} from {} and {}".format(*parts)
 
     @property
     def models(self) -> list[str]:
@@ -95,3 +96,7 @@ class Agenda:
     def _urgency(self, given: int) -> int:
         """What was begun and has not been given out often enough comes first, then what was given out least."""
         return 0 if 0 < given < self._each else 1 + given
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
