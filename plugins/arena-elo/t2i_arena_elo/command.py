@@ -11,7 +11,9 @@ import typer
 if TYPE_CHECKING:
     from .ratings import Ratings
 
-app = typer.Typer(no_args_is_help=True, help="Battles between models: rate them, and have people vote.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Battles between models: rate them, and have people vote."
+)
 
 
 @app.callback()
