@@ -30,7 +30,7 @@ Codes = NDArray[np.int32]
 class Battle:
     """One verdict on two models' images of one prompt.
 
-    prompt:   the prompt's id
+    prompt:   the prompt's id; empty where it is not known
     left:     the model whose image was shown on the left, or first
     right:    the other
     verdict:  `left` and `right` name the better image
@@ -211,7 +211,8 @@ def _jsonl_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _battle(cells: Mapping[str, Any]) -> Battle:
     """One battle from the cells of a line. Raises ValueError."""
-    if missing := next((name for name in _REQUIRED if cells.get(name) in (None, "")), None):
+    # the prompt may be unknown
+    if missing := next((name for name in _REQUIRED[1:] if cells.get(name) in (None, "")), None):
         raise ValueError(f"no {missing}")
     texts = {name: str(cells.get(name, "")) for name in ("prompt", "left", "right", "subset", "judge")}
     human, seed, time = cells.get("human", ""), cells.get("seed"), cells.get("time")

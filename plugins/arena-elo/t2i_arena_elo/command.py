@@ -1,18 +1,21 @@
-"""The commands `t2i arena ...`. Each one's work lies in modules of its own, imported when it runs."""
+"""The command `t2i arena`."""
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+from .page.command import export, serve, tally
+
+if TYPE_CHECKING:
+    from .ratings import Ratings
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Battles between models: rate them, and have people vote."
 )
-
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs with images.")]
 
 
 @app.callback()
@@ -20,142 +23,62 @@ def arena() -> None:
     """Battles between models: rate them, and have people vote."""
 
 
-@app.command()
-def serve(
-    runs: RunsArgument,
-    votes: Annotated[Path, typer.Option(metavar="FILE", help="Where answers are kept (SQLite).")] = Path(
-        "votes.sqlite"
-    ),
-    model: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="Only this model; may be repeated. Default: all.")
-    ] = None,
-    people: Annotated[
-        str | None,
-        typer.Option(
-            metavar="paper|FILE.yaml",
-            help="Ask what is seen of people in each model's images, in these groups, instead of what is better.",
-        ),
-    ] = None,
-    question: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What is asked about two images.", show_default=False)
-    ] = None,
-    grid: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=36, metavar="N", help="Images a side. Default: 1; with --people 9.", show_default=False
-        ),
-    ] = None,
-    annotator: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Print a link for this person; may be repeated.")
-    ] = None,
-    tasks: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Votes of each person. Default: all.")
-    ] = None,
-    each: Annotated[int, typer.Option(min=1, metavar="N", help="People wanted for a pair of images.")] = 1,
-    training: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Tasks with a known answer before one begins, told after each.")
-    ] = 0,
-    controls: Annotated[
-        int, typer.Option(min=0, metavar="N", help="One of N tasks has a known answer that is not told. 0: none.")
-    ] = 0,
-    known: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Known answers (CSV). Default: images of the prompt and of another."),
-    ] = None,
-    pass_mark: Annotated[
-        float, typer.Option(min=0, max=1, metavar="SHARE", help="Of known answers that must be given.")
-    ] = 0.8,
-    fastest: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Answers that take less do not count.")
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of sides and order.")] = 0,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen. Beyond this machine, links have a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="P", help="0: any that is free.")] = 8765,
-    token: Annotated[bool, typer.Option("--token", help="Links have a token on this machine too.")] = False,
-    url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Where people reach the page, if something stands in front of it."),
-    ] = None,
-) -> None:
-    """Have people vote on the images of runs, on a page that this command serves until Ctrl-C."""
-    from t2i_core.errors import BadOption
-
-    from .page.groups import read_groups
-    from .page.questions import BETTER, MORE_DIVERSE
-    from .page.serve import Asked, serve
-    from .page.study import Rules
-
-    if controls == 1:
-        raise BadOption("--controls 1: would leave no votes; want 2 or more, or 0")
-    groups = {} if people is None else read_groups(people)
-    side = grid or (9 if groups else 1)
-    asked = Asked(
-        runs=runs,
-        votes=votes,
-        models=model or (),
-        question="" if groups else question or (BETTER if side == 1 else MORE_DIVERSE),
-        groups=groups,
-        grid=side,
-        each=each,
-        known=known,
-        rules=Rules(tasks, training, controls, pass_mark, fastest, seed),
-    )
-    serve(asked, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
+for command in (serve, tally, export):
+    app.command()(command)
 
 
 @app.command()
-def tally(
-    sources: Annotated[
+def rate(
+    files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="VOTES|BATTLES|RUN...", help="Votes of the page, files of battles (.csv, .jsonl), runs of elo."
-        ),
+        typer.Argument(metavar="FILE...", help="Battles: .csv or .jsonl with prompt, left, right, verdict."),
     ],
-    ties: Annotated[str, typer.Option(metavar="half|omit", help="Half a win for each, or left out.")] = "half",
-    rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Of resampling.")] = 1000,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    ties: Annotated[
+        Literal["half", "omit"], typer.Option(help="A tie, and both bad, is half a win for each, or left out.")
+    ] = "half",
+    position: Annotated[bool, typer.Option(help="Fit what it is worth to be shown first.")] = True,
+    rounds: Annotated[int, typer.Option(min=2, metavar="N", help="Rounds of the bootstrap.")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Rate models by what people and models said, and say how far those agree."""
-    from t2i_core.errors import BadOption
+    """Rate the models of files of battles."""
+    from .battles import Battles, read_battles
+    from .ratings import rate
 
-    from .tally import as_text, read_source
-    from .tally import tally as add_up
-
-    if ties not in ("half", "omit"):
-        raise BadOption(f"--ties {ties}: want half or omit")
-    found = add_up([read_source(path) for path in sources], ties, rounds)
-    if json:
-        import json as plain
-
-        print(plain.dumps(found, ensure_ascii=False, allow_nan=False))
-    else:
-        print(as_text(found))
+    read = [read_battles(file) for file in files]
+    battles = read[0] if len(read) == 1 else Battles.of(battle for one in read for battle in one)
+    ratings = rate(battles, ties=ties, order=position, rounds=rounds)
+    print(json.dumps(plain(ratings), allow_nan=False) if as_json else said(ratings))
 
 
-@app.command()
-def export(
-    votes: Annotated[Path, typer.Argument(metavar="VOTES", help="The file that serve wrote.")],
-    out: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Battles (.csv, .jsonl); answers about people (.csv).")
-    ],
-) -> None:
-    """Write the votes that count: battles for elo.battles, or answers for bias.people."""
-    from t2i_core.errors import BadFolder, BadOption
+def plain(ratings: Ratings) -> dict[str, Any]:
+    """Return ratings as plain data, what does not exist as null."""
+    table = ratings.table.astype(object).where(ratings.table.notna(), None)
+    position = ratings.position
+    return {
+        "models": table.to_dict("records"),
+        "position": None if position is None else {name: float(value) for name, value in vars(position).items()},
+        "counts": ratings.counts,
+        "clusters": ratings.clusters,
+        "notes": list(ratings.notes),
+    }
 
-    from .battles import write_battles
-    from .page.export import read_votes, write_answers
 
-    found = read_votes(votes)
-    if not found.pairs and out.suffix.lower() != ".csv":
-        raise BadOption(f"{out}: answers about people are a table, .csv")
-    try:
-        if found.pairs:
-            write_battles(out, found.battles())
-        else:
-            write_answers(out, found)
-    except OSError as error:
-        raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
-    said = "".join(f", {count} {why} left out" for why, count in sorted(found.left_out.items()))
-    print(f"{len(found.kept)} votes written to {out}{said}", file=sys.stderr)
+def said(ratings: Ratings) -> str:
+    """Return ratings as lines for a reader."""
+    lines = [f"{'rank':>8}  {'rating':>7}  {'95 % interval':>18}  {'battles':>8}  model"]
+    for row in ratings.table.astype(object).where(ratings.table.notna(), None).to_dict("records"):
+        rank = "" if row["rank"] is None else f"{row['rank']} ({row['rank_low']}-{row['rank_high']})"
+        rating = "" if row["rating"] is None else f"{row['rating']:.1f}"
+        interval = "none" if row["low"] is None else f"[{row['low']:.1f}, {row['high']:.1f}]"
+        lines.append(f"{rank:>8}  {rating:>7}  {interval:>18}  {row['battles']:>8}  {row['model']}")
+    if ratings.position is not None:
+        p = ratings.position
+        lines.append(
+            f"shown first: {p.points:+.1f} points [{p.low:+.1f}, {p.high:+.1f}], {p.share:.0%} against an equal"
+        )
+    lines.append(
+        "battles: " + ", ".join(f"{count} {verdict}" for verdict, count in ratings.counts.items() if count)
+    )
+    if ratings.clusters:
+        lines.append(f"resampled: {ratings.clusters}")
+    return "\n".join([*lines, *(f"note: {note}" for note in ratings.notes)])

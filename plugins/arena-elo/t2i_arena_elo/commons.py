@@ -91,6 +91,9 @@ class Commons:
             try:
                 with urlopen(Request(url, headers=headers), timeout=self.timeout) as answer:
                     data = answer.read(LARGEST + 1)
+                    promised = int(answer.headers.get("Content-Length") or 0)
+                if len(data) < min(promised, LARGEST):
+                    raise http.client.IncompleteRead(data, promised - len(data))
                 if len(data) > LARGEST:
                     raise Unanswered(f"{url} holds more than {LARGEST} bytes")
                 return read(data)

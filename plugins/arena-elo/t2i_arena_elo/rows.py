@@ -37,21 +37,22 @@ def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
     return Row(WIN, 1 - got if turned else got, facets)
 
 
-def battles_of(table: pd.DataFrame, subset: str = "subset") -> Battles:
+def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "subset") -> Battles:
     """Return the battles of a table of measurements (of one metric `elo`), row for row.
 
+    prompt: the column that says their prompt; `cluster` where prompts that belong together are to be resampled so
     subset: the facet of prompts that says their category
     """
     models = _Codes()
     a, b = models.of(table["model_a"]), models.of(table["model_b"])
     turned = (table["shown"].astype(str) == "second").to_numpy()
     texts = {name: _Codes() for name in ("prompt", "subset", "judge")}
-    columns = {"prompt": table.get("prompt"), "subset": table.get(subset), "judge": table.get("judge")}
+    columns = {"prompt": table[prompt], "subset": table.get(subset), "judge": table.get("judge")}
     blank = pd.Series("", index=table.index)
     codes = {name: texts[name].of(blank if column is None else column) for name, column in columns.items()}
     places = {verdict: code for code, verdict in enumerate(VERDICTS)}
     verdict = table["verdict"].astype(str).map(places).to_numpy(np.int8)
-    seed = pd.to_numeric(table["seed"].astype(object)) if "seed" in table else pd.Series(-1, index=table.index)
+    seed = table["seed"].astype(object).astype("Int64") if "seed" in table else pd.Series(-1, index=table.index)
     human = table["human"].astype(str) == "yes" if "human" in table else pd.Series(False, index=table.index)
     return Battles(
         models=tuple(models.known),

@@ -16,7 +16,8 @@ from t2i_core.runs import load_run
 from t2i_core.texts import visible
 
 from .agreement import alpha, verdicts
-from .battles import VERDICTS, Battle, Battles, read_battles
+from .battles import DECIDED, VERDICTS, Battle, Battles, read_battles
+from .command import plain, said
 from .page.export import read_votes
 from .ratings import Ratings, Ties, rate
 from .rows import battles_of
@@ -67,41 +68,58 @@ def _of_run(folder: Path) -> Iterable[Battle]:
         raise BadFolder(f"{folder}: has no battles; want a run of the metric elo")
 
 
-def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) -> dict[str, Any]:
-    """Return what all sources say, as plain data: `ratings` (of people, of each model that judged, and together),
-    `verdicts` by judge, `agreement` (alpha of people, and of all), `seen` (what people saw in images), `left_out`.
+@dataclass(frozen=True)
+class Tally:
+    """What all sources say.
+
+    ratings:   together, of people, and of each model that judged
+    verdicts:  how each judge's battles ended
+    agreement: alpha of people, of people and models, and of each question about images
+    seen:      what people saw in images, counted
+    left_out:  how many answers do not count, by why
+    """
+
+    ratings: dict[str, Ratings]
+    verdicts: list[dict[str, Any]]
+    agreement: list[dict[str, Any]]
+    seen: list[dict[str, Any]]
+    left_out: dict[str, int]
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {**vars(self), "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()}}
+
+
+def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) -> Tally:
+    """Rate models by all battles of all sources, and say how far judges agree.
+
+    Raises BadOption where no vote counts.
     """
     battles = list(chain.from_iterable(source.battles for source in sources))
     answers = list(chain.from_iterable(source.answers for source in sources))
     if not battles and not answers:
         raise BadOption(f"{', '.join(source.name for source in sources)}: no vote that counts")
-    people = [battle for battle in battles if battle.human]
-    judges = sorted({battle.judge for battle in battles if not battle.human})
-    parts = {TOGETHER: battles, PEOPLE: people}
-    parts |= {judge: [b for b in battles if not b.human and b.judge == judge] for judge in judges}
-    agreement = [
-        _agreement("verdicts of people", verdicts(people)),
-        _agreement("verdicts of people and models", verdicts(battles)) if judges else None,
-        *(
-            _agreement(f"{question}, as people saw it", _units(answers, question))
-            for question in dict.fromkeys(said[3] for said in answers)
-        ),
-    ]
+    models = sorted({battle.judge for battle in battles if not battle.human})
+    parts = {TOGETHER: battles, PEOPLE: [battle for battle in battles if battle.human]}
+    parts |= {model: [b for b in battles if not b.human and b.judge == model] for model in models}
+    kinds = {"verdicts of people": verdicts(parts[PEOPLE])}
+    if models:
+        kinds["verdicts of people and models"] = verdicts(battles)
+    for question in dict.fromkeys(answer[3] for answer in answers):
+        kinds[f"{question}, as people saw it"] = _units(answers, question)
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(dict(source.left_out))
-    return {
-        "ratings": {
-            name: _rated(rate(Battles.of(part), ties=ties, rounds=rounds)) for name, part in parts.items() if part
-        },
-        "verdicts": [_verdicts(judge, human, battles) for human, judge in _judges(battles)],
-        "agreement": [line for line in agreement if line is not None and line["judges"]],
-        "seen": [
+    return Tally(
+        {name: rate(Battles.of(part), ties=ties, rounds=rounds) for name, part in parts.items() if part},
+        [_verdicts(judge, human, battles) for human, judge in _judges(battles)],
+        [_agreement(of, said) for of, said in kinds.items() if said],
+        [
             {"model": model, "question": question, "answer": answer, "count": count}
             for (model, question, answer), count in sorted(Counter((a[0], a[3], a[4]) for a in answers).items())
         ],
-        "left_out": dict(left_out),
-    }
+        dict(left_out),
+    )
 
 
 def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[tuple[Any, str, str]]:
@@ -127,62 +145,24 @@ def _verdicts(judge: str, human: bool, battles: Iterable[Battle]) -> dict[str, A
     return {"judge": judge, "human": human, "battles": ended.total(), **{v: ended[v] for v in VERDICTS}}
 
 
-def _rated(ratings: Ratings) -> dict[str, Any]:
-    table = ratings.table.astype(object).where(ratings.table.notna(), None)
-    position = ratings.position
-    return {
-        "models": table.to_dict("records"),
-        "position": None if position is None else {"points": position.points, "ci": [position.low, position.high]},
-        "resampled": ratings.clusters,
-        "notes": list(ratings.notes),
-    }
-
-
-def as_text(found: dict[str, Any]) -> str:
-    """Write a tally for people."""
-    parts = []
-    for name, said in found["ratings"].items():
-        lines = [
-            {
-                "model": m["model"],
-                "rating": _number(m["rating"], 0),
-                "95 % interval": f"{_number(m['low'], 0)} to {_number(m['high'], 0)}",
-                "rank": f"{m['rank_low']} to {m['rank_high']}" if m["rank"] is not None else "-",
-                "battles": m["battles"],
-            }
-            for m in said["models"]
-        ]
-        resampled = f", resampled: {said['resampled']}" if said["resampled"] else ""
-        parts.append(f"ratings, {name}{resampled}\n{_table(lines)}")
-        if position := said["position"]:
-            low, high = position["ci"]
-            shown = f"shown on the left: {position['points']:+.0f} points"
-            parts[-1] += f"\n{shown} ({_number(low, 0)} to {_number(high, 0)})"
-        parts[-1] += "".join(f"\n{note}" for note in said["notes"])
-    if found["verdicts"]:
+def as_text(found: Tally) -> str:
+    """A tally for a reader."""
+    parts = [f"ratings, {name}\n{said(ratings)}" for name, ratings in found.ratings.items()]
+    if found.verdicts:
+        rows = [{**row, "human": "yes" if row["human"] else "no"} for row in found.verdicts]
+        used = [name for name in rows[0] if name not in VERDICTS[DECIDED:] or any(row[name] for row in rows)]
+        parts.append(f"verdicts\n{_table([{name: row[name] for name in used} for row in rows])}")
+    if found.seen:
+        parts.append(f"seen by people\n{_table(found.seen)}")
+    if found.agreement:
         rows = [
-            {k: ("yes" if v else "no") if k == "human" else v for k, v in row.items()} for row in found["verdicts"]
+            {**row, "alpha": "none" if row["alpha"] is None else f"{row['alpha']:.3f}"} for row in found.agreement
         ]
-        used = [k for k in rows[0] if k not in VERDICTS[4:] or any(row[k] for row in rows)]
-        parts.append(f"verdicts\n{_table([{k: row[k] for k in used} for row in rows])}")
-    if found["seen"]:
-        parts.append(f"seen by people\n{_table(found['seen'])}")
-    if found["agreement"]:
-        rows = [{**row, "alpha": _number(row["alpha"], 3)} for row in found["agreement"]]
-        parts.append(f"Krippendorff's alpha, nominal; units that two or more judged\n{_table(rows)}")
-    if found["left_out"]:
-        said = ", ".join(f"{count} {why}" for why, count in found["left_out"].items())
-        parts.append(f"answers that do not count: {said}")
-    return visible_lines("\n\n".join(parts))
-
-
-def visible_lines(text: str) -> str:
-    """A text whose lines steer no terminal."""
-    return "\n".join(visible(line) for line in text.split("\n"))
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value:.{digits}f}"
+        parts.append(f"Krippendorff's alpha, nominal, over units that two or more judged\n{_table(rows)}")
+    if found.left_out:
+        why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+        parts.append(f"answers that do not count: {why}")
+    return "\n".join(visible(line) for line in "\n\n".join(parts).split("\n"))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

@@ -1,169 +1,75 @@
-"""Runs to vote on, and a page over them."""
+"""Battles by rule: drawn from known strengths, or written as rows of a run's table."""
 
 from __future__ import annotations
 
-import colorsys
-import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from starlette.testclient import TestClient
-from t2i_arena_elo.page.app import make_app
-from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.serve import Asked, opened
-from t2i_arena_elo.page.study import Rules, Study
-from t2i_core import Generated, GeneratorInfo, Prompt, PromptSourceInfo
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.testing import StaticResolver
+from scipy.special import expit
+from t2i_arena_elo.battles import Battles
+from t2i_arena_elo.rows import numbered
 
-MakeRun = Callable[..., Path]
-
-PROMPTS = {"p1": "a red dog", "p2": "two blue cars", "p3": "an owl at night", "p4": "seven chairs"}
+HERE = Path(__file__).parent
 
 
-class Painter:
-    """Paints a ring whose colour says the model and whose place says prompt and seed."""
-
-    def __init__(self, hue: float, size: int) -> None:
-        self.hue, self.size = hue, size
-
-    def generate(self, requests: Any) -> Iterator[tuple[Any, Generated]]:
-        for request in requests:
-            rng = np.random.default_rng([request.noise_seed, zlib.crc32(request.prompt.text.encode())])
-            x, y = rng.uniform(0.3, 0.7, 2) * self.size
-            rows, columns = np.mgrid[: self.size, : self.size]
-            far = np.hypot(rows - y, columns - x) / self.size
-            colour = np.array(colorsys.hsv_to_rgb(self.hue, 0.7, 0.9)) * 255
-            pixels = np.where((np.abs(far - 0.2) < 0.06)[..., None], colour, 235 - 60 * far[..., None])
-            yield request, Generated(pixels.astype(np.uint8))
-
-
-def write_run(
-    folder: Path,
-    models: Sequence[str] = ("apple", "pear"),
-    prompts: Mapping[str, str] = PROMPTS,
-    seeds: Sequence[int] = (0, 1),
-    size: int = 48,
-    hue: float = 0.0,
-) -> Path:
-    """Have core write a run of images: each model's are of one hue."""
-    source = PromptSourceInfo(
-        name="listed",
-        summary="Listed prompts.",
-        prompts=lambda setup: (Prompt(id=id, text=text) for id, text in prompts.items()),
+def _tournament(rng, theta, prompts, gamma=0.0, effect=0.0, each=1):
+    """Every two models in both orders on every prompt, which moves each model's strength by a draw of `effect`."""
+    models = len(theta)
+    a, b = np.triu_indices(models, 1)
+    left, right = np.concatenate([a, b]), np.concatenate([b, a])
+    left, right = (np.tile(np.repeat(side, each), prompts).astype(np.int32) for side in (left, right))
+    prompt = np.repeat(np.arange(prompts, dtype=np.int32), len(left) // prompts)
+    moved = theta + rng.normal(0, effect, (prompts, models)) if effect else np.tile(theta, (prompts, 1))
+    odds = expit(moved[prompt, left] - moved[prompt, right] + gamma)
+    n = len(left)
+    zeros = np.zeros(n, np.int32)
+    return Battles(
+        models=tuple(f"m{i}" for i in range(models)),
+        prompts=tuple(f"p{i}" for i in range(prompts)),
+        subsets=("",),
+        judges=("",),
+        left=left,
+        right=right,
+        prompt=prompt,
+        subset=zeros,
+        judge=zeros,
+        verdict=np.where(rng.random(n) < odds, 0, 1).astype(np.int8),
+        human=np.zeros(n, bool),
+        seed=np.full(n, -1),
+        time=np.full(n, np.nan),
     )
-    requests = []
-    for number, label in enumerate(models):
-        shade = (hue + number / max(len(models), 1)) % 1
-        info = GeneratorInfo(
-            name=f"painter-{shade:.2f}-{size}",
-            summary="Rings.",
-            create=lambda setup, shade=shade: Painter(shade, size),
-        )
-        requests.append(ModelRequest(info, label))
-    request = Request(metrics=(), models=tuple(requests), prompts=("listed",), seeds=tuple(seeds), out=folder)
-    assert run_plan(make_plan(request, StaticResolver(source))).failed is None
-    return folder
+
+
+def _table_of(battles, **facets):
+    """The rows that the metric measures, as a run's table has them."""
+    lines = []
+    for battle in battles:
+        a, b = sorted((battle.left, battle.right))
+        for row in numbered([battle], a):
+            lines.append(
+                {
+                    "model_a": a, "model_b": b, "prompt": battle.prompt, "cluster": battle.prompt,
+                    "seed": battle.seed, "measure": row.measure, "value": row.value, **row.facets,
+                    **{name: of[battle.prompt] for name, of in facets.items()},
+                }
+            )  # fmt: skip
+    return pd.DataFrame(lines)
 
 
 @pytest.fixture(scope="session")
-def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two models, four prompts and two seeds that no test changes."""
-    folder = tmp_path_factory.mktemp("shared")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
-        return write_run(folder / "run")
+def tournament():
+    return _tournament
 
 
-@pytest.fixture
-def make_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRun:
-    """Make runs in the test's folder."""
-    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-
-    def make(name: str = "run", **how: Any) -> Path:
-        return write_run(tmp_path / name, **how)
-
-    return make
+@pytest.fixture(scope="session")
+def table_of():
+    return _table_of
 
 
-HOSTILE = {
-    "p1": "<script>document.title = 'stolen'</script><img src=x onerror=\"document.title='stolen'\">",
-    "p2": "{{ 7 * 7 }} {% raw %} \u202eright to left\u202c '\" & -- </p>",
-    "p3": "two\nlines and a bell \x07",
-    "p4": "word" * 300,
-}
-"""Prompts that would do harm if they were anything but text."""
-
-
-class Voter:
-    """One who votes with a browser that runs no scripts."""
-
-    def __init__(self, app: Any, name: str = "Ann", base: str = "http://127.0.0.1:8765") -> None:
-        self.client = TestClient(app, base_url=base, follow_redirects=True)
-        self.look()
-        self.page = self.client.post("/join", data={**self.form("/join"), "name": name})
-
-    def look(self) -> str:
-        """Load the page anew."""
-        self.page = self.client.get("/")
-        return self.page.text
-
-    def form(self, action: str = "/vote") -> dict[str, str]:
-        return self.fields(self.page.text, action)
-
-    def vote(self, verdict: str = "left", **more: str) -> str:
-        self.page = self.client.post("/vote", data={**self.form(), "verdict": verdict, **more})
-        return self.page.text
-
-    def undo(self) -> str:
-        self.page = self.client.post("/undo", data=self.form("/undo"))
-        return self.page.text
-
-    @staticmethod
-    def fields(page: str, action: str) -> dict[str, str]:
-        """The hidden fields of a form."""
-        form = re.search(rf'<form method="post" action="{action}".*?</form>', page, re.DOTALL)
-        assert form, f"no form for {action}"
-        return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form[0]))
-
-    @property
-    def saved(self) -> str:
-        return re.search(r'id="saved"[^>]*>([^<]*)<', self.page.text)[1]
-
-
-@pytest.fixture
-def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple[Study, Guard]]]:
-    """Open studies over a run, and their page."""
-    with ExitStack() as stack:
-
-        def open_(
-            run: Path | None = None, access: Access | None = None, rules: Rules | None = None, **asked: Any
-        ) -> tuple[Study, Guard]:
-            asked.setdefault("question", "" if "groups" in asked else "Which?")
-            request = Asked(
-                runs=[run or shared_run],
-                votes=asked.pop("votes", tmp_path / "votes.sqlite"),
-                rules=rules or Rules(fastest=0),
-                **asked,
-            )
-            study, prompts = stack.enter_context(opened(request, print))
-            return study, make_app(study, access or Access("secret"), prompts, print)
-
-        yield open_
-
-
-@pytest.fixture
-def voter() -> type[Voter]:
-    """One who votes, once there is a page."""
-    return Voter
-
-
-@pytest.fixture
-def hostile() -> dict[str, str]:
-    """Prompts that would do harm."""
-    return HOSTILE
+@pytest.fixture(scope="session")
+def golden():
+    cases = {case["id"]: case for case in json.loads((HERE / "golden" / "arena-elo.json").read_text())}
+    return cases.__getitem__

@@ -50,7 +50,7 @@ def runs(tmp_path_factory):
         models = [ModelRequest("simulator", str(d), {**SMALL, "drop": d}) for d in DROPS]
         for name, judge in (("ideal", {}), ("errs", {"prefer_error": 0.2}), ("biased", {"prefer_first": 0.4})):
             found[name] = evaluate(
-                "elo", models, prompts="tiam-5-2", seeds=2, judge="oracle", options={"oracle": judge},
+                "elo", models, prompts="tiam-5-2", seeds=1, judge="oracle", options={"oracle": judge},
                 out=folder / name,
             )  # fmt: skip
             assert found[name].failed is None
@@ -63,7 +63,7 @@ def test_the_intervals_hold_the_ladder(runs, name, error):
     for result, rating in zip(runs[name].results["results"], expected(error), strict=True):
         low, high = result["ci"]
         assert low <= rating <= high
-        assert high - low < 150
+        assert high - low < 200
 
 
 def test_what_it_is_worth_to_be_shown_first_is_told(runs):
@@ -85,7 +85,7 @@ def test_the_models_are_compared_under_one_set_of_weights(runs):
 
 
 def test_how_battles_ended_stands_with_the_score(runs):
-    """20 prompts, 2 seeds, 6 pairs, both orders."""
+    """20 prompts, 6 pairs, both orders."""
     for result in runs["ideal"].results["results"]:
-        assert any(note.startswith("480 battles (left was shown first): ") for note in result["notes"])
-        assert result["n_ok"] == 120
+        assert any(note.startswith("240 battles (left was shown first): ") for note in result["notes"])
+        assert result["n_ok"] == 60

@@ -14,7 +14,7 @@ from t2i_arena_elo.command import app
 from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
 from typer.testing import CliRunner
 
-BENCHMARK = Path(__file__).parent.parent / "benchmarks" / "voters.py"
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "voters.py"
 
 
 def fault_of(*arguments: object) -> T2IError:

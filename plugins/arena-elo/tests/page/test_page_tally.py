@@ -12,6 +12,7 @@ from t2i_arena_elo.battles import Battle, read_battles, write_battles
 from t2i_arena_elo.command import app
 from t2i_arena_elo.page.export import read_votes
 from t2i_arena_elo.page.study import Rules
+from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.tally import read_source, tally
 from t2i_core.errors import BadFolder, BadOption
 from typer.testing import CliRunner
@@ -53,7 +54,7 @@ def test_people_and_models_are_rated_together_and_apart(voted, tmp_path):
     said = [Battle(p, "apple", "pear", "left" if p == "p1" else "right", judge="clip", seed=0) for p in
             ("p1", "p2", "p3", "p4")]  # fmt: skip
     write_battles(tmp_path / "clip.jsonl", said)
-    found = tally([read_source(voted), read_source(tmp_path / "clip.jsonl")], rounds=100)
+    found = tally([read_source(voted), read_source(tmp_path / "clip.jsonl")], rounds=100).plain()
     of = {name: {m["model"]: m for m in part["models"]} for name, part in found["ratings"].items()}
     assert set(of) == {"together", "people", "clip"}
     assert of["people"]["apple"]["rating"] > of["together"]["apple"]["rating"] > of["clip"]["apple"]["rating"]
@@ -141,7 +142,7 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
     assert len(rows) == 8 * 2 + 8
     of_ann = {(r["model"], r["answer"]) for r in rows if r["annotator"] == "Ann" and r["question"] == "gender"}
     assert of_ann == {("pear", "female"), ("apple", "male")}
-    found = tally([read_source(study.store.path)])
+    found = tally([read_source(study.store.path)]).plain()
     assert found["ratings"] == {}
     units = {line["of"]: line["units"] for line in found["agreement"]}
     assert units == {"human, as people saw it": 8, "gender, as people saw it": 0}
@@ -152,3 +153,14 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
 def test_a_run_without_battles_is_refused(shared_run):
     with pytest.raises(BadFolder, match=r"no such table|no battles"):
         read_source(shared_run)
+
+
+def test_a_runs_judge_votes_beside_people(voted, make_run):
+    """Rings of `pear` are brighter on the mean, and so the judge of tests prefers them, in both orders."""
+    elo = next(info for info in t2i_metrics() if info.name == "elo")
+    run = make_run("judged", metrics=[elo])
+    found = tally([read_source(voted), read_source(run)], rounds=100)
+    assert list(found.ratings) == ["together", "people", "test-mean"]
+    assert found.ratings["test-mean"].table["battles"].tolist() == [16, 16]
+    people, everybody = found.agreement
+    assert (people["units"], everybody["units"], everybody["judges"]) == (8, 8, 3)
