@@ -19,6 +19,7 @@ from .agreement import alpha, verdicts
 from .battles import DECIDED, VERDICTS, Battle, Battles, read_battles
 from .command import plain, said
 from .page.export import read_votes
+from .page.questions import UNKNOWN
 from .ratings import Ratings, Ties, rate
 from .rows import battles_of
 
@@ -72,7 +73,7 @@ def _of_run(folder: Path) -> Iterable[Battle]:
 class Tally:
     """What all sources say.
 
-    ratings:   together, of people, and of each model that judged
+    ratings:   of people, of each model that judged and, where there are several of these, together
     verdicts:  how each judge's battles ended
     agreement: alpha of people, of people and models, and of each question about images
     seen:      what people saw in images, counted
@@ -102,6 +103,8 @@ def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) ->
     models = sorted({battle.judge for battle in battles if not battle.human})
     parts = {TOGETHER: battles, PEOPLE: [battle for battle in battles if battle.human]}
     parts |= {model: [b for b in battles if not b.human and b.judge == model] for model in models}
+    if sum(map(bool, parts.values())) == 2:  # all are of one kind
+        del parts[TOGETHER]
     kinds = {"verdicts of people": verdicts(parts[PEOPLE])}
     if models:
         kinds["verdicts of people and models"] = verdicts(battles)
@@ -126,7 +129,7 @@ def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> li
     return [
         ((model, prompt), annotator, answer)
         for model, prompt, annotator, question, answer in answers
-        if question == wanted
+        if question == wanted and answer != UNKNOWN.value
     ]
 
 
@@ -159,6 +162,8 @@ def as_text(found: Tally) -> str:
             {**row, "alpha": "none" if row["alpha"] is None else f"{row['alpha']:.3f}"} for row in found.agreement
         ]
         parts.append(f"Krippendorff's alpha, nominal, over units that two or more judged\n{_table(rows)}")
+        if not all(row["units"] for row in rows):
+            parts[-1] += "\nwhere no two judged the same there is none: t2i arena serve --each 2 has them do"
     if found.left_out:
         why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
         parts.append(f"answers that do not count: {why}")

@@ -23,7 +23,7 @@ from .guard import Access, Guard
 from .known import FromFile, KnownTasks, Mismatches
 from .pictures import Shelf, check, read_material
 from .questions import better, perception
-from .store import VotingStore
+from .store import VotingStore, is_there
 from .study import Rules, Study
 
 
@@ -65,6 +65,7 @@ def opened(asked: Asked, say: Callable[[str], None]) -> Iterator[tuple[Study, Ma
     check(pictures)
     questions = better(asked.question) if pairs else perception(asked.groups)
     known = _known(asked, agenda, material.prompts, questions, pairs)
+    is_there(asked.votes)  # nothing is laid beside a file of somebody else's
     with _held(asked.votes):
         store = VotingStore(asked.votes)
         try:

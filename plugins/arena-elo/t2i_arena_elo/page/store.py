@@ -104,7 +104,7 @@ class VotingStore:
     def __init__(self, path: Path, must_exist: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
-        there = _examine(path)
+        there = is_there(path)
         if must_exist and not there:
             raise BadFolder(f"{path}: no such file; votes are kept there by t2i arena serve --votes {path}")
         try:
@@ -335,7 +335,7 @@ def _create(path: Path) -> None:
     part.replace(path)
 
 
-def _examine(path: Path) -> bool:
+def is_there(path: Path) -> bool:
     """Whether votes are kept in a file already. Nothing is written into what is not ours: raises BadFolder."""
     try:
         if not path.exists():

@@ -75,6 +75,7 @@ def test_a_file_of_something_else(shared_run, tmp_path):
         database.execute("create table songs (id)")
     fault = fault_of(shared_run, "--votes", path)
     assert (fault.exit_code, "holds no votes" in str(fault)) == (11, True)
+    assert [one for one in tmp_path.iterdir() if "songs" in one.name] == [path]
 
 
 def test_a_port_that_is_taken(shared_run, votes):

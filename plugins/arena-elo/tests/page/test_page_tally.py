@@ -156,7 +156,7 @@ def test_a_run_without_battles_is_refused(shared_run):
 
 
 def test_a_runs_judge_votes_beside_people(voted, make_run):
-    """Rings of `pear` are brighter on the mean, and so the judge of tests prefers them, in both orders."""
+    """The judge of the tests was asked in both orders about each two images."""
     elo = next(info for info in t2i_metrics() if info.name == "elo")
     run = make_run("judged", metrics=[elo])
     found = tally([read_source(voted), read_source(run)], rounds=100)
