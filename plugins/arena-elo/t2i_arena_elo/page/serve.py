@@ -191,7 +191,7 @@ def serve(
         secrets_ = study.store.study()
         closed = token or url is not None or not is_loopback(at)
         access = Access(secrets_["secret"], secrets_["invitation"] if closed else None, url)
-        base = url or f"http://{_authority(host, at.getsockname()[1])}"
+        base = url or address(host, at)
         say(f"{study.overview()}; answers are kept in {asked.votes} ({study.store.count()} so far)")
         if closed and base.startswith("http:") and not is_loopback(at):
             say("links and answers go over the network unencrypted; where that matters, put TLS in front (--url)")
@@ -205,8 +205,12 @@ def serve(
         say(f"{study.store.count()} answers in {asked.votes}")
 
 
-def _authority(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def address(host: str, at: socket.socket) -> str:
+    """Where a socket is reached: of one on all addresses, by this machine's name."""
+    where, port, *_ = at.getsockname()
+    if ip_address(where).is_unspecified:
+        host = socket.gethostname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _checked_url(url: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import colorsys
 import re
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 from t2i_arena_elo.page.app import make_app
 from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.serve import Asked, opened
+from t2i_arena_elo.page.serve import Asked, listen, make_server, opened
 from t2i_arena_elo.page.study import Rules, Study
 from t2i_core import Generated, GeneratorInfo, Prompt, PromptSourceInfo
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
@@ -170,3 +171,25 @@ def voter() -> type[Voter]:
 def hostile() -> dict[str, str]:
     """Prompts that would do harm."""
     return HOSTILE
+
+
+@pytest.fixture
+def served(open_study: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """Serve studies on free ports."""
+    with ExitStack() as stack:
+
+        def serve(**asked: Any) -> tuple[Any, str]:
+            study, app = open_study(**asked)
+            at = stack.enter_context(listen("127.0.0.1", 0))
+            server = make_server(app)
+            thread = threading.Thread(target=server.run, args=([at],))
+            thread.start()
+
+            def end() -> None:
+                server.should_exit = True
+                thread.join()
+
+            stack.callback(end)
+            return study, f"http://127.0.0.1:{at.getsockname()[1]}/"
+
+        yield serve

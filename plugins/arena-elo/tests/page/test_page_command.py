@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import http.client
 import runpy
-import signal
 import socket
 import sqlite3
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from t2i_arena_elo.command import app
+from t2i_arena_elo.page.pictures import read_material
+from t2i_arena_elo.page.serve import Asked, address, is_loopback, listen, opened
+from t2i_arena_elo.page.study import Rules
 from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
 from typer.testing import CliRunner
 
@@ -145,9 +148,6 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
         study.answer(ann, study.current(ann)[1].id, {"verdict": "left"})
     study.store.close()
     moved = study.store.path.rename(tmp_path / "moved")
-    from t2i_arena_elo.page.serve import Asked, opened
-    from t2i_arena_elo.page.study import Rules
-
     more = make_run("more", models=("plum",), hue=0.5)
     asked = Asked(runs=[first, more], votes=moved, question="Which?", rules=Rules(fastest=0))
     with opened(asked, print) as (study, _):
@@ -159,13 +159,22 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
 
 def test_models_of_one_label_are_told_apart(open_study, make_run):
     one, two = make_run("one", models=("apple",)), make_run("two", models=("apple",), hue=0.5)
-    from t2i_arena_elo.page.pictures import read_material
-
     assert read_material([one, two]).models == ["apple (one)", "apple (two)"]
     again = make_run("again", models=("apple",), seeds=(1, 2))
     material = read_material([one, again])
     assert material.models == ["apple"]
     assert sorted({p.seed for p in material.pictures}) == [0, 1, 2]
+
+
+def test_where_the_page_is_reached():
+    for host, shown, alone in (
+        ("127.0.0.1", "127.0.0.1", True),
+        ("localhost", "localhost", True),
+        ("0.0.0.0", socket.gethostname(), False),
+    ):
+        with listen(host, 0) as at:
+            assert address(host, at) == f"http://{shown}:{at.getsockname()[1]}"
+            assert is_loopback(at) == alone
 
 
 # the server itself ---------------------------------------------------------------------------------------------
@@ -179,16 +188,16 @@ def test_nobody_loses_a_vote_when_the_server_is_killed(make_run, tmp_path):
     assert found["sent again"] > 0
 
 
-def test_paths_as_they_are_sent_reach_no_file(shared_run, tmp_path):
+def test_paths_as_they_are_sent_reach_no_file(served):
     """Clients in tests tidy paths up; here they go out as they are."""
-    server = runpy.run_path(str(BENCHMARK))["Server"](shared_run, tmp_path / "votes.sqlite")
+    _, url = served()
     for path in (
         "/../../../etc/passwd",
         "/page.css/../../app.py",
         "//etc/passwd",
         "/image/..%2f..%2fvotes.sqlite",
     ):
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
         connection.putrequest("GET", path)
         connection.endheaders()
         answer = connection.getresponse()
@@ -196,4 +205,3 @@ def test_paths_as_they_are_sent_reach_no_file(shared_run, tmp_path):
         assert (answer.status, b"There is nothing here." in text) == (404, True), path
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["server"] is None
-    assert server.end(signal.SIGINT) == 0

@@ -2,7 +2,7 @@
 "use strict";
 
 const OFF = "t2i-arena-keys-off";
-const SETTLING = 400; // milliseconds in which the second half of a double click may still arrive
+const SETTLING = 300; // milliseconds in which the second half of a double click may still arrive
 let sent = false;
 let settled = false;
 
