@@ -19,7 +19,7 @@ from t2i_core.prompts import Prompt
 from .battles import Battle, read_battles
 from .fit import LEAST, Fought, maximise
 from .options import EloOptions
-from .ratings import MEAN, POINTS, Settled, existing, fought, settle
+from .ratings import MEAN, POINTS, Settled, existing, fought, in_points, settle
 from .rows import battles_of, numbered, of_pair, verdict_of
 
 NEED = "preferred"
@@ -107,7 +107,7 @@ class Elo(Metric):
         fit = maximise(
             read.data.tally(own), order=read.settled.order, prior=read.settled.prior, start=read.settled.fit
         )
-        values = [*(MEAN + POINTS * fit.theta).tolist(), POINTS * float(fit.gamma)]
+        values = [*(MEAN + POINTS * fit.theta).tolist(), in_points(fit.gamma)]
         return dict(zip(names, values, strict=False))
 
     def remarks(self, table: pd.DataFrame) -> Iterator[Note]:
