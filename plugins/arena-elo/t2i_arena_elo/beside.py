@@ -41,8 +41,8 @@ def compared(study: Study, options: EloOptions) -> Iterator[Analysis]:
             if not total:
                 raise BadOption(f"{name}: has no battle of this run's prompts and models")
             summary = (
-                f"Verdicts here (rows) and of {name} (columns) on the same images: {same} of {total} agree. `first` "
-                "is the model whose name comes first, wherever it was shown."
+                f"Verdicts here (rows) and of {name} (columns) on the same images; {same} of {total} agree. "
+                "`first` is the model whose name comes first, wherever it was shown."
             )
             yield Analysis(f"confusion with {name}", summary, table.reset_index(names="here"))
             summary = (
