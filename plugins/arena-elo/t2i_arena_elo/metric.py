@@ -120,9 +120,13 @@ class Elo(Metric):
 
     def remarks(self, table: pd.DataFrame) -> Iterator[Note]:
         """Say how the battles ended, and what the ratings are where there is no greatest likelihood."""
-        ended = battles_of(table).counts()
-        said = ", ".join(f"{count} {verdict}" for verdict, count in ended.items() if count)
+        battles = battles_of(table)
+        said = ", ".join(f"{count} {verdict}" for verdict, count in battles.counts().items() if count)
         yield Note(f"{len(table)} battles (left was shown first): {said}")
+        if battles.human.any():
+            yield Note(
+                "people voted: what others would have said is in the intervals of t2i analyze, not in these"
+            )
         read = self._fought(table)
         yield from map(Note, ("no battle was decided",) if read is None else read.settled.notes)
 

@@ -175,6 +175,7 @@ def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
     (result, _) = found.results["results"]
     assert (result["n_ok"], result["n_excluded"]) == (2, 4)
     assert result["score"] == pytest.approx(1000)
+    assert any(note.startswith("people voted") for note in result["notes"])
 
 
 def test_a_file_of_other_prompts_is_refused(tmp_path):
