@@ -31,9 +31,7 @@ def compared(study: Study, options: EloOptions) -> Iterator[Analysis]:
     sources = {HERE: here, **_sources(options.beside)}
     judged = {**sources, **{name: own for title, all_ in sources.items() for name, own in _judges(title, all_)}}
     if len(judged) > 1:
-        summary = (
-            "Spearman's rho between the ratings that two judges (or annotators, or runs) give the same models."
-        )
+        summary = "Spearman's rho between the ratings that two judges, annotators or runs give the same models."
         yield Analysis("judges", summary, _spearman(judged, options))
     for name, there in sources.items():
         if name != HERE:
@@ -42,7 +40,10 @@ def compared(study: Study, options: EloOptions) -> Iterator[Analysis]:
             total = int(table.to_numpy().sum())
             if not total:
                 raise BadOption(f"{name}: has no battle of this run's prompts and models")
-            summary = f"Verdicts here (rows) and of {name} (columns) on the same images: {same} of {total} agree."
+            summary = (
+                f"Verdicts here (rows) and of {name} (columns) on the same images; {same} of {total} agree. "
+                "`first` is the model whose name comes first, wherever it was shown."
+            )
             yield Analysis(f"confusion with {name}", summary, table.reset_index(names="here"))
             summary = (
                 f"Share of battles won (ties half) here less that of {name}, on the prompts that both have, with "

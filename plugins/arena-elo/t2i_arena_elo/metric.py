@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import nan
+from math import inf, nan
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,9 @@ from t2i_core.prompts import Prompt
 from .battles import Battle, read_battles
 from .fit import LEAST, Fought, maximise
 from .options import EloOptions
-from .ratings import MEAN, POINTS, Settled, existing, fought, settle
+from .ratings import MEAN, POINTS, Settled, existing, fought, in_points, settle
 from .rows import battles_of, numbered, of_pair, verdict_of
+from .sampling import gains
 
 NEED = "preferred"
 POSITION = "position"
@@ -54,11 +55,18 @@ class Elo(Metric):
                 found.setdefault(key, []).extend(battles)
         return found
 
+    @cached_property
+    def _gains(self) -> Mapping[frozenset[str], float]:
+        """How much another battle of each two models would tell, beside the others; empty without a pilot."""
+        return gains(read_battles(self.options.pilot)) if self.options.pilot else {}
+
     def _queries(self, samples: Sequence[Sample]) -> list[Query]:
         """Both orders of two images, or one that is drawn; nothing for a pair that is left out."""
         a, b = samples
         chance, side = _drawn(a, b)
-        if chance >= self.options.share:
+        # a pair that nobody knows anything about is one to ask about
+        told = self._gains.get(frozenset((a.model, b.model)), inf) if self._gains else 1.0
+        if chance >= self.options.share * told:
             return []
         meaning = a.prompt.facets.get(self.options.definition, "")
         params = {"definitions": str(meaning)} if meaning else {}
@@ -107,14 +115,18 @@ class Elo(Metric):
         fit = maximise(
             read.data.tally(own), order=read.settled.order, prior=read.settled.prior, start=read.settled.fit
         )
-        values = [*(MEAN + POINTS * fit.theta).tolist(), POINTS * float(fit.gamma)]
+        values = [*(MEAN + POINTS * fit.theta).tolist(), in_points(fit.gamma)]
         return dict(zip(names, values, strict=False))
 
     def remarks(self, table: pd.DataFrame) -> Iterator[Note]:
         """Say how the battles ended, and what the ratings are where there is no greatest likelihood."""
-        ended = battles_of(table).counts()
-        said = ", ".join(f"{count} {verdict}" for verdict, count in ended.items() if count)
+        battles = battles_of(table)
+        said = ", ".join(f"{count} {verdict}" for verdict, count in battles.counts().items() if count)
         yield Note(f"{len(table)} battles (left was shown first): {said}")
+        if battles.human.any():
+            yield Note(
+                "people voted: what others would have said is in the intervals of t2i analyze, not in these"
+            )
         read = self._fought(table)
         yield from map(Note, ("no battle was decided",) if read is None else read.settled.notes)
 

@@ -22,6 +22,11 @@ class EloOptions(Options):
     share: float = Field(
         1.0, gt=0, le=1, description="Share of the pairs of models that is asked about, drawn for each image anew."
     )
+    pilot: Path | None = Field(
+        None,
+        description="A file of battles so far (.csv, .jsonl): pairs of which another battle would tell more are "
+        "drawn more often; share is that of all pairs together.",
+    )
     definition: str = Field(
         "definition", description="Facet of prompts whose text is shown to the judge too, where prompts have it."
     )

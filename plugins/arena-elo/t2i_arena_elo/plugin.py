@@ -29,7 +29,7 @@ def t2i_metrics() -> list[MetricInfo]:
             options=EloOptions,
             citation=f"{TAXONOMY}; Bradley and Terry 1952",
             create=_elo,
-            code=("battles.py", "fit.py", "metric.py", "options.py", "ratings.py", "rows.py"),
+            code=("battles.py", "fit.py", "metric.py", "options.py", "ratings.py", "rows.py", "sampling.py"),
             weights=_battles,
             measures=(
                 Measure("elo", "Rating: 400 points are odds of 10 to 1, the models' mean is 1000."),
@@ -73,7 +73,7 @@ def t2i_generators() -> list[GeneratorInfo]:
 
 
 def _battles(_: str | None, options: Any) -> Iterable[Path]:
-    return list(options.battles)
+    return [*options.battles, *([options.pilot] if options.pilot else [])]
 
 
 def _elo(setup: Setup[Any]) -> Metric:

@@ -113,12 +113,17 @@ def rate(
     table = table.astype(dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"))
     position = None
     if settled.order:
-        points = float(POINTS * settled.fit.gamma)
+        points = in_points(settled.fit.gamma)
         half = float(POINTS * _half(design, covariances[0], np.eye(len(present) + 1)[-1], level))
         position = Position(points, points - half, points + half, float(expit(settled.fit.gamma)))
     return Ratings(
         _ranked(table), position, battles.counts(), design.clusters, (*settled.notes, *notes, *design.notes)
     )
+
+
+def in_points(gamma: Floats) -> float:
+    """Return an order term on the Elo scale, without the last digits, which are rounding: 0 is 0."""
+    return round(float(POINTS * gamma), 9) + 0.0
 
 
 @dataclass(frozen=True)

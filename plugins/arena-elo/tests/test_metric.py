@@ -116,6 +116,16 @@ def test_a_share_of_the_pairs_is_drawn_the_same_each_time():
     assert (bool(asked), more) == (True, [])
 
 
+def test_a_pilot_moves_the_share_to_pairs_that_tell_more(tmp_path):
+    """a and b have fought often, c with neither: all of its pairs are asked about."""
+    write_battles(tmp_path / "pilot.csv", [Battle(f"p{n}", "a", "b", "tie") for n in range(50)])
+    found, _ = run(lambda q: Preference("tie"), models=3, share=0.3, pilot=str(tmp_path / "pilot.csv"))
+    asked = found.measurements().groupby(["model_a", "model_b"])["prompt"].nunique()
+    assert asked["a", "c"] == asked["b", "c"] == 6
+    assert asked.get(("a", "b"), 0) < 6
+    assert tmp_path / "pilot.csv" in ELO.weights(None, EloOptions(pilot=tmp_path / "pilot.csv"))
+
+
 def test_aggregate_under_weights_is_the_rating_of_battles_so_often(tournament, table_of):
     battles = tournament(np.random.default_rng(0), np.array([-0.4, 0.0, 0.5]), 20, gamma=0.2)
     table = table_of(battles)
@@ -165,6 +175,7 @@ def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
     (result, _) = found.results["results"]
     assert (result["n_ok"], result["n_excluded"]) == (2, 4)
     assert result["score"] == pytest.approx(1000)
+    assert any(note.startswith("people voted") for note in result["notes"])
 
 
 def test_a_file_of_other_prompts_is_refused(tmp_path):
