@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .generation import Failure
     from .images import Image
     from .observations import Arrays
+    from .statistics import Estimate
+
+    MeanOf = Callable[[pd.DataFrame], Estimate]
 
 GroupBy = Literal["sample", "prompt", "model", "pair"]
 
@@ -181,7 +184,7 @@ class Unit:
     shared:    the answers to needs that are asked once per run, by the need's name
     stacked:   for a metric that says so (`Metric.stacked`), in place of `observed`: by the need's name one
                observation of all the prompt's samples, its array with one axis more in front
-    seeds:     whose samples those are, in this order
+    seeds:     of a prompt's unit: whose samples it holds, in the order of `observed` or `stacked`
     """
 
     models: tuple[str, ...]
@@ -213,14 +216,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """One measured value for each sample of a stacked unit: a row for each seed.
+    """One measured value for each of a prompt's samples, for metrics grouped by prompt: a row for each seed.
 
-    values: float64 of shape (len(unit.seeds),), finite
+    values: float64, as many as seeds, finite
+    seeds:  whose samples those are; all of the unit's by default
     """
 
     measure: str
     values: NDArray[np.float64]
     facets: Mapping[str, str | int | float] = field(default_factory=dict)
+    seeds: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -369,6 +374,16 @@ class Metric:
         score per model label, and any others by name (a position bias), which are shown with every model. Core
         resamples whatever it returns by calling it with other weights. Measures that it does not name get the mean
         of their rows.
+        """
+        return {}
+
+    def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
+        """Return, by name, the scores whose intervals are not core's to form, but follow from those of means.
+
+        The table is that of `aggregate`, of one model, all of it or one level of a facet; `mean` forms the
+        interval of some of its rows, all of one measure, as the run asks. None leaves a measure out whose mean
+        over all rows says nothing; its facets stay. What `aggregate` returns too is taken from here, and from
+        there where models are compared. Metrics of sets and pairs are not asked.
         """
         return {}
 
