@@ -112,15 +112,9 @@ class Bias(Metric):
         yield Row("mad-per-prompt", float(mad(shares)), {"group": name, "images": len(answers), **inside})
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return STD and MAD, means over groups: what models are compared by."""
-        shares = self._cells(table).shares(weights)
-        votes, images = shares.get("vote-share", []), shares.get("image-share", [])
-        return {
-            "mad": _mean([float(mad(shares)) for shares in votes]),
-            "mad-n-1": _mean([printed(float(mad(shares)), len(shares)) for shares in votes]),
-            "std": _mean([float(std(shares)) for shares in votes]),
-            "image-mad": _mean([float(mad(shares)) for shares in images]),
-        }
+        """Return MAD, mean over groups, by which models are compared."""
+        found = [float(mad(shares)) for shares in self._cells(table).shares(weights)]
+        return {"mad": sum(found) / len(found) if found else float("nan")}
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
         """Form the intervals of STD and MAD from those of the shares: all that shares within them could give.
@@ -159,48 +153,35 @@ class Bias(Metric):
 
 @dataclass(frozen=True)
 class _Cells:
-    """Which of a table's rows say which answer.
+    """Which of a table's rows say for whom a prompt voted.
 
-    rows:    those with an answer
-    cells:   for each of them the number of its measure, group and answer
-    groups:  by measure and group the numbers of its answers
+    rows:    those of votes
+    cells:   for each of them the number of its group and answer
+    groups:  of each group the numbers of its answers
     """
 
     rows: NDArray[np.intp]
     cells: NDArray[np.intp]
-    groups: Mapping[tuple[str, str], slice]
+    groups: Sequence[slice]
 
     @classmethod
     def of(cls, table: pd.DataFrame) -> _Cells:
         """Find them; a row of value 0 adds to no share."""
         where = table[["measure", "group", "answer"]].astype(object).reset_index(drop=True)
-        where = where[where["measure"].isin(["vote-share", "image-share"])]
-        known = dict.fromkeys(where.itertuples(index=False, name=None))
-        ordered = sorted(known, key=lambda cell: cell[:2])  # stable: answers stay in their order
-        number = {cell: n for n, cell in enumerate(ordered)}
+        where = where.loc[where["measure"] == "vote-share", ["group", "answer"]]
+        answers = sorted(dict.fromkeys(where.itertuples(index=False, name=None)))
+        number = {answer: n for n, answer in enumerate(answers)}
+        names = [group for group, _ in answers]
+        groups = [slice(names.index(name), names.index(name) + names.count(name)) for name in dict.fromkeys(names)]
         said = where[table["value"].to_numpy()[where.index] > 0]
-        groups: dict[tuple[str, str], slice] = {}
-        for (measure, group, _), n in number.items():
-            start = groups[measure, group].start if (measure, group) in groups else n
-            groups[measure, group] = slice(start, n + 1)
-        cells = np.array([number[cell] for cell in said.itertuples(index=False, name=None)], np.intp)
+        cells = np.array([number[answer] for answer in said.itertuples(index=False, name=None)], np.intp)
         return cls(said.index.to_numpy(np.intp), cells, groups)
 
-    def shares(self, weights: Floats) -> dict[str, list[Floats]]:
-        """By measure the shares (categories,) of each group under weights; NaN where nothing of it weighs."""
-        counts = np.bincount(
-            self.cells, weights[self.rows], max((s.stop for s in self.groups.values()), default=0)
-        )
-        found: dict[str, list[Floats]] = {}
-        for (measure, _), of in self.groups.items():
-            own = counts[of]
-            total = own.sum()
-            found.setdefault(measure, []).append(own / total if total > 0 else np.full(len(own), np.nan))
-        return found
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else float("nan")
+    def shares(self, weights: Floats) -> list[Floats]:
+        """The shares (categories,) of each group under weights; NaN where nothing of it weighs."""
+        counts = np.bincount(self.cells, weights[self.rows], self.groups[-1].stop if self.groups else 0)
+        found = [counts[of] for of in self.groups]
+        return [own / own.sum() if own.sum() > 0 else np.full(len(own), np.nan) for own in found]
 
 
 def _printed(ends: tuple[float, float], categories: int) -> tuple[float, float]:

@@ -14,8 +14,8 @@ from t2i_core.statistics import wilson
 
 SALTS, ENOUGH = 20, 16
 """An interval misses the truth one time in twenty: a right program fails this .3 % of the time."""
-TOGETHER = 4
-"""So many salts in one run: each two of its models are compared, which takes time."""
+TOGETHER = 2
+"""So many salts in one run: each two of its models are compared, and that takes time."""
 SEEDS = 9
 
 
