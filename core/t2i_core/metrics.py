@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from .components import Setup
 from .judging import Capability, Query
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from .observations import Arrays
     from .statistics import Estimate
 
-    MeanOf = Callable[[pd.DataFrame], Estimate]
+    class MeanOf(Protocol):
+        """Forms the interval of the mean of some rows, all of one measure, as the run asks."""
+
+        def __call__(self, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
+            """Return the mean with its interval."""
+            ...
+
 
 GroupBy = Literal["sample", "prompt", "model", "pair"]
 
@@ -381,9 +387,10 @@ class Metric:
         """Return, by name, the scores whose intervals are not core's to form, but follow from those of means.
 
         The table is that of `aggregate`, of one model, all of it or one level of a facet; `mean` forms the
-        interval of some of its rows, all of one measure, as the run asks. None leaves a measure out whose mean
-        over all rows says nothing; its facets stay. What `aggregate` returns too is taken from here, and from
-        there where models are compared. Metrics of sets and pairs are not asked.
+        interval of some of its rows, all of one measure, as the run asks; at a higher level where several must
+        hold together. None leaves a measure out whose mean over all rows says nothing; its facets stay. What
+        `aggregate` returns too is taken from here, and from there where models are compared. Metrics of sets and
+        pairs are not asked.
         """
         return {}
 

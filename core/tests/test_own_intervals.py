@@ -99,6 +99,17 @@ def test_models_are_compared_by_reweighting(run):
     assert comparison["n"] == len(run.measurements())
 
 
+class Surer(Distance):
+    def estimates(self, table, mean):
+        return {"distance": None, "right": mean(table[table["measure"] == "right"], 0.99)}
+
+
+def test_a_mean_may_be_asked_for_at_another_level(run, tmp_path):
+    usual = run.results["results"][0]["facets"]["right"]["side"]["a"]["ci"]
+    lo, hi = evaluated(Surer, tmp_path).results["results"][0]["facets"]["right"]["side"]["a"]["ci"]
+    assert lo < usual[0] < usual[1] < hi
+
+
 class Strange(Distance):
     def estimates(self, table, mean):
         return {"distance": 0.3}

@@ -136,9 +136,17 @@ def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows:
     return _own(job, rows, interval)[0].get(measure.name)
 
 
-def _mean(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate:
-    clusters = _clusters(job, rows)
-    return mean_interval(rows["value"], interval=interval, low=measure.low, high=measure.high, **clusters)
+def _mean(
+    job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame, level: float = 0.95
+) -> Estimate:
+    return mean_interval(
+        rows["value"],
+        interval=interval,
+        low=measure.low,
+        high=measure.high,
+        level=level,
+        **_clusters(job, rows),
+    )
 
 
 def _facets(
@@ -197,10 +205,10 @@ def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, E
     return {**_aggregated(job, table, interval, but=formed), **said}, set(formed) - set(said)
 
 
-def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame) -> Estimate:
+def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
     """The mean of rows of one measure, whichever it is."""
     (name,) = rows["measure"].unique()
-    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows)
+    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
 
 
 def _aggregated(
