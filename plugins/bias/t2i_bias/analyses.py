@@ -12,7 +12,7 @@ from t2i_core.statistics import Estimate, mean_interval
 
 from .charts import bars, spreads_drawn
 from .options import BiasOptions
-from .shares import Shares, estimated
+from .shares import LEVEL, Shares, estimated
 from .spread import Spread, by_chance, mad_range, one_hot, spread
 
 OF = {"votes": "vote-share", "images": "image-share"}
@@ -24,11 +24,11 @@ def analyse(study: Study, options: BiasOptions) -> Iterator[Analysis]:
     table = study.table
     if not table["measure"].isin(OF.values()).any():
         return
-    lines = {of: list(_by_category(study, measure)) for of, measure in OF.items()}
-    for of, found in lines.items():
+    for of, measure in OF.items():
+        found = list(_by_category(study, measure, together=False))
         for group in dict.fromkeys(shares.group for _, _, shares, _ in found):
             yield _shares(of, group, [line for line in found if line[2].group == group])
-    yield _spreads(lines, table)
+    yield _spreads({of: list(_by_category(study, measure, together=True)) for of, measure in OF.items()}, table)
     yield _one_sided(table)
     if options.people is not None:
         from .beside import people
@@ -40,7 +40,7 @@ Line = tuple[str, str, Shares, int]
 """Model, category of prompts, a group's shares, of how many."""
 
 
-def _by_category(study: Study, measure: str) -> Iterator[Line]:
+def _by_category(study: Study, measure: str, together: bool) -> Iterator[Line]:
     """The shares of all prompts and of each category of them, model by model."""
     rows = study.table[study.table["measure"] == measure]
     for model, own in rows.groupby("model", observed=True, sort=False):
@@ -48,18 +48,19 @@ def _by_category(study: Study, measure: str) -> Iterator[Line]:
         if "category" in own:
             parts += list(own.groupby("category", observed=True, sort=False))
         for category, part in parts:
-            for shares in estimated(part, measure, partial(_mean, study)):
+            for shares in estimated(part, measure, partial(_mean, study), together):
                 of_group = part[part["group"] == shares.group]
                 yield str(model), str(category), shares, len(of_group) // shares.size
 
 
-def _mean(study: Study, rows: pd.DataFrame) -> Estimate:
+def _mean(study: Study, rows: pd.DataFrame, level: float = LEVEL) -> Estimate:
     """A share with the run's interval: over prompts within their category, and over seeds where images answer."""
     return mean_interval(
         rows["value"],
         rows["cluster"].astype(object),
         rows["seed"].astype(object) if rows["seed"].notna().all() else None,
         interval=study.interval,
+        level=level,
         low=0,
         high=1,
         strata=rows["category"].astype(object).fillna("") if "category" in rows else None,

@@ -121,7 +121,7 @@ class Bias(Metric):
 
         One that is resampled could never hold 0. The mean over groups lies between the means of the groups' ends.
         """
-        votes, images = estimated(table, "vote-share", mean), estimated(table, "image-share", mean)
+        votes, images = (estimated(table, measure, mean, True) for measure in ("vote-share", "image-share"))
         found: dict[str, Estimate | None] = {
             "mad": estimate_of([(float(mad(s.values)), mad_range(s.lo, s.hi), s.parts) for s in votes]),
             "mad-n-1": estimate_of(

@@ -22,7 +22,7 @@ def estimate_of(groups: Sequence[Part]) -> Estimate:
     value = float(np.mean([value for value, _, _ in groups]))
     lo, hi = (float(np.mean([ends[i] for _, ends, _ in groups])) for i in (0, 1))
     shares = [share for _, _, parts in groups for share in parts]
-    method = f"from the shares' intervals ({', '.join(dict.fromkeys(share.method for share in shares))})"
+    method = f"from the shares' joint intervals ({', '.join(dict.fromkeys(share.method for share in shares))})"
     # what is said of all of them is said of the prompts; what of one, of a rare category
     notes = tuple(note for note in shares[0].notes if all(note in share.notes for share in shares))
     # rounding must not push an end past the value

@@ -49,15 +49,31 @@ class Shares:
         return np.array([part.hi for part in self.parts])
 
 
-def estimated(table: pd.DataFrame, measure: str, mean: MeanOf) -> list[Shares]:
-    """The shares of each group, from the rows of one measure (`vote-share`, `image-share`)."""
+LEVEL = 0.95
+
+
+def joint(categories: int) -> float:
+    """The level at which all shares of a group lie in their intervals together, 95 times in 100 at least.
+
+    Bonferroni's; of two categories one share is the other's rest, so that both hold or neither.
+    """
+    return LEVEL if categories == 2 else 1 - (1 - LEVEL) / categories
+
+
+def estimated(table: pd.DataFrame, measure: str, mean: MeanOf, together: bool) -> list[Shares]:
+    """The shares of each group, from the rows of one measure (`vote-share`, `image-share`).
+
+    together: whether their intervals hold jointly, as those must that a spread's follows from; else each by itself
+    """
     rows = table[table["measure"] == measure]
-    return [_shares(str(name), own, mean) for name, own in rows.groupby("group", observed=True, sort=False)]
+    groups = rows.groupby("group", observed=True, sort=False)
+    return [_shares(str(name), own, mean, together) for name, own in groups]
 
 
-def _shares(name: str, rows: pd.DataFrame, mean: MeanOf) -> Shares:
-    parts = {
-        str(answer).removeprefix(f"{name}: "): mean(own)
+def _shares(name: str, rows: pd.DataFrame, mean: MeanOf, together: bool) -> Shares:
+    by_answer = {
+        str(answer).removeprefix(f"{name}: "): own
         for answer, own in rows.groupby("answer", observed=True, sort=False)
     }
-    return Shares(name, tuple(parts), tuple(parts.values()))
+    level = joint(len(by_answer)) if together else LEVEL
+    return Shares(name, tuple(by_answer), tuple(mean(own, level) for own in by_answer.values()))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from t2i_bias.metric import IMAGES, PERSON, PERSONS, TEXTS, Bias
 from t2i_bias.options import BiasOptions
+from t2i_bias.shares import estimated
+from t2i_bias.spread import mad_range
 from t2i_core import Detections, Embedding, Failure, ObjectClass, Prompt, Row, Sample, Setup, Unit
 from t2i_core.metrics import Answer, Note, Observed
 from t2i_core.statistics import mean_interval, wilson
@@ -115,10 +118,8 @@ def test_limits_are_said():
     assert not any("bias.person" in note for note in forced)
 
 
-def table_of(votes, counts=(9,), person=None):
+def table_of(votes):
     """A table of votes for categories, each prompt with images that all vote alike."""
-    import pandas as pd
-
     lines = []
     for n, vote in enumerate(votes):
         for i, answer in enumerate(("male", "female")):
@@ -129,8 +130,8 @@ def table_of(votes, counts=(9,), person=None):
     return pd.DataFrame(lines)
 
 
-def mean(rows):
-    return mean_interval(rows["value"], rows["prompt"], None, low=0, high=1)
+def mean(rows, level=0.95):
+    return mean_interval(rows["value"], rows["prompt"], None, low=0, high=1, level=level)
 
 
 def test_the_interval_is_that_of_the_share_and_may_hold_0():
@@ -159,6 +160,29 @@ def test_ends_and_chance_are_said():
     assert any(
         "MAD 0.121, where 0 is even and 0.500" in note and "show 0.033 with 145 votes" in note for note in notes
     )
+
+
+def test_an_even_model_of_four_categories_is_held():
+    """All shares must lie in their intervals together: at 95 % each, an even model would be held too rarely."""
+    rng = np.random.default_rng(0)
+    held = {True: 0, False: 0}
+    for _ in range(100):
+        votes = rng.integers(0, 4, 145)
+        cells = [(n, answer) for n in range(145) for answer in range(4)]
+        table = pd.DataFrame(
+            {
+                "measure": "vote-share",
+                "group": "race",
+                "answer": [f"race: {answer}" for _, answer in cells],
+                "prompt": [n for n, _ in cells],
+                "value": [float(votes[n] == answer) for n, answer in cells],
+            }
+        )
+        for together in held:
+            (shares,) = estimated(table, "vote-share", mean, together)
+            held[together] += mad_range(shares.lo, shares.hi)[0] == 0
+    assert held[True] >= 90
+    assert held[False] < held[True]
 
 
 def test_where_nobody_is_seen_there_is_no_score():
