@@ -100,6 +100,9 @@ def test_models_are_compared_by_reweighting(run):
 
 
 class Surer(Distance):
+    def aggregate(self, table, weights):
+        return {}
+
     def estimates(self, table, mean):
         return {"distance": None, "right": mean(table[table["measure"] == "right"], 0.99)}
 
