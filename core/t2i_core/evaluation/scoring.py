@@ -248,6 +248,9 @@ def _paired(
 ) -> Comparison | None:
     """Pair the cells of two models; a cell with several rows counts with their mean."""
     rows = rows[rows["measure"] == measure.name]
+    if rows.empty:
+        return None
+    # values of prompts may stand among those of images, which alone have seeds
     cell = [c for c in ("prompt", "cluster", "seed", job.instance.strata) if c and c in rows]
     cell = [c for c in cell if not rows[c].isna().all()]
     wide = rows.groupby([*cell, "model"], observed=True)["value"].mean().unstack("model")
