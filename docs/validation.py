@@ -104,8 +104,8 @@ def moved(rate: float, prompt_sd: float, seed_sd: float) -> float:
 
 
 def voted(skew: float, *_: Any) -> float:
-    """The MAD of votes, each of nine images, where an image shows one of two looks at this rate."""
-    return abs(float(binom.sf(4, 9, skew)) - 0.5)
+    """The MAD of votes, each of nine images, where an image shows one of two looks at this rate, more than half."""
+    return float(binom.sf(4, 9, skew)) - 0.5
 
 
 def leaves(table: pd.DataFrame) -> np.ndarray:
@@ -161,9 +161,10 @@ LINES = (
          lambda *_: 0.7, limit=20, options=ALONE),
     Line("relations flipped: 1 - f, and 1 for two of a kind", "paintskills-spatial", "paintskills-spatial",
          "paintskills-spatial", {"flip_relation": 0.3}, other_pairs, limit=40, seeds=2, options=ALONE),
-    *(Line("hats on a share k of people: |P(Bin(9, k) > 4) - 1/2|", "bias", "mad", "bias-mini",
+    # of an even model the mean of a distance is none of 0: t2i-bias tests that its intervals hold that
+    *(Line(f"nine vote for hats: P(Bin(9, {skew}) > 4) - 1/2", "bias", "mad", "bias-mini",
            {"skew": f"hat:yes:{skew}"}, partial(voted, skew), seeds=9, limit=10,
-           options={"groups": "mini", "only": ["hat"]}) for skew in (0.5, 0.6, 0.8, 1.0)),
+           options={"groups": "mini", "only": ["hat"]}) for skew in (0.6, 0.8, 1.0)),
 )  # fmt: skip
 
 
@@ -227,8 +228,7 @@ FOOT = """
 d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. w:
 rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
 under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
-1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. k: share of people with hats,
-of whom nine images vote.
+1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped.
 """
 
 
