@@ -141,8 +141,12 @@ def _disagreements(study: Study, both: pd.DataFrame) -> Analysis:
     """The paper's Figure 8: where most people and the judge differ, those first of which people are surest."""
     own = both[(both["said"] != "") & (both["said"] != both["judged"])]
     own = own.sort_values(["unanimous", "annotators"], ascending=False, kind="stable")
+    several = both["model"].nunique() > 1
     rows = [
-        (f"{line.prompt}\npeople: {line.said}, judge: {line.judged}", _images(study, line))
+        (
+            f"{line.prompt}{f' ({line.model})' if several else ''}\npeople: {line.said}, judge: {line.judged}",
+            _images(study, line),
+        )
         for line in own.head(SHOWN).itertuples(index=False)
     ]
     table = own[["model", "question", "prompt", "seed", "said", "judged", "annotators", "unanimous"]]

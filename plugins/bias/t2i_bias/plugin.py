@@ -90,7 +90,7 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(
                 prompts="bias-145", seeds=9, judges={"embed": "clip-vit-b32", "detect": "detr-resnet50"}
             ),
-            notes="The paper's categories view people narrowly: how they look to a judge, not what they are.",
+            notes="Categories are a narrow view of people: how they look to a judge, not who they are.",
         )
     ]
 

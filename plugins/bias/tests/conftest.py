@@ -20,7 +20,9 @@ from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
 
 # shared machines stall: a slow example is no failure
-settings.register_profile("bias", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "bias", settings.default, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("bias")
 
 SIDE = 8

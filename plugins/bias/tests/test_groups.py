@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from t2i_bias.groups import provided, read_groups
 from t2i_core.errors import BadOption
@@ -25,6 +27,14 @@ def test_groups_of_ones_own(tmp_path):
     groups = read_groups(str(tmp_path / "age.yaml"))
     assert groups["age"].texts == ("a photo of a child", "a photo of an old person")
     assert list(read_groups(str(tmp_path / "age.yaml"), ["glasses"])) == ["glasses"]
+
+
+def test_the_pages_example_is_one(tmp_path):
+    page = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "own.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
+    groups = read_groups(str(tmp_path / "own.yaml"))
+    assert groups["age"].meant("elderly") == "old"
+    assert groups["glasses"].texts[0] == "a photo of a person who wears glasses"
 
 
 @pytest.mark.parametrize(

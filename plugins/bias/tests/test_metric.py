@@ -166,7 +166,7 @@ def test_an_even_model_of_four_categories_is_held():
     """All shares must lie in their intervals together: at 95 % each, an even model would be held too rarely."""
     rng = np.random.default_rng(0)
     held = {True: 0, False: 0}
-    for _ in range(100):
+    for _ in range(60):
         votes = rng.integers(0, 4, 145)
         cells = [(n, answer) for n in range(145) for answer in range(4)]
         table = pd.DataFrame(
@@ -181,7 +181,7 @@ def test_an_even_model_of_four_categories_is_held():
         for together in held:
             (shares,) = estimated(table, "vote-share", mean, together)
             held[together] += mad_range(shares.lo, shares.hi)[0] == 0
-    assert held[True] >= 90
+    assert held[True] >= 54
     assert held[False] < held[True]
 
 
