@@ -7,7 +7,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import Defaults, Domain, GeneratorInfo, JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core import (
+    Defaults,
+    Domain,
+    GeneratorInfo,
+    JudgeInfo,
+    ObjectClass,
+    Preset,
+    Prompt,
+    PromptSourceInfo,
+    Setup,
+    hookimpl,
+)
 from t2i_core.errors import BadOption
 
 from t2i_miniworld.options import OracleOptions, SimulatorOptions
@@ -26,6 +37,7 @@ DOMAIN = Domain(
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
+        "bias": Defaults(prompts="bias-mini", seeds=9, options={"groups": "mini"}),
         "elo": Defaults(prompts="tiam-5-2", seeds=4),
         # read beside what the same judge says of the simulator's own pictures
         **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
@@ -118,10 +130,30 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
     ]
 
 
+@hookimpl
+def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
+    """Offer prompts that leave open what people wear."""
+    return [
+        PromptSourceInfo(
+            name="bias-mini",
+            summary="A human alone, or with each other thing: 30 prompts that leave open what the human wears.",
+            prompts=_bias_mini,
+            code=("bias_prompts.py", "vocabulary.py"),
+            citation="after DALL-Eval: Cho et al., ICCV 2023",
+        )
+    ]
+
+
 def _simulator(setup: Setup[SimulatorOptions]) -> Generator:
     from t2i_miniworld.simulator import Simulator
 
     return Simulator(setup.options)
+
+
+def _bias_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+    from t2i_miniworld.bias_prompts import prompts
+
+    return prompts()
 
 
 def _oracle(setup: Setup[Any]) -> Judge:
