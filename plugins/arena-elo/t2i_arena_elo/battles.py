@@ -23,6 +23,9 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 DECIDED = 4
 """So many verdicts, from the first, decide."""
 
+_LARGEST = 2**63 - 1
+"""Of a seed, as columns hold it."""
+
 Codes = NDArray[np.int32]
 
 
@@ -198,7 +201,8 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _jsonl_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, line in enumerate(read_text(path, BadOption).splitlines(), 1):
+    # at ends of lines alone: texts may hold others of the characters that splitlines takes for them
+    for number, line in enumerate(read_text(path, BadOption).split("\n"), 1):
         if line.strip():
             try:
                 data = json.loads(line)
@@ -214,7 +218,7 @@ def _battle(cells: Mapping[str, Any]) -> Battle:
     # the prompt may be unknown
     if missing := next((name for name in _REQUIRED[1:] if cells.get(name) in (None, "")), None):
         raise ValueError(f"no {missing}")
-    texts = {name: str(cells.get(name, "")) for name in ("prompt", "left", "right", "subset", "judge")}
+    texts = {name: _text(cells.get(name), name) for name in ("prompt", "left", "right", "subset", "judge")}
     human, seed, time = cells.get("human", ""), cells.get("seed"), cells.get("time")
     if human not in (True, False, "", "yes", "no"):
         raise ValueError(f"human is {human!r}; want yes or no")
@@ -227,11 +231,21 @@ def _battle(cells: Mapping[str, Any]) -> Battle:
     )
 
 
+def _text(cell: Any, name: str) -> str:
+    if cell is None:
+        return ""
+    if not isinstance(cell, str | int | float):
+        raise ValueError(f"{name} is {cell!r}; want a text")
+    return str(cell)
+
+
 def _number(text: Any, name: str, kind: type[int] | type[float]) -> Any:
+    what = "whole number" if kind is int else "number"
     try:
         number = kind(text)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {text!r}; want a number") from None
-    if not math.isfinite(number) or number < 0:
-        raise ValueError(f"{name} is {text!r}; want a number from 0")
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} is {text!r}; want a {what}") from None
+    whole = kind is float or number == text or isinstance(text, str)
+    if not (whole and 0 <= number <= _LARGEST):
+        raise ValueError(f"{name} is {text!r}; want a {what} from 0")
     return number

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,8 +65,12 @@ HEAD = ",".join(COLUMNS) + "\n"
         ("b.csv", "prompt,left,right,verdict\np,a,,tie\n", "line 2: no right"),
         ("b.csv", "prompt,left,right,verdict\np,a,b,first\n", "line 2: the verdict 'first'"),
         ("b.csv", "prompt,left,right,verdict\np,a,b,tie\np,a,a,tie\n", "line 3: 'a' against itself"),
-        ("b.csv", "prompt,left,right,verdict,seed\np,a,b,tie,x\n", "line 2: seed is 'x'; want a number"),
-        ("b.csv", "prompt,left,right,verdict,seed\np,a,b,tie,-1\n", "line 2: seed is '-1'; want a number from 0"),
+        ("b.csv", "prompt,left,right,verdict,seed\np,a,b,tie,x\n", "line 2: seed is 'x'; want a whole number"),
+        (
+            "b.csv",
+            "prompt,left,right,verdict,seed\np,a,b,tie,-1\n",
+            "line 2: seed is '-1'; want a whole number from 0",
+        ),
         ("b.csv", "prompt,left,right,verdict,time\np,a,b,tie,nan\n", "line 2: time is 'nan'"),
         ("b.csv", "prompt,left,right,verdict,human\np,a,b,tie,1\n", "line 2: human is '1'; want yes or no"),
         ("b.jsonl", "{}\n", "line 1: no left"),
@@ -87,3 +93,35 @@ def test_battles_of_no_known_prompt_can_be_read(tmp_path):
     path = tmp_path / "b.csv"
     path.write_text("prompt,left,right,verdict\n,a,b,tie\n")
     assert next(iter(read_battles(path))).prompt == ""
+
+
+@pytest.mark.parametrize("kind", [".csv", ".jsonl"])
+def test_ends_of_lines_of_other_kinds_stay_in_texts(tmp_path, kind):
+    battles = [Battle("a\u2028b\x85c\x1ed\x0be", "a", "b", "tie"), Battle("q", "a", "b", "left")]
+    write_battles(tmp_path / f"b{kind}", battles)
+    assert list(read_battles(tmp_path / f"b{kind}")) == battles
+
+
+def test_null_is_what_is_not_known(tmp_path):
+    path = tmp_path / "b.jsonl"
+    path.write_text('{"prompt": null, "left": "a", "right": "b", "verdict": "tie", "subset": null, "judge": null}')
+    assert list(read_battles(path)) == [Battle("", "a", "b", "tie")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("prompt", ["p"], r"prompt is \['p'\]; want a text"),
+        ("left", {"a": 1}, "left is {'a': 1}; want a text"),
+        ("seed", 1.5, "seed is 1.5; want a whole number"),
+        ("seed", 10**20, "want a whole number"),
+        ("seed", 1e30, "want a whole number"),
+        ("seed", float("inf"), "want a whole number"),
+        ("time", float("nan"), "want a number"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused(tmp_path, field, value, fault):
+    path = tmp_path / "b.jsonl"
+    path.write_text(json.dumps({"prompt": "p", "left": "a", "right": "b", "verdict": "tie", field: value}))
+    with pytest.raises(BadOption, match=f"line 1: .*{fault}"):
+        read_battles(path)
