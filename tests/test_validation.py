@@ -39,6 +39,20 @@ def test_intervals_hold_the_truth(line: Any, judge: str, tmp_path: Path) -> None
     assert said.mean == pytest.approx(said.expected, abs=4 * error + 1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("ladder", VALIDATION["LADDERS"], ids=lambda ladder: f"judge wrong in {ladder.error}")
+def test_intervals_hold_the_ladder(ladder: Any, tmp_path: Path) -> None:
+    for said in VALIDATION["climb"](ladder, tmp_path):
+        assert len(said.values) == VALIDATION["SALTS"]
+        assert said.holding >= VALIDATION["ENOUGH"]
+        error = np.std([value for value, _, _ in said.values]) / np.sqrt(len(said.values))
+        assert said.mean == pytest.approx(said.expected, abs=4 * error)
+
+
+def test_the_ladder_is_that_of_its_shares() -> None:
+    assert VALIDATION["Ladder"](0.0).ratings == pytest.approx([1113.7, 1036.9, 963.1, 886.3], abs=0.05)
+
+
 def test_effects_of_prompts_and_seeds_are_in_the_interval(tmp_path: Path) -> None:
     faults = {"drop": 0.3, "prompt_sd": 1.0, "seed_sd": 0.5}
     model = ModelRequest("simulator", settings={**QUICK, **faults})

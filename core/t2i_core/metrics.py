@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from .components import Setup
 from .judging import Capability, Query
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from .generation import Failure
     from .images import Image
     from .observations import Arrays
+    from .statistics import Estimate
+
+    class MeanOf(Protocol):
+        """Forms the interval of the mean of some rows, all of one measure, as the run asks."""
+
+        def __call__(self, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
+            """Return the mean with its interval."""
+            ...
+
 
 GroupBy = Literal["sample", "prompt", "model", "pair"]
 
@@ -181,7 +190,7 @@ class Unit:
     shared:    the answers to needs that are asked once per run, by the need's name
     stacked:   for a metric that says so (`Metric.stacked`), in place of `observed`: by the need's name one
                observation of all the prompt's samples, its array with one axis more in front
-    seeds:     whose samples those are, in this order
+    seeds:     of a prompt's unit: whose samples it holds, in the order of `observed` or `stacked`
     """
 
     models: tuple[str, ...]
@@ -213,14 +222,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """One measured value for each sample of a stacked unit: a row for each seed.
+    """One measured value for each of a prompt's samples, for metrics grouped by prompt: a row for each seed.
 
-    values: float64 of shape (len(unit.seeds),), finite
+    values: float64, as many as seeds, finite
+    seeds:  whose samples those are; all of the unit's by default
     """
 
     measure: str
     values: NDArray[np.float64]
     facets: Mapping[str, str | int | float] = field(default_factory=dict)
+    seeds: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -369,6 +380,21 @@ class Metric:
         score per model label, and any others by name (a position bias), which are shown with every model. Core
         resamples whatever it returns by calling it with other weights. Measures that it does not name get the mean
         of their rows.
+        """
+        return {}
+
+    def remarks(self, table: pd.DataFrame) -> Iterable[Note]:
+        """Say what a reader of the scores must know of all rows together; the table is that of `aggregate`."""
+        return ()
+
+    def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
+        """Return, by name, the scores whose intervals are not core's to form, but follow from those of means.
+
+        The table is that of `aggregate`, of one model, all of it or one level of a facet; `mean` forms the
+        interval of some of its rows, all of one measure, as the run asks; at a higher level where several must
+        hold together. None leaves a measure out whose mean over all rows says nothing; its facets stay. What
+        `aggregate` returns too is taken from here, and from there where models are compared. Metrics of sets and
+        pairs are not asked.
         """
         return {}
 

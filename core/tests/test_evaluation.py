@@ -915,12 +915,18 @@ def test_pairs_are_counted_for_the_models_in_them() -> None:
                 "order_bias": float(weights @ table["value"] / weights.sum()),
             }
 
+        def remarks(self, table: Any) -> Any:
+            yield Note(f"{len(table)} verdicts")
+
     info = MetricInfo(name="wins", summary="W.", create=Wins, measures=(Measure("win", "Wins."),))
     models = [model("a", grey), model("b", grey), model("c", lambda r: Failure("no"))]
     run = evaluate(info, models, prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER)
     counts = [(r["n_ok"], r["n_failed"]) for r in run.results["results"]]
     assert counts == [(8, 8), (8, 8), (0, 16)]
     assert "order_bias" in run.results["results"][0]["scores"]
+    assert all("8 verdicts" in r["notes"] for r in run.results["results"])
+    (compared,) = run.results["comparisons"]  # c has no score
+    assert (compared["a"], compared["b"], compared["diff"]) == ("a", "b", 1)
 
 
 def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:

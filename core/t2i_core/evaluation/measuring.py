@@ -158,7 +158,7 @@ def _measure(job: Job, group: _Group, measured: Measured, rows: TableBuilder) ->
     for row in found:
         columns = _columns(group, row)
         if isinstance(row, Rows):
-            rows.extend(row.values, columns, "seed", group.unit.seeds)
+            rows.extend(row.values, columns, "seed", _seeds(group.unit, row))
         else:
             rows.append(row.value, columns)
 
@@ -328,8 +328,9 @@ def _groups(job: Job, reader: _Reader) -> Iterator[_Group]:
                 read = ((reader.read((model,), prompt, seed), seed) for _, seed in cells)
                 usable = [(observed, seed) for observed, seed in read if observed is not None]
                 if usable:
-                    unit = Unit((model.label,), prompt, None, tuple(o for o, _ in usable), reader.shared)
-                    yield _Group(unit, (model,), tuple((prompt, seed) for _, seed in usable))
+                    observed_all, seeds = tuple(o for o, _ in usable), tuple(seed for _, seed in usable)
+                    unit = Unit((model.label,), prompt, None, observed_all, reader.shared, seeds=seeds)
+                    yield _Group(unit, (model,), tuple((prompt, seed) for seed in seeds))
     else:
         for model in job.models:
             yield from _sets(job, model, reader)
@@ -394,8 +395,10 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
         measure = measures.get(row.measure)
         if measure is None:
             return f"a row {row.measure!r}, which is none of its measures,"
-        if isinstance(row, Rows) and np.shape(row.values) != (len(unit.seeds),):
-            return f"values of shape {np.shape(row.values)} for {row.measure!r} of {len(unit.seeds)} samples"
+        if isinstance(row, Rows) and (wrong := _misfit(unit, row)) is not None:
+            return wrong
+        if isinstance(row, Rows) and not len(row.values):
+            continue
         values = np.asarray(row.values).tolist() if isinstance(row, Rows) else [float(row.value)]
         value = next((v for v in values if not math.isfinite(v)), None)
         if value is not None:
@@ -414,6 +417,21 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
         if key in given:
             return f"two rows of {row.measure!r} that no facet tells apart"
         given.add(key)
+    return None
+
+
+def _seeds(unit: Unit, rows: Rows) -> tuple[int, ...]:
+    """Whose samples rows are of."""
+    return unit.seeds if rows.seeds is None else rows.seeds
+
+
+def _misfit(unit: Unit, rows: Rows) -> str | None:
+    """Say how rows do not fit the samples of their unit, if so."""
+    seeds = _seeds(unit, rows)
+    if np.shape(rows.values) != (len(seeds),):
+        return f"values of shape {np.shape(rows.values)} for {rows.measure!r} of {len(seeds)} samples"
+    if len(set(seeds)) < len(seeds) or not set(seeds) <= set(unit.seeds):
+        return f"seeds for {rows.measure!r} that are not those of the unit's samples, each once,"
     return None
 
 

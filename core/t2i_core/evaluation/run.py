@@ -27,7 +27,7 @@ from .plan import Plan
 from .references import check_references
 from .results import comparison, result, set_beside
 from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
-from .scoring import compare, incomparable, score
+from .scoring import compare, compare_pairs, incomparable, remarks, score
 from .table import TableBuilder
 
 
@@ -135,6 +135,7 @@ def _score(
         tables[name] = table = rows.pop(name).build()
         for job, m in zip(jobs, measured, strict=True):
             own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
+            m.remark(job.models, remarks(job, own))
             scores = score(job, own, interval)
             scored += [(job, model) for model in job.models]
             results += [result(job, model, scores[model.label], m) for model in job.models]
@@ -196,11 +197,14 @@ def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Pro
     """Compare each two models of a metric, p-values adjusted together by Holm's method."""
     found = []
     theirs = [(job, model) for job in jobs if not job.is_bound for model in job.models]
+    in_pairs = compare_pairs(jobs[0], table, plan.request.interval) if jobs[0].pairs else {}
     for a, b in combinations(theirs, 2):
         (job_a, model_a), (job_b, model_b) = a, b
         compared = None
         why = incomparable(job_a, job_b)
-        if why is None:
+        if job_a.pairs:
+            compared, why = in_pairs.get((model_a.label, model_b.label)), "one has no score"
+        elif why is None:
             compared = compare(job_a, job_b, model_a.label, model_b.label, table, plan.request.interval)
             why = "they share no prompts under the same seeds"
         if compared is None:

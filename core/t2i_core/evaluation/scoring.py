@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any, TypedDict
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..metrics import SettledMeasure
+from ..metrics import Note, SettledMeasure
 from ..options import result_options
 from ..statistics import (
     Comparison,
@@ -71,7 +72,7 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     if job.instance.group_by == "model":
         return {model.label: Scores(_jackknifed(job, table), {})}
     means, facets, notes = {}, {}, []
-    aggregated = _aggregated(job, table, interval)
+    aggregated, unsaid = _own(job, table, interval)
     for measure in job.measures:
         rows = table[table["measure"] == measure.name]
         if measure.name in aggregated:
@@ -81,7 +82,8 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
             notes += said
         elif len(rows):
             mean = partial(_mean, job, measure, interval)
-            means[measure.name] = mean(rows)
+            if measure.name not in unsaid:
+                means[measure.name] = mean(rows)
             facets[measure.name], said = _facets(job, measure, rows, mean)
             notes += said
     order = [m.name for m in job.measures]
@@ -90,6 +92,14 @@ def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores
     return {
         model.label: Scores({n: named[n] for n in ordered}, {m: f for m, f in facets.items() if f}, tuple(notes))
     }
+
+
+def remarks(job: Job, table: pd.DataFrame) -> list[Note]:
+    """Return what the metric says of all rows together."""
+    if table.empty:
+        return []
+    with guarded(job.metric, "to say what must be known of its rows"):
+        return list(job.instance.remarks(table))
 
 
 def incomparable(a: Job, b: Job) -> str | None:
@@ -105,18 +115,13 @@ def incomparable(a: Job, b: Job) -> str | None:
 def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -> Comparison | None:
     """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
 
-    `job` measured a and `other` b; `table` holds the rows of both. None where they share nothing, or where one has
-    no score.
+    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
+    nothing, or where one has no score.
     """
     if table.empty:
         return None
-    if not job.pairs and not {a, b} <= set(table["model"].unique()):
+    if not {a, b} <= set(table["model"].unique()):
         return None
-    if job.pairs:
-        statistic = _statistic(job, table)
-        if not {a, b} <= set(statistic(np.ones(len(table)))):
-            return None
-        return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, table))[a, b]
     if job.instance.group_by == "model":
         return _jackknifed_difference(job, table, a, b)
     headline = job.measures[0]
@@ -131,13 +136,31 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
     return _paired(job, headline, rows, (a, b), interval)
 
 
+def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
+    """Compare each two models of a metric of pairs that have a score, all under the same weights."""
+    if table.empty:
+        return {}
+    statistic = _statistic(job, table)
+    scored = statistic(np.ones(len(table)))
+    both = combinations([model.label for model in job.models if model.label in scored], 2)
+    return statistic_differences(statistic, both, interval=interval, **_clusters(job, table))
+
+
 def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
-    return _aggregated(job, rows, interval).get(measure.name)
+    return _own(job, rows, interval)[0].get(measure.name)
 
 
-def _mean(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate:
-    clusters = _clusters(job, rows)
-    return mean_interval(rows["value"], interval=interval, low=measure.low, high=measure.high, **clusters)
+def _mean(
+    job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame, level: float = 0.95
+) -> Estimate:
+    return mean_interval(
+        rows["value"],
+        interval=interval,
+        low=measure.low,
+        high=measure.high,
+        level=level,
+        **_clusters(job, rows),
+    )
 
 
 def _facets(
@@ -164,7 +187,8 @@ def _clusters(job: Job, rows: pd.DataFrame) -> _Clusters:
     strata = job.instance.strata
     return {
         "prompt": rows["cluster"].cat.codes.to_numpy(),
-        "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows else None,
+        # values of a prompt, which may stand among those of its images, have none
+        "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
         # where each prompt has noise of its own, seeds have nothing in common
         "crossed": job.instance.crossed and job.noise == "shared",
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
@@ -184,13 +208,36 @@ def _statistic(job: Job, table: pd.DataFrame) -> Statistic:
     return statistic
 
 
-def _aggregated(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Estimate]:
-    """The scores that are no plain means, resampled."""
-    statistic = _statistic(job, table)
-    names = set(statistic(np.ones(len(table))))
+def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
+    """One model's scores that are no plain means, and the measures that have no score over all rows."""
+    with guarded(job.metric, "to form intervals"):
+        formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
+        said = {name: estimate for name, estimate in formed.items() if estimate is not None}
+        strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)
+        if strange is not None:
+            raise TypeError(f"gave {type(strange).__name__} where an Estimate was asked for")
+    return {**_aggregated(job, table, interval, but=formed), **said}, set(formed) - set(said)
+
+
+def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
+    """The mean of rows of one measure, whichever it is."""
+    (name,) = rows["measure"].unique()
+    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
+
+
+def _aggregated(
+    job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
+) -> dict[str, Estimate]:
+    """The scores that are no plain means, resampled, `but` those that have intervals already."""
+    whole = _statistic(job, table)
+    names = set(whole(np.ones(len(table)))) - set(but)
     if not names:
         return {}
     ranges = {m.name: (m.low, m.high) for m in job.measures if m.name in names}
+
+    def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
+        return {name: value for name, value in whole(weights).items() if name not in but}
+
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **_clusters(job, table))
 
 
@@ -206,7 +253,7 @@ def _shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """The rows of two models whose prompt (and seed, or all seeds that a value is made of) both have."""
     table = table[table["model"].isin([a, b])]
     cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
-    both = table.groupby(cell, observed=True)["model"].transform("nunique") == 2
+    both = table.groupby(cell, observed=True, dropna=False)["model"].transform("nunique") == 2
     return table[both]
 
 
@@ -215,7 +262,11 @@ def _paired(
 ) -> Comparison | None:
     """Pair the cells of two models; a cell with several rows counts with their mean."""
     rows = rows[rows["measure"] == measure.name]
+    if rows.empty:
+        return None
+    # values of prompts may stand among those of images, which alone have seeds
     cell = [c for c in ("prompt", "cluster", "seed", job.instance.strata) if c and c in rows]
+    cell = [c for c in cell if not rows[c].isna().all()]
     wide = rows.groupby([*cell, "model"], observed=True)["value"].mean().unstack("model")
     wide = wide.reindex(columns=list(labels)).dropna().reset_index()
     if wide.empty:

@@ -63,3 +63,12 @@ class QuestionOptions(Options):
     workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
         None, description="Processes that draw; one per core by default."
     )
+
+
+class OracleOptions(Options):
+    """Options of the judge `oracle`, which errs only where it is told to, and only as a judge of preferences."""
+
+    prefer_error: Rate = Field(0.0, description="Probability that the worse of two images is preferred.")
+    prefer_first: Rate = Field(
+        0.0, description="Probability that the image shown first is preferred, whatever the two show."
+    )

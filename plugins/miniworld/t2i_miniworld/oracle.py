@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from t2i_core import (
@@ -11,6 +11,7 @@ from t2i_core import (
     Failure,
     Instance,
     ObjectClass,
+    Preference,
     Query,
     Relation,
     Reward,
@@ -23,12 +24,15 @@ from t2i_core.judging import Capability
 from t2i_core.observations import Observation
 
 from t2i_miniworld.annotations import leaf_of, relation_of
+from t2i_miniworld.options import OracleOptions
 from t2i_miniworld.oracle_embedding import embed_image, embed_text
 from t2i_miniworld.palette import PAINTS
+from t2i_miniworld.streams import stream
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS
 
 _COLOURS = tuple(PAINTS)
+_NO_TRUTH = "no truth is kept with this image; the oracle judges only what the simulator drew"
 #: A logit so far above the others (0) that softmax gives it all but e^-100.
 _CERTAIN = 100.0
 
@@ -38,6 +42,7 @@ class Oracle:
     """The ideal judge; ``labels`` are the classes it answers in: `LABELS`, or `LEAF_LABELS`."""
 
     labels: tuple[ObjectClass, ...] = LABELS
+    options: OracleOptions = field(default_factory=OracleOptions)
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
@@ -49,13 +54,13 @@ class Oracle:
     def _answer(self, capability: Capability, query: Query) -> Observation | Failure:
         if capability == "embed" and not query.images:
             return embed_text(query.texts[0])
+        if capability == "prefer":
+            return prefer(query, self.options)
         shown = query.images[0].truth
         if shown is None:
-            return Failure("no truth is kept with this image; the oracle judges only what the simulator drew")
+            return Failure(_NO_TRUTH)
         if capability == "reward":
-            if query.texts != (shown.text,):
-                return Failure("the oracle knows what this image's own prompt asked for, and no other text")
-            return reward(shown)
+            return _reward_for(shown, query.texts)
         if capability == "classify":
             return classify(shown, self.labels)
         if capability == "embed":
@@ -104,6 +109,32 @@ def reward(shown: Truth) -> Reward | Failure:
     wanted = [number for number, one in enumerate(shown.asked.objects) for _ in range(one.count)]
     total = len(wanted) + len(shown.asked.relations)
     return Reward(_best(shown.asked, wanted, shown.instances, {}) / total)
+
+
+def prefer(query: Query, options: OracleOptions) -> Preference | Failure:
+    """The image with more of what is asked, or a tie; wrongly so, or the first whatever it shows, at set rates.
+
+    Whether it errs is drawn from the two images as they are shown, so that the same question gets the same answer.
+    """
+    values: list[float] = []
+    for image in query.images:
+        found = Failure(_NO_TRUTH) if image.truth is None else _reward_for(image.truth, query.texts)
+        if isinstance(found, Failure):
+            return found
+        values.append(found.value)
+    margin = values[0] - values[1]
+    biased, wrong = stream("prefer", *(image.digest for image in query.images), *query.texts).random(2)
+    if biased < options.prefer_first:
+        return Preference("first", margin=margin)
+    if wrong < options.prefer_error:
+        margin = -margin
+    return Preference("tie" if margin == 0 else "first" if margin > 0 else "second", margin=margin)
+
+
+def _reward_for(shown: Truth, texts: tuple[str, ...]) -> Reward | Failure:
+    if texts != (shown.text,):
+        return Failure("the oracle knows what this image's own prompt asked for, and no other text")
+    return reward(shown)
 
 
 def fits(instance: Instance, wanted: SceneObject) -> bool:

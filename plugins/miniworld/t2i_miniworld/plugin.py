@@ -23,7 +23,7 @@ from t2i_core import (
 from t2i_core.errors import BadOption
 from t2i_core.sources import sources_digest
 
-from t2i_miniworld.options import QuestionOptions, SimulatorOptions
+from t2i_miniworld.options import OracleOptions, QuestionOptions, SimulatorOptions
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ DOMAIN = Domain(
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
+        "bias": Defaults(prompts="bias-mini", seeds=9, options={"groups": "mini"}),
+        "elo": Defaults(prompts="tiam-5-2", seeds=4),
         # read beside what the same judge says of the simulator's own pictures
         **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
         "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
@@ -68,7 +70,7 @@ _DRAWING = (
 #: What the ideal judge's answers depend on.
 _ORACLE = (
     "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
-    "taxonomy.py", "vocabulary.py",
+    "streams.py", "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
 #: Of `mini` and its like: the fewest steps that cost nothing, and the guidance that draws most objects (its card).
@@ -124,8 +126,10 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 "detect": frozenset({"class_probs", "colour"}),
                 "classify": frozenset(),
                 "reward": frozenset(),
+                "prefer": frozenset(),
                 "embed": frozenset(),
             },
+            options=OracleOptions,
             create=_oracle,
             argument="leaves: answers in the 37 lowest synsets (retriever, owl, ...) instead of the 26 kinds",
             check=_check_oracle,
@@ -163,9 +167,16 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
 
 @hookimpl
 def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
-    """Offer the tasks of selfeval, one by one and together, and pairs as Winoground has them."""
+    """Offer prompts that leave open what people wear, selfeval's tasks, and pairs as Winoground has them."""
     tasks = tuple(_QUESTIONS)
     return [
+        PromptSourceInfo(
+            name="bias-mini",
+            summary="A human alone, or with each other thing: 30 prompts that leave open what the human wears.",
+            prompts=_bias_mini,
+            code=("bias_prompts.py", "vocabulary.py"),
+            citation="after DALL-Eval: Cho et al., ICCV 2023",
+        ),
         _source("selfeval-mini", "SelfEval's six tasks about rendered scenes.", tasks),
         *(
             _source(f"selfeval-mini-{task}", f"Rendered scenes: {asked}.", (task,))
@@ -203,10 +214,16 @@ def _simulator(setup: Setup[SimulatorOptions]) -> Generator:
     return Simulator(setup.options)
 
 
+def _bias_mini(setup: Setup[Any]) -> Iterable[Prompt]:
+    from t2i_miniworld.bias_prompts import prompts
+
+    return prompts()
+
+
 def _oracle(setup: Setup[Any]) -> Judge:
     from t2i_miniworld.oracle import Oracle
 
-    return Oracle(_oracle_labels(setup.argument, setup.options))
+    return Oracle(_oracle_labels(setup.argument, setup.options), setup.options)
 
 
 def _mini_segmenter(setup: Setup[Any]) -> Judge:

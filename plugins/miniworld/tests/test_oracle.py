@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from t2i_core import Failure, Image, Instance, ObjectClass, Query, Relation, Scene, SceneObject, Truth
 from t2i_core.masks import PackedMask
+from t2i_miniworld.options import OracleOptions
 from t2i_miniworld.oracle import Oracle
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS
 
@@ -92,6 +93,42 @@ def test_reward_counts_attributes():
     for attributes, value in (({"hat": "yes", "coat": "red"}, 1), ({"hat": "no"}, 0)):
         asked = Scene((SceneObject(HUMAN, attributes=attributes),))
         assert observe("reward", human, asked=asked, text="x").value == value
+
+
+def preferred(first, second, **options):
+    """The verdict on two images of a car and a dog, by what each shows; `number` draws the judge's errors."""
+    number = options.pop("number", 0)
+    asked = Scene((SceneObject(CAR), SceneObject(DOG)))
+    images = tuple(
+        Image(f"{number}{place}".zfill(64), None, Truth((64, 64), drawn, asked, "x"))
+        for place, drawn in enumerate((first, second))
+    )
+    ((_, answer),) = Oracle(options=OracleOptions(**options)).observe("prefer", [Query(images, ("x",))])
+    return answer
+
+
+def test_the_image_with_more_of_what_is_asked_is_preferred():
+    both, one, other = (RED_CAR, PLAIN_DOG), (RED_CAR,), (PLAIN_DOG,)
+    assert [preferred(both, one).verdict, preferred(one, both).verdict] == ["first", "second"]
+    assert (preferred(one, other).verdict, preferred(both, one).margin) == ("tie", 0.5)
+
+
+def test_preferences_err_at_the_rates_that_are_set():
+    both, one = (RED_CAR, PLAIN_DOG), (RED_CAR,)
+    wrong = [preferred(both, one, prefer_error=0.3, number=n).verdict == "second" for n in range(500)]
+    assert np.mean(wrong) == pytest.approx(0.3, abs=0.07)
+    biased = [preferred(one, both, prefer_first=0.3, number=n).verdict == "first" for n in range(500)]
+    assert np.mean(biased) == pytest.approx(0.3, abs=0.07)
+    again = [preferred(one, both, prefer_first=0.3, number=n).verdict == "first" for n in range(500)]
+    assert again == biased
+    assert preferred(one, one, prefer_error=1).verdict == "tie"
+
+
+def test_preferences_know_no_other_text_and_need_the_truth():
+    image = Image("0" * 64, None, Truth((64, 64), (RED_CAR,), Scene((SceneObject(CAR),)), "x"))
+    for images, text in (((image, image), "y"), ((image, Image("1" * 64, None)), "x")):
+        ((_, answer),) = Oracle().observe("prefer", [Query(images, (text,))])
+        assert isinstance(answer, Failure)
 
 
 def test_texts_and_images_embed_as_they_are_asked():

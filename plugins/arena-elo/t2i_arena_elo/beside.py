@@ -1,0 +1,155 @@
+"""This run's battles beside those of others: another judge's, people's, or the same with definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+from t2i_core.errors import BadOption
+from t2i_core.metrics import Analysis, Study
+from t2i_core.runs import load_run
+from t2i_core.statistics import mean_interval
+
+from .battles import DECIDED, VERDICTS, Battles, read_battles
+from .options import EloOptions
+from .ratings import MEAN, POINTS, fought, settle
+from .rows import battles_of
+
+HERE = "this run"
+_POINTS = np.array([1.0, 0.0, 0.5, 0.5])
+_ORIENTED = ("first", "second", *VERDICTS[2:])
+"""Verdicts on two models in the order of their names, whichever was shown on the left."""
+
+
+def compared(study: Study, options: EloOptions) -> Iterator[Analysis]:
+    """Yield, of each source beside: whose ratings rank alike, which verdicts agree, and who wins more here."""
+    here = battles_of(study.table)
+    sources = {HERE: here, **_sources(options.beside)}
+    judged = {**sources, **{name: own for title, all_ in sources.items() for name, own in _judges(title, all_)}}
+    if len(judged) > 1:
+        summary = "Spearman's rho between the ratings that two judges, annotators or runs give the same models."
+        yield Analysis("judges", summary, _spearman(judged, options))
+    for name, there in sources.items():
+        if name != HERE:
+            table = confusion(here, there)
+            same = sum(table.loc[v, v] for v in _ORIENTED[:DECIDED])
+            total = int(table.to_numpy().sum())
+            if not total:
+                raise BadOption(f"{name}: has no battle of this run's prompts and models")
+            summary = (
+                f"Verdicts here (rows) and of {name} (columns) on the same images; {same} of {total} agree. "
+                "`first` is the model whose name comes first, wherever it was shown."
+            )
+            yield Analysis(f"confusion with {name}", summary, table.reset_index(names="here"))
+            summary = (
+                f"Share of battles won (ties half) here less that of {name}, on the prompts that both have, with "
+                "its 95 % interval over these; and the change of rating."
+            )
+            yield Analysis(f"change from {name}", summary, change(here, there, options))
+
+
+def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:
+    """Read other runs and files by name."""
+    found: dict[str, Battles] = {}
+    for path in paths:
+        name = path.name if path.name not in found else str(path)
+        found[name] = _of_run(path) if path.is_dir() else read_battles(path)
+    return found
+
+
+def _of_run(folder: Path) -> Battles:
+    table = load_run(folder).measurements()
+    own = table[table["metric"].str.rpartition("/")[2] == "elo"] if "metric" in table else table[:0]
+    if own.empty:
+        raise BadOption(f"{folder}: this run has no battles of the metric elo")
+    return battles_of(own.dropna(axis="columns", how="all"))
+
+
+def _judges(title: str, battles: Battles) -> Iterator[tuple[str, Battles]]:
+    """Yield the battles of each judge, where there are several."""
+    own = np.unique(battles.judge)
+    for code in own if len(own) > 1 else []:
+        yield f"{title}: {battles.judges[code] or 'nobody named'}", battles.take(battles.judge == code)
+
+
+def strengths(battles: Battles, options: EloOptions) -> pd.Series[float]:
+    """Ratings by model, without intervals."""
+    data, _, present = fought(battles, options.ties)
+    models = tuple(battles.models[i] for i in present)
+    if not models:
+        return pd.Series(dtype=np.float64)
+    return pd.Series(MEAN + POINTS * settle(data, models, options.position).fit.theta, index=models)
+
+
+def _spearman(judged: Mapping[str, Battles], options: EloOptions) -> pd.DataFrame:
+    ratings = {name: strengths(own, options) for name, own in judged.items()}
+    lines = []
+    for a, b in combinations(ratings, 2):
+        both = ratings[a].index.intersection(ratings[b].index)
+        line = {"a": a, "b": b, "models": len(both), "rho": np.nan, "p": np.nan}
+        if len(both) > 2 and min(ratings[name][both].nunique() for name in (a, b)) > 1:
+            found = spearmanr(ratings[a][both], ratings[b][both])
+            line |= {"rho": float(found.statistic), "p": float(found.pvalue)}
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _keyed(battles: Battles) -> pd.DataFrame:
+    """Each battle by prompt, seed and the two models in the order of their names, with its verdict so turned."""
+    models = np.array(battles.models, dtype=object)
+    left, right = models[battles.left], models[battles.right]
+    turned = left > right
+    flip = np.array([1, 0, *range(2, len(VERDICTS))])
+    return pd.DataFrame(
+        {
+            "prompt": np.array(battles.prompts, dtype=object)[battles.prompt],
+            "seed": battles.seed,
+            "a": np.where(turned, right, left),
+            "b": np.where(turned, left, right),
+            "verdict": np.where(turned, flip[battles.verdict], battles.verdict),
+        }
+    )
+
+
+def confusion(here: Battles, there: Battles) -> pd.DataFrame:
+    """Count pairs of verdicts on the same images; a battle whose seed is not known is taken with those of any."""
+    both = _keyed(here).merge(_keyed(there), on=["prompt", "a", "b"], suffixes=("", "_there"))
+    alike = (both["seed"] == both["seed_there"]) | (both["seed"] < 0) | (both["seed_there"] < 0)
+    counts = np.zeros((len(VERDICTS), len(VERDICTS)), np.int64)
+    np.add.at(counts, (both.loc[alike, "verdict"], both.loc[alike, "verdict_there"]), 1)
+    return pd.DataFrame(counts, index=list(_ORIENTED), columns=list(_ORIENTED))
+
+
+def change(here: Battles, there: Battles, options: EloOptions) -> pd.DataFrame:
+    """Compare each model's share of battles won in two sources, paired by prompt, and its ratings."""
+    ratings = [strengths(each, options) for each in (here, there)]
+    shares = [_shares(each) for each in (here, there)]
+    lines = []
+    for model in here.models:
+        if model not in ratings[0].index or model not in ratings[1].index:
+            continue
+        own = pd.concat([share.xs(model) for share in shares], axis=1, join="inner")
+        line = {"model": model, "here": np.nan, "there": np.nan, "change": np.nan, "low": np.nan, "high": np.nan}
+        if len(own):
+            gap = own.iloc[:, 0] - own.iloc[:, 1]
+            found = mean_interval(gap.to_numpy(), np.arange(len(gap)), None, low=-1, high=1)
+            line |= {"here": own.iloc[:, 0].mean(), "there": own.iloc[:, 1].mean()}
+            line |= {"change": found.value, "low": found.lo, "high": found.hi}
+        line |= {"prompts": len(own), "rating_here": ratings[0][model], "rating_there": ratings[1][model]}
+        lines.append({**line, "rating_change": line["rating_here"] - line["rating_there"]})
+    return pd.DataFrame(lines)
+
+
+def _shares(battles: Battles) -> pd.Series[float]:
+    """Share of decided battles won, ties half, by model and prompt."""
+    decided = battles.take(battles.decided)
+    got = _POINTS[decided.verdict]
+    prompts = np.array(decided.prompts, dtype=object)[decided.prompt]
+    models = np.array(decided.models, dtype=object)
+    sides = [(models[decided.left], got), (models[decided.right], 1 - got)]
+    table = pd.concat([pd.DataFrame({"model": m, "prompt": prompts, "got": g}) for m, g in sides])
+    return table.groupby(["model", "prompt"])["got"].mean()

@@ -1,0 +1,102 @@
+"""Who is shown what next: fewest votes first, over models, then prompts, then seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from random import Random
+
+from t2i_core.errors import BadFolder
+
+from .pictures import Picture
+
+
+@dataclass(frozen=True)
+class Item:
+    """What votes are counted for: two models, by name, or one; a prompt; the seeds of the images."""
+
+    models: tuple[str, ...]
+    prompt: str
+    seeds: tuple[int, ...]
+
+
+class Agenda:
+    """All items there are, and how often each was given out.
+
+    pairs: whether two models are compared
+    grid:  images a side. Of pairs each item has so many; of one model a prompt's first ones are its only item
+    each:  so many people are wanted for an item before another one is begun
+    """
+
+    def __init__(self, pictures: Iterable[Picture], pairs: bool, grid: int = 1, each: int = 1) -> None:
+        self._pairs, self._grid, self._each = pairs, grid, each
+        self.seeds: dict[str, dict[str, list[int]]] = {}
+        for picture in sorted(pictures, key=lambda p: (p.model, p.prompt, p.seed)):
+            self.seeds.setdefault(picture.model, {}).setdefault(picture.prompt, []).append(picture.seed)
+        models = sorted(self.seeds)
+        if pairs and len(models) < 2:
+            raise BadFolder(
+                f"only one model ({', '.join(models)}): name runs of two or more to compare their images"
+            )
+        self._groups: dict[tuple[str, ...], list[str]] = {}
+        for group in combinations(models, 2) if pairs else [(model,) for model in models]:
+            if prompts := [prompt for prompt in self.seeds[group[0]] if self.items(group, prompt)]:
+                self._groups[group] = prompts
+        if not self._groups:
+            of = f"{grid} seeds" if grid > 1 else "a seed"
+            raise BadFolder(
+                f"no two of the models ({', '.join(models)}) have images of one prompt and {of} in common"
+            )
+        self._given: Counter[tuple[object, ...]] = Counter()
+
+    def __len__(self) -> int:
+        return sum(len(self.items(group, prompt)) for group, prompts in self._groups.items() for prompt in prompts)
+
+    def overview(self) -> str:
+        """How much there is to be looked at, in words."""
+        prompts = {prompt for of_group in self._groups.values() for prompt in of_group}
+        parts = (_some(len(self), "task"), _some(len(self.models), "model"), _some(len(prompts), "prompt"))
+        return "{} from {} and {}".format(*parts)
+
+    @property
+    def models(self) -> list[str]:
+        """The models that can be shown."""
+        return sorted({model for group in self._groups for model in group})
+
+    def items(self, models: tuple[str, ...], prompt: str) -> list[Item]:
+        """The items of a prompt, as many as its images allow."""
+        first, *others = (self.seeds[model].get(prompt, []) for model in models)
+        shared = [seed for seed in first if all(seed in other for other in others)]
+        step = self._grid
+        if not self._pairs:
+            return [Item(models, prompt, tuple(shared[:step]))]
+        return [Item(models, prompt, tuple(shared[i : i + step])) for i in range(0, len(shared) - step + 1, step)]
+
+    def give(self, item: Item) -> None:
+        """Count an item that somebody is shown."""
+        self._given.update([(item.models,), (item.models, item.prompt), (item.prompt,), (item,)])
+
+    def choose(self, done: Container[Item], random: Random) -> Item | None:
+        """The next item for one who has done these; None where nothing is left."""
+        for group in sorted(self._groups, key=lambda group: (self._given[group,], random.random())):
+            for prompt in self._prompts(group, random):
+                items = [item for item in self.items(group, prompt) if item not in done]
+                if items:
+                    return min(items, key=lambda item: (self._urgency(self._given[item,]), random.random()))
+        return None
+
+    def _prompts(self, group: tuple[str, ...], random: Random) -> list[str]:
+        def key(prompt: str) -> tuple[float, ...]:
+            return self._urgency(self._given[group, prompt]), self._given[prompt,], random.random()
+
+        return sorted(self._groups[group], key=key)
+
+    def _urgency(self, given: int) -> int:
+        """What was begun and has not been given out often enough comes first, then what was given out least."""
+        return 0 if 0 < given < self._each else 1 + given
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

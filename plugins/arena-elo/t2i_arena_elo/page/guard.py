@@ -1,0 +1,105 @@
+"""What stands between the page and the world: headers, and whose requests are heard."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may vote, and where from.
+
+    secret:     of this study, by which forms are known to be its own
+    invitation: the token of the link by which newcomers join; None: whoever reaches the page may
+    url:        the address under which the page is reached, where something stands in front of it
+    """
+
+    secret: str
+    invitation: str | None = None
+    url: str | None = None
+
+    def invites(self, token: str) -> bool:
+        """Whether one who has this token may join."""
+        return self.invitation is None or secrets.compare_digest(token.encode(), self.invitation.encode())
+
+    def form_token(self, whose: str) -> str:
+        """What a form of this annotator (by their link's token; empty: of a newcomer) must bring."""
+        return hmac.digest(self.secret.encode(), f"form {whose}".encode(), "sha256").hex()
+
+    def is_own_form(self, whose: str, token: str) -> bool:
+        """Whether a form was this study's own, sent to this annotator."""
+        return secrets.compare_digest(self.form_token(whose).encode(), token.encode())
+
+    def serves(self, host: str) -> bool:
+        """Whether a request may be meant for us, by the name of the host that it asks.
+
+        A page elsewhere can have its name lead to this machine, and would read all that needs no token.
+        """
+        if self.url is not None:
+            return host == urlsplit(self.url).netloc
+        return self.invitation is not None or _without_port(host) in LOCAL
+
+    def is_own_page(self, headers: Headers) -> bool:
+        """Whether a form was sent from a page of ours, as far as the browser tells.
+
+        Forms of pages that send no referrer say `Origin: null`; then `Sec-Fetch-Site` tells, where it is sent.
+        """
+        origin = headers.get("origin", "null")
+        if origin != "null":
+            there = self.url and urlsplit(self.url).netloc
+            return urlsplit(origin).netloc == (there or headers.get("host", ""))
+        return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+
+
+def _without_port(host: str) -> str:
+    name, _, port = host.rpartition(":")
+    return name if name and port.isdigit() else host
+
+
+class Guard:
+    """Refuses what is not meant for us or not sent by us, and sets the headers of all answers."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        app = self._app
+        headers = Headers(scope=scope)
+        if not self._access.serves(headers.get("host", "")):
+            app = PlainTextResponse("There is no such site here.", 421)
+        elif scope["method"] not in ("GET", "HEAD") and not self._access.is_own_page(headers):
+            app = PlainTextResponse("This form was sent from another site.", 403)
+        await app(scope, receive, send_with_headers)

@@ -1,0 +1,139 @@
+"""Tasks with a known answer: those who begin learn from them, and those who vote are checked by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+from t2i_core.errors import BadOption
+from t2i_core.tables import Row, read_table
+
+from .agenda import Agenda, Item
+from .questions import VERDICT, Question, checked
+
+CONSIDERED = 50
+"""So many other prompts are looked at for one that has least in common."""
+
+PARTS = ("training", "control")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One model's images of one prompt."""
+
+    model: str
+    prompt: str
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A task and what is right. right: nothing where one model's images are shown alone."""
+
+    prompt: str
+    left: Shown
+    right: Shown | None
+    expected: dict[str, str]
+    why: str = ""
+
+    def turned(self) -> Known:
+        """The same with left and right exchanged."""
+        if self.right is None:
+            return self
+        turned = {"left": "right", "right": "left"}
+        expected = {name: turned.get(value, value) for name, value in self.expected.items()}
+        return Known(self.prompt, self.right, self.left, expected, self.why)
+
+
+class KnownTasks(Protocol):
+    """Where tasks with a known answer come from."""
+
+    def draw(self, part: str, number: int, random: Random) -> Known:
+        """The next one for one who has had `number` of this part already."""
+
+
+class Mismatches:
+    """Images of the prompt beside the same model's images of another one, which has few of its words."""
+
+    def __init__(self, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], grid: int) -> None:
+        self._seeds, self._grid = agenda.seeds, grid
+        self._words = {id: set(re.findall(r"\w+", text.lower())) for id, (text, _) in prompts.items()}
+        self._models = [m for m in agenda.models if len({p for p in agenda.seeds[m] if self._of(m, p)}) > 1]
+        if not self._models:
+            raise BadOption(
+                "tasks with a known answer want images of two prompts, or a file of them: --known FILE"
+            )
+
+    def _of(self, model: str, prompt: str) -> tuple[int, ...]:
+        seeds = self._seeds[model][prompt]
+        return tuple(seeds[: self._grid]) if len(seeds) >= self._grid else ()
+
+    def draw(self, part: str, number: int, random: Random) -> Known:
+        """Any model's, any prompt's."""
+        model = random.choice(self._models)
+        prompts = [prompt for prompt in self._seeds[model] if self._of(model, prompt)]
+        prompt = random.choice(prompts)
+        others = random.sample(prompts, min(len(prompts), CONSIDERED))
+        other = min((p for p in others if p != prompt), key=lambda p: self._likeness(prompt, p), default=None)
+        if other is None:
+            other = next(p for p in prompts if p != prompt)
+        left, right = (Shown(model, p, self._of(model, p)) for p in (prompt, other))
+        return Known(prompt, left, right, {VERDICT: "left"}, "The other side was made for another prompt.")
+
+    def _likeness(self, one: str, other: str) -> float:
+        a, b = self._words[one], self._words[other]
+        return len(a & b) / max(len(a | b), 1)
+
+
+class FromFile:
+    """Tasks that a user has answered: CSV with the columns part (training or control), prompt, left and right (two
+    models) or model, the right answers (verdict, or a column for each question about one model's images), and,
+    where wanted, seed and why.
+    """
+
+    def __init__(self, path: Path, agenda: Agenda, questions: Sequence[Question], pairs: bool) -> None:
+        self._tasks: dict[str, list[Known]] = {part: [] for part in PARTS}
+        sides = ("left", "right") if pairs else ("model",)
+        columns = ("part", "prompt", *sides, questions[0].name)
+        for row in read_table(path, BadOption, columns):
+            part = row.cells.get("part")
+            if part not in PARTS:
+                raise BadOption(f"{path}, line {row.line}: the part {part!r}; want training or control")
+            try:
+                self._tasks[part].append(_read(row, agenda, questions, sides))
+            except ValueError as error:
+                raise BadOption(f"{path}, line {row.line}: {error}") from error
+        self._path = path
+
+    def require(self, parts: Sequence[str]) -> None:
+        """Raise BadOption where one of these has no tasks."""
+        if missing := next((part for part in parts if not self._tasks[part]), None):
+            raise BadOption(f"{self._path}: no tasks of the part {missing}")
+
+    def draw(self, part: str, number: int, random: Random) -> Known:
+        """In the file's order, and again from its beginning."""
+        return self._tasks[part][number % len(self._tasks[part])]
+
+
+def _read(row: Row, agenda: Agenda, questions: Sequence[Question], sides: Sequence[str]) -> Known:
+    prompt, models = row.cells.get("prompt", ""), [row.cells.get(side, "") for side in sides]
+    if unknown := next((model for model in models if model not in agenda.seeds), None):
+        raise ValueError(f"no model {unknown!r}; the runs have {', '.join(agenda.seeds)}")
+    if models[0] == models[-1] and len(models) > 1:
+        raise ValueError(f"{models[0]!r} against itself")
+    items = list(_wanted(agenda.items(tuple(models), prompt), row.cells.get("seed")))
+    if not items:
+        raise ValueError(f"no images of the prompt {prompt!r}, and that seed, of {' and '.join(models)}")
+    left, *right = (Shown(model, prompt, items[0].seeds) for model in models)
+    expected = checked(questions, row.cells)
+    return Known(prompt, left, right[0] if right else None, expected, row.cells.get("why", ""))
+
+
+def _wanted(items: Sequence[Item], seed: str | None) -> Iterator[Item]:
+    for item in items:
+        if item.seeds and (seed is None or str(item.seeds[0]) == seed):
+            yield item

@@ -1,0 +1,87 @@
+// Keys for what the page has buttons for. Without this script everything works by forms.
+"use strict";
+
+const OFF = "t2i-arena-keys-off";
+const SETTLING = 300; // milliseconds in which the second half of a double click may still arrive
+let sent = false;
+let settled = false;
+
+function openFieldsets() {
+  return [...document.querySelectorAll("fieldset")].filter((one) => !one.disabled);
+}
+
+// questions that hang on an earlier answer are asked only after it
+function showQuestions() {
+  for (const one of document.querySelectorAll("fieldset[data-only-if]")) {
+    const chosen = document.querySelector(`input[name="${CSS.escape(one.dataset.onlyIf)}"]:checked`);
+    one.disabled = !(chosen && chosen.value === one.dataset.is);
+    one.hidden = one.disabled;
+    for (const input of one.querySelectorAll("input")) input.required = !one.disabled;
+  }
+}
+
+function pressed(key) {
+  const questions = openFieldsets();
+  if (questions.length && /^[0-9]$/.test(key)) {
+    // the question that has the focus, or the first without an answer
+    const at = questions.find((one) => one.contains(document.activeElement) && !one.querySelector(":checked"))
+      || questions.find((one) => !one.querySelector(":checked"));
+    return at && at.querySelector(`[data-key="${key}"]`);
+  }
+  return document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || localStorage.getItem(OFF)) return;
+  const typing = event.target.closest("input:not([type=radio]), textarea, select");
+  const own = event.key === "Enter" && event.target.closest("a, button");
+  if (typing || own) return;
+  const found = pressed(event.key.length === 1 ? event.key.toLowerCase() : event.key);
+  if (!found) return;
+  event.preventDefault();
+  found.focus();
+  found.click();
+});
+
+document.addEventListener("change", showQuestions);
+
+// the second half of a double click sends nothing: not while the first is on its way, nor on the page that follows
+document.addEventListener("submit", (event) => {
+  if (sent || !settled) event.preventDefault();
+  else sent = true;
+});
+
+setTimeout(() => {
+  settled = true;
+  document.body.dataset.settled = "yes";
+}, SETTLING);
+
+// a page that the browser kept may have been answered since
+window.addEventListener("pageshow", (event) => {
+  sent = false;
+  if (event.persisted) location.reload();
+});
+
+function keysSwitch() {
+  const header = document.querySelector("header");
+  if (!header) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  const show = () => {
+    const on = !localStorage.getItem(OFF);
+    button.textContent = on ? "Keys are on" : "Keys are off";
+    button.setAttribute("aria-pressed", String(on));
+    document.body.classList.toggle("no-keys", !on);
+  };
+  button.addEventListener("click", () => {
+    if (localStorage.getItem(OFF)) localStorage.removeItem(OFF);
+    else localStorage.setItem(OFF, "1");
+    show();
+  });
+  show();
+  header.append(button);
+}
+
+keysSwitch();
+showQuestions();

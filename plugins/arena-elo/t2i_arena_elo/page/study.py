@@ -1,0 +1,254 @@
+"""A study: what each annotator is shown next, what becomes of their answers, and when they are done."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from t2i_core.images import DamagedImage
+
+from .agenda import Agenda, Item
+from .known import Known, KnownTasks, Shown
+from .pictures import Shelf
+from .questions import Answers, Question, checked
+from .store import Annotator, Task, VotingStore
+
+ROUNDS = 3
+"""So often training may be gone through."""
+
+ENOUGH_CONTROLS, ENOUGH_VOTES = 5, 10
+"""From so many on an annotator's controls, and the speed of their votes, are judged."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What holds for all annotators.
+
+    tasks:     after so many votes one is done; None: when nothing is left
+    training:  tasks with a known answer before one begins, told after each
+    controls:  one of so many tasks has a known answer that is never told; 0: none has
+    pass_mark: share of training that must be right, of controls that must be right, and of votes that must not be
+               fast
+    fastest:   seconds below which a vote is fast, and does not count
+    seed:      of sides, order and known tasks
+    """
+
+    tasks: int | None = None
+    training: int = 0
+    controls: int = 0
+    pass_mark: float = 0.8
+    fastest: float = 1.0
+    seed: int = 0
+
+
+End = Literal["done", "untrained", "careless"]
+"""Why one is shown no more: all is done, training was failed too often, or too many controls were wrong or votes
+fast."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far an annotator has come.
+
+    votes:   answers that stand, but for those of training
+    trained: whether training is passed, or none is wanted
+    told:    of the task answered last, if that was training: it, and whether the answer was right
+    last:    otherwise that task, whose answer can be taken back
+    fast:    whether it was answered too fast to count
+    end:     why there is no more, where that is known from what was answered
+    """
+
+    votes: int
+    trained: bool
+    told: tuple[Task, bool] | None = None
+    last: Task | None = None
+    fast: bool = False
+    end: End | None = None
+
+
+def standing_of(store: VotingStore, annotator: Annotator, rules: Rules) -> Standing:
+    """How far an annotator has come, and whether what they say is to be relied on."""
+    marks = store.marks(annotator.id, rules.fastest)
+    controls, right, fast_controls = marks.get("control", (0, 0, 0))
+    votes, _, fast_votes = marks.get("vote", (0, 0, 0))
+    votes, fast = votes + controls, fast_votes + fast_controls
+    training = store.training(annotator.id) if rules.training else []
+    rounds = [training[i : i + rules.training] for i in range(0, len(training), rules.training or 1)]
+    whole = [sum(right for _, right in one) / rules.training for one in rounds if len(one) == rules.training]
+    trained = not rules.training or max(whole, default=0.0) >= rules.pass_mark
+    end: End | None = None
+    if not trained and len(whole) >= ROUNDS:
+        end = "untrained"
+    elif (controls >= ENOUGH_CONTROLS and right < rules.pass_mark * controls) or (
+        votes >= ENOUGH_VOTES and votes - fast < rules.pass_mark * votes
+    ):
+        end = "careless"
+    elif rules.tasks is not None and votes >= rules.tasks:
+        end = "done"
+    answered = store.last_answered(annotator.id)
+    if answered is None:
+        return Standing(votes, trained, end=end)
+    last, seconds = answered
+    if last.part == "training":
+        return Standing(votes, trained, told=training[-1] if training else None, end=end)
+    return Standing(votes, trained, last=last, fast=seconds < rules.fastest, end=end)
+
+
+class Study:
+    """One study over a store. Threads may share it.
+
+    ids:     the opaque id of each picture, by model, prompt and seed
+    damaged: told of each image that cannot be shown; what it belongs to is left out
+    """
+
+    def __init__(
+        self,
+        store: VotingStore,
+        agenda: Agenda,
+        ids: Mapping[tuple[str, str, int], str],
+        shelf: Shelf,
+        questions: Sequence[Question],
+        rules: Rules,
+        known: KnownTasks | None = None,
+        damaged: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        self.store, self.shelf, self.questions, self.rules = store, shelf, questions, rules
+        self._agenda, self._ids, self._known, self._damaged = agenda, ids, known, damaged
+        self._lock = threading.Lock()
+        self._done: dict[int, set[Item]] = {}
+        self._broken: set[Item] = set()
+        for annotator, task in store.tasks():
+            self._remember(annotator, task)
+
+    def current(self, annotator: Annotator) -> tuple[Standing, Task | None]:
+        """How far the annotator has come, and what they are to answer now; None where there is no more."""
+        with self._lock:
+            standing = self.standing(annotator)
+            task = self._open(annotator)
+            if standing.end is not None and (task is None or standing.end != "done"):
+                return standing, None
+            if task is None and (task := self._next(annotator, standing)) is not None:
+                with self.store.changing():
+                    self.store.add_task(annotator.id, task)
+                self._remember(annotator.id, task)
+            return standing, task
+
+    def answer(self, annotator: Annotator, id: str, given: Answers) -> bool:
+        """Keep an answer; when this returns it is on the disk. False where another one stands already, and stays.
+
+        The same answer sent again changes nothing. Raises LookupError for a task that is not the annotator's, and
+        ValueError for answers that are none.
+        """
+        with self._lock:
+            if self.store.task(annotator.id, id) is None:
+                raise LookupError(id)
+            answers = checked(self.questions, given)
+            if (before := self.store.answers(id)) is not None:
+                return before == answers
+            with self.store.changing():
+                self.store.add_vote(id, answers)
+            return True
+
+    def undo(self, annotator: Annotator, id: str) -> None:
+        """Take back the annotator's last answer, if it is the one to this task: it is asked again."""
+        with self._lock:
+            standing = self.standing(annotator)
+            if standing.last is not None and standing.last.id == id and standing.end != "careless":
+                self.store.undo(id)
+
+    def overview(self) -> str:
+        """How much there is to be looked at."""
+        return self._agenda.overview()
+
+    def standing(self, annotator: Annotator) -> Standing:
+        """How far an annotator has come."""
+        return standing_of(self.store, annotator, self.rules)
+
+    def _remember(self, annotator: int, task: Task) -> None:
+        if task.part == "vote":
+            item = _item(task)
+            self._agenda.give(item)
+            self._done.setdefault(annotator, set()).add(item)
+
+    def _open(self, annotator: Annotator) -> Task | None:
+        """The annotator's task that waits for an answer; one whose images cannot be shown any more is dropped."""
+        while (task := self.store.open_task(annotator.id)) is not None and not self._can_show(task):
+            self._broken.add(_item(task))
+            self.store.drop_task(task.id)
+        return task
+
+    def _next(self, annotator: Annotator, standing: Standing) -> Task | None:
+        """Think of the annotator's next task."""
+        place = self.store.last_place(annotator.id) + 1
+        random = Random(f"{self.rules.seed} {annotator.name} {place}")
+        if not standing.trained:
+            return self._of_known("training", place, random)
+        done = self._done.get(annotator.id, set()) | self._broken
+        while (item := self._agenda.choose(done, random)) is not None:
+            if self._control_is_due(annotator, standing.votes):
+                return self._of_known("control", place, random)
+            sides = [Shown(model, item.prompt, item.seeds) for model in item.models]
+            random.shuffle(sides)
+            task = self._task(place, "vote", item.prompt, sides)
+            if self._can_show(task):
+                return task
+            self._broken.add(item)
+            done.add(item)
+        return None
+
+    def _control_is_due(self, annotator: Annotator, votes: int) -> bool:
+        """Whether the next task is a control: one of so many is, nobody knows which."""
+        if not self.rules.controls:
+            return False
+        block, place = divmod(votes, self.rules.controls)
+        return place == Random(f"{self.rules.seed} {annotator.name} block {block}").randrange(self.rules.controls)
+
+    def _of_known(self, part: str, place: int, random: Random) -> Task | None:
+        assert self._known is not None  # who wants such tasks gives them
+        number = place - 1 if part == "training" else random.randrange(1 << 16)
+        for attempt in range(20):
+            known: Known = self._known.draw(part, number + attempt, random)
+            if known.right is not None and random.random() < 0.5:
+                known = known.turned()
+            sides = [side for side in (known.left, known.right) if side is not None]
+            task = self._task(place, part, known.prompt, sides, known.expected, known.why)
+            if self._can_show(task):
+                return task
+        return None
+
+    def _task(
+        self,
+        place: int,
+        part: str,
+        prompt: str,
+        sides: Sequence[Shown],
+        expected: dict[str, str] | None = None,
+        why: str = "",
+    ) -> Task:
+        pictures = [tuple(self._ids[side.model, side.prompt, seed] for seed in side.seeds) for side in sides]
+        right = sides[1].model if len(sides) > 1 else ""
+        seeds = sides[0].seeds
+        return Task(
+            secrets.token_urlsafe(16), place, part, prompt, sides[0].model, right, seeds,
+            pictures[0], pictures[1] if right else (), expected, why,
+        )  # fmt: skip
+
+    def _can_show(self, task: Task) -> bool:
+        """Whether all of a task's images are there; they are then ready to be sent."""
+        for id in (*task.left_pictures, *task.right_pictures):
+            if id not in self.shelf:
+                return False
+            try:
+                self.shelf.png(id)
+            except DamagedImage as error:
+                self._damaged(str(error))
+                return False
+        return True
+
+
+def _item(task: Task) -> Item:
+    return Item(tuple(sorted({task.left, task.right} - {""})), task.prompt, task.seeds)

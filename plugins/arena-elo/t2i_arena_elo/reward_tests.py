@@ -1,0 +1,72 @@
+"""Do models' rewards differ? Tests paired by prompt, the paper's own test, and distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import mannwhitneyu, wilcoxon
+from t2i_core.metrics import Analysis, Study
+from t2i_core.statistics import holm
+
+from .analyses import images
+from .options import RewardOptions
+
+
+def analyses(study: Study, options: RewardOptions) -> Iterator[Analysis]:
+    """Yield distributions, tests between each two models, and the images that were judged."""
+    rows = study.table[study.table["measure"] == "reward"]
+    groups = rows.groupby("model", sort=False, observed=True)["value"]
+    values = {str(model): own.to_numpy(np.float64) for model, own in groups}
+    spread = groups.describe(percentiles=[0.05, 0.25, 0.5, 0.75, 0.95]).reset_index()
+    yield Analysis("distributions", "Rewards of each model's images.", spread, partial(_violins, values))
+    for facet in options.by:
+        if facet in rows:
+            table = rows.groupby([facet, "model"], sort=False, observed=True)["value"].describe().reset_index()
+            yield Analysis(f"rewards by {facet}", f"The same for each {facet}.", table)
+    if len(values) > 1:
+        summary = "Wilcoxon's test of the models' differences, paired by prompt; p adjusted by Holm's method."
+        yield Analysis("wilcoxon", summary, paired(rows))
+        summary = (
+            "The paper's test: Mann-Whitney on all images, as if prompts had nothing in common. p of the row's "
+        )
+        yield Analysis(
+            "mann-whitney", summary + "and the column's model, two-sided, not adjusted.", unpaired(values)
+        )
+    yield Analysis("images", "Images of each model, and how many are another prompt's too.", images(study.samples))
+
+
+def paired(rows: pd.DataFrame) -> pd.DataFrame:
+    """Test each two models on the prompts that both have; several seeds of a prompt count with their mean.
+
+    `p` is two-sided (Pratt's way with prompts on which both are alike), NaN where no prompt tells them apart.
+    """
+    wide = rows.astype({"cluster": str, "model": str}).pivot_table(
+        index="cluster", columns="model", values="value", aggfunc="mean", sort=False
+    )
+    lines = []
+    for a, b in combinations(wide.columns, 2):
+        gap = (wide[a] - wide[b]).dropna().to_numpy(np.float64)
+        p = float(wilcoxon(gap, zero_method="pratt").pvalue) if gap.any() else np.nan
+        line = {"a": a, "b": b, "prompts": len(gap), "mean_difference": gap.mean() if len(gap) else np.nan}
+        lines.append({**line, "median_difference": np.median(gap) if len(gap) else np.nan, "p_unadjusted": p})
+    table = pd.DataFrame(lines)
+    return table.assign(p=holm(table["p_unadjusted"].to_numpy(np.float64)))
+
+
+def unpaired(values: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Return the matrix of p-values of Mann and Whitney's test."""
+    table = pd.DataFrame(np.nan, index=list(values), columns=list(values))
+    for a, b in combinations(values, 2):
+        table.loc[a, b] = table.loc[b, a] = float(mannwhitneyu(values[a], values[b]).pvalue)
+    return table.reset_index(names="model")
+
+
+def _violins(values: dict[str, np.ndarray], axes: Any) -> None:
+    axes.violinplot(list(values.values()), showmedians=True)
+    axes.set_xticks(range(1, len(values) + 1), list(values))
+    axes.set_ylabel("reward")

@@ -1,0 +1,104 @@
+"""Battles as rows of a run's table of measurements, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from t2i_core import Row
+
+from .battles import VERDICTS, Battle, Battles, Verdict
+
+WIN = "win"
+NONE = "no-verdict"
+POINTS = {"left": 1.0, "right": 0.0, "tie": 0.5, "both-bad": 0.5}
+"""What the left model gets."""
+
+
+def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
+    """Return a battle's row: what the unit's `first` model got, or that there was no verdict.
+
+    number: tells apart battles that are alike in all else
+    """
+    turned = battle.left != first
+    facets: dict[str, str | int | float] = {
+        "verdict": battle.verdict,
+        "shown": "second" if turned else "first",
+        "judge": battle.judge,
+        "human": "yes" if battle.human else "no",
+    }
+    if number is not None:
+        facets["number"] = number
+    if battle.verdict not in POINTS:
+        return Row(NONE, 1.0, facets)
+    got = POINTS[battle.verdict]
+    return Row(WIN, 1 - got if turned else got, facets)
+
+
+def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "subset") -> Battles:
+    """Return the battles of a table of measurements (of one metric `elo`), row for row.
+
+    prompt: the column that says their prompt; `cluster` where prompts that belong together are to be resampled so
+    subset: the facet of prompts that says their category
+    """
+    models = _Codes()
+    a, b = models.of(table["model_a"]), models.of(table["model_b"])
+    turned = (table["shown"].astype(str) == "second").to_numpy()
+    texts = {name: _Codes() for name in ("prompt", "subset", "judge")}
+    columns = {"prompt": table[prompt], "subset": table.get(subset), "judge": table.get("judge")}
+    blank = pd.Series("", index=table.index)
+    codes = {name: texts[name].of(blank if column is None else column) for name, column in columns.items()}
+    places = {verdict: code for code, verdict in enumerate(VERDICTS)}
+    verdict = table["verdict"].astype(str).map(places).to_numpy(np.int8)
+    seed = table["seed"].astype(object).astype("Int64") if "seed" in table else pd.Series(-1, index=table.index)
+    human = table["human"].astype(str) == "yes" if "human" in table else pd.Series(False, index=table.index)
+    return Battles(
+        models=tuple(models.known),
+        prompts=tuple(texts["prompt"].known),
+        subsets=tuple(texts["subset"].known),
+        judges=tuple(texts["judge"].known),
+        left=np.where(turned, b, a).astype(np.int32),
+        right=np.where(turned, a, b).astype(np.int32),
+        verdict=verdict,
+        human=human.to_numpy(bool),
+        seed=seed.fillna(-1).to_numpy(np.int64),
+        time=np.full(len(table), np.nan),
+        **codes,
+    )
+
+
+class _Codes:
+    """A code for each distinct text, the same in every column that it is asked for."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def of(self, column: pd.Series[object]) -> np.ndarray:
+        codes, distinct = pd.factorize(column.astype(object).fillna("").astype(str))
+        own = np.array([self.known.setdefault(text, len(self.known)) for text in distinct], np.int32)
+        return own[codes] if len(own) else np.empty(0, np.int32)
+
+
+def of_pair(battles: Battles) -> Mapping[tuple[str, frozenset[str]], list[Battle]]:
+    """Gather battles by prompt and the two models."""
+    found: dict[tuple[str, frozenset[str]], list[Battle]] = {}
+    for battle in battles:
+        found.setdefault((battle.prompt, frozenset((battle.left, battle.right))), []).append(battle)
+    return found
+
+
+def numbered(battles: list[Battle], first: str) -> Iterator[Row]:
+    """Return the rows of one unit's battles; those alike in all else get numbers."""
+    seen: dict[tuple[str, str, Verdict, bool], int] = {}
+    for battle in battles:
+        alike = (battle.left, battle.judge, battle.verdict, battle.human)
+        count = seen[alike] = seen.get(alike, 0) + 1
+        yield row_of(battle, first, count if count > 1 else None)
+
+
+def verdict_of(said: str) -> Verdict:
+    """Return a judge's verdict in the words of battles: `first` is left, for it was shown first."""
+    words = {"first": "left", "second": "right", "both_bad": "both-bad"}
+    return cast(Verdict, words.get(said, said))

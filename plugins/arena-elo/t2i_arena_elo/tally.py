@@ -1,0 +1,174 @@
+"""`t2i arena tally`: people's and models' verdicts rated together, and how far they agree."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from t2i_core.errors import BadFolder, BadOption
+from t2i_core.runs import load_run
+from t2i_core.texts import visible
+
+from .agreement import alpha, verdicts
+from .battles import DECIDED, VERDICTS, Battle, Battles, read_battles
+from .command import plain, said
+from .page.export import read_votes
+from .page.questions import UNKNOWN
+from .ratings import Ratings, Ties, rate
+from .rows import battles_of
+
+PEOPLE, TOGETHER = "people", "together"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one file or folder brings.
+
+    battles:  verdicts on two models' images, each with its judge
+    answers:  what people saw in one model's images: model, prompt, annotator, question, answer
+    left_out: how many answers do not count, by why
+    """
+
+    name: str
+    battles: tuple[Battle, ...] = ()
+    answers: tuple[tuple[str, str, str, str, str], ...] = ()
+    left_out: tuple[tuple[str, int], ...] = ()
+
+
+def read_source(path: Path) -> Source:
+    """Read votes of the page, a file of battles, or a run of `elo`. Raises BadFolder or BadOption."""
+    if path.is_dir():
+        return Source(str(path), tuple(_of_run(path)))
+    if path.suffix.lower() in (".csv", ".jsonl"):
+        return Source(str(path), tuple(read_battles(path)))
+    votes = read_votes(path)
+    out = tuple(sorted(votes.left_out.items()))
+    if votes.pairs:
+        return Source(str(path), battles=tuple(votes.battles()), left_out=out)
+    return Source(str(path), answers=tuple(votes.answers()), left_out=out)
+
+
+def _of_run(folder: Path) -> Iterable[Battle]:
+    run = load_run(folder)
+    table = run.measurements()
+    judges = {r["metric"]: (r["judge"] or {}).get("name") for r in run.results["results"]}
+    found = False
+    for metric, own in table.groupby("metric", sort=False):
+        if {"verdict", "shown", "model_a"} <= set(own.dropna(axis=1, how="all").columns):
+            found = True
+            judge = judges.get(metric) or "judge"
+            for battle in battles_of(own):
+                yield battle if battle.judge else replace(battle, judge=judge)
+    if not found:
+        raise BadFolder(f"{folder}: has no battles; want a run of the metric elo")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What all sources say.
+
+    ratings:   of people, of each model that judged and, where there are several of these, together
+    verdicts:  how each judge's battles ended
+    agreement: alpha of people, of people and models, and of each question about images
+    seen:      what people saw in images, counted
+    left_out:  how many answers do not count, by why
+    """
+
+    ratings: dict[str, Ratings]
+    verdicts: list[dict[str, Any]]
+    agreement: list[dict[str, Any]]
+    seen: list[dict[str, Any]]
+    left_out: dict[str, int]
+
+    def plain(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {**vars(self), "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()}}
+
+
+def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) -> Tally:
+    """Rate models by all battles of all sources, and say how far judges agree.
+
+    Raises BadOption where no vote counts.
+    """
+    battles = list(chain.from_iterable(source.battles for source in sources))
+    answers = list(chain.from_iterable(source.answers for source in sources))
+    if not battles and not answers:
+        raise BadOption(f"{', '.join(source.name for source in sources)}: no vote that counts")
+    models = sorted({battle.judge for battle in battles if not battle.human})
+    parts = {TOGETHER: battles, PEOPLE: [battle for battle in battles if battle.human]}
+    parts |= {model: [b for b in battles if not b.human and b.judge == model] for model in models}
+    if sum(map(bool, parts.values())) == 2:  # all are of one kind
+        del parts[TOGETHER]
+    kinds = {"verdicts of people": verdicts(parts[PEOPLE])}
+    if models:
+        kinds["verdicts of people and models"] = verdicts(battles)
+    for question in dict.fromkeys(answer[3] for answer in answers):
+        kinds[f"{question}, as people saw it"] = _units(answers, question)
+    left_out: Counter[str] = Counter()
+    for source in sources:
+        left_out.update(dict(source.left_out))
+    return Tally(
+        {name: rate(Battles.of(part), ties=ties, rounds=rounds) for name, part in parts.items() if part},
+        [_verdicts(judge, human, battles) for human, judge in _judges(battles)],
+        [_agreement(of, said) for of, said in kinds.items() if said],
+        [
+            {"model": model, "question": question, "answer": answer, "count": count}
+            for (model, question, answer), count in sorted(Counter((a[0], a[3], a[4]) for a in answers).items())
+        ],
+        dict(left_out),
+    )
+
+
+def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[tuple[Any, str, str]]:
+    return [
+        ((model, prompt), annotator, answer)
+        for model, prompt, annotator, question, answer in answers
+        if question == wanted and answer != UNKNOWN.value
+    ]
+
+
+def _agreement(of: str, said: list[tuple[Any, str, str]]) -> dict[str, Any]:
+    value, units = alpha(said)
+    judges = len({judge for _, judge, _ in said})
+    return {"of": of, "alpha": None if math.isnan(value) else value, "units": units, "judges": judges}
+
+
+def _judges(battles: Iterable[Battle]) -> list[tuple[bool, str]]:
+    return sorted({(battle.human, battle.judge) for battle in battles}, key=lambda j: (not j[0], j[1]))
+
+
+def _verdicts(judge: str, human: bool, battles: Iterable[Battle]) -> dict[str, Any]:
+    ended = Counter(b.verdict for b in battles if b.judge == judge and b.human == human)
+    return {"judge": judge, "human": human, "battles": ended.total(), **{v: ended[v] for v in VERDICTS}}
+
+
+def as_text(found: Tally) -> str:
+    """A tally for a reader."""
+    parts = [f"ratings, {name}\n{said(ratings)}" for name, ratings in found.ratings.items()]
+    if found.verdicts:
+        rows = [{**row, "human": "yes" if row["human"] else "no"} for row in found.verdicts]
+        used = [name for name in rows[0] if name not in VERDICTS[DECIDED:] or any(row[name] for row in rows)]
+        parts.append(f"verdicts\n{_table([{name: row[name] for name in used} for row in rows])}")
+    if found.seen:
+        parts.append(f"seen by people\n{_table(found.seen)}")
+    if found.agreement:
+        rows = [
+            {**row, "alpha": "none" if row["alpha"] is None else f"{row['alpha']:.3f}"} for row in found.agreement
+        ]
+        parts.append(f"Krippendorff's alpha, nominal, over units that two or more judged\n{_table(rows)}")
+        if not all(row["units"] for row in rows):
+            parts[-1] += "\nwhere no two judged the same there is none: t2i arena serve --each 2 has them do"
+    if found.left_out:
+        why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
+        parts.append(f"answers that do not count: {why}")
+    return "\n".join(visible(line) for line in "\n\n".join(parts).split("\n"))
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    return pd.DataFrame(rows).to_string(index=False)

@@ -1,0 +1,155 @@
+"""Who is shown what, and tasks with known answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+from t2i_arena_elo.page.agenda import Agenda, Item
+from t2i_arena_elo.page.known import FromFile, Mismatches
+from t2i_arena_elo.page.pictures import Picture
+from t2i_arena_elo.page.questions import better, checked, perception
+from t2i_core.errors import BadFolder, BadOption
+from t2i_core.images import Image
+
+
+def pictures(models="abc", prompts=("p", "q", "r"), seeds=(0, 1)):
+    image = Image("", Path("none.png"))
+    return [Picture(m, p, s, image, (8, 8)) for m in models for p in prompts for s in seeds]
+
+
+def test_votes_spread_evenly_over_models_prompts_and_seeds():
+    agenda, random, done = Agenda(pictures(), pairs=True), Random(0), set()
+    given = []
+    while (item := agenda.choose(done, random)) is not None:
+        agenda.give(item)
+        done.add(item)
+        given.append(item)
+        for facet in ((lambda i: i.models), (lambda i: (i.models, i.prompt))):
+            counts = Counter(map(facet, given))
+            possible = 3 if facet(item) == item.models else 9
+            assert max(counts.values()) - (min(counts.values()) if len(counts) == possible else 0) <= 1
+    assert len(given) == len(set(given)) == len(agenda) == 3 * 3 * 2
+
+
+def test_a_second_person_is_given_what_the_first_was_not():
+    agenda, random = Agenda(pictures("ab"), pairs=True), Random(0)
+    first = [agenda.choose(set(), random)]
+    agenda.give(first[0])
+    for _ in range(5):
+        item = agenda.choose(set(), random)
+        agenda.give(item)
+        first.append(item)
+    assert len(set(first)) == 6
+
+
+def test_where_several_people_are_wanted_what_was_begun_comes_first():
+    agenda, random = Agenda(pictures("ab"), pairs=True, each=3), Random(0)
+    given = Counter()
+    for _ in range(6):
+        item = agenda.choose(set(), random)
+        agenda.give(item)
+        given[item] += 1
+    assert sorted(given.values()) == [3, 3]
+
+
+def test_only_what_all_models_have_is_compared():
+    own = [p for p in pictures("ab") if not (p.model == "b" and (p.prompt, p.seed) == ("q", 0))]
+    own = [p for p in own if not (p.model == "a" and p.prompt == "r")]
+    agenda = Agenda(own, pairs=True)
+    assert agenda.items(("a", "b"), "q") == [Item(("a", "b"), "q", (1,))]
+    assert agenda.items(("a", "b"), "r") == []
+    assert len(agenda) == 3
+
+
+def test_grids_have_so_many_images_a_side():
+    agenda = Agenda(pictures("ab", seeds=range(9)), pairs=True, grid=4)
+    assert [item.seeds for item in agenda.items(("a", "b"), "p")] == [(0, 1, 2, 3), (4, 5, 6, 7)]
+    alone = Agenda(pictures("ab", seeds=range(3)), pairs=False, grid=9)
+    assert alone.items(("b",), "p") == [Item(("b",), "p", (0, 1, 2))]
+
+
+def test_what_cannot_be_compared_is_said():
+    with pytest.raises(BadFolder, match=r"only one model \(a\)"):
+        Agenda(pictures("a"), pairs=True)
+    others = [*pictures("a", prompts=("p",)), *pictures("b", prompts=("q",))]
+    with pytest.raises(BadFolder, match="no two of the models"):
+        Agenda(others, pairs=True)
+    with pytest.raises(BadFolder, match="4 seeds in common"):
+        Agenda(pictures("ab"), pairs=True, grid=4)
+    assert len(Agenda(pictures("a"), pairs=False)) == 3
+
+
+TEXTS = {"p": ("a red dog", ""), "q": ("a red dog on a mat", ""), "r": ("two ships", "")}
+
+
+def test_a_known_task_sets_the_prompt_beside_what_is_least_like_it():
+    agenda = Agenda(pictures("ab"), pairs=True)
+    mismatches = Mismatches(agenda, TEXTS, 1)
+    for seed in range(20):
+        known = mismatches.draw("control", 0, Random(seed))
+        assert known.expected == {"verdict": "left"}
+        assert (known.left.prompt, known.left.model) == (known.prompt, known.right.model)
+        if known.prompt == "p":
+            assert known.right.prompt == "r"
+        turned = known.turned()
+        assert (turned.right, turned.expected) == (known.left, {"verdict": "right"})
+
+
+def test_known_tasks_want_two_prompts():
+    agenda = Agenda(pictures("ab", prompts=("p",)), pairs=True)
+    with pytest.raises(BadOption, match="images of two prompts"):
+        Mismatches(agenda, TEXTS, 1)
+
+
+HEAD = "part,prompt,left,right,verdict,seed,why\n"
+
+
+def test_known_answers_are_read_from_a_file(tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text(f"{HEAD}training,p,a,b,left,1,b has two dogs\ncontrol,q,b,a,both-bad,,\n")
+    tasks = FromFile(path, Agenda(pictures("ab"), pairs=True), better("?"), pairs=True)
+    first = tasks.draw("training", 7, Random())
+    assert (first.left.model, first.right.model, first.left.seeds) == ("a", "b", (1,))
+    assert (first.expected, first.why) == ({"verdict": "left"}, "b has two dogs")
+    assert tasks.draw("control", 0, Random()).turned().expected == {"verdict": "both-bad"}
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("exam,p,a,b,left,,", "line 2: the part 'exam'"),
+        ("training,p,a,c,left,,", "line 2: no model 'c'; the runs have a, b"),
+        ("training,p,a,a,left,,", "line 2: 'a' against itself"),
+        ("training,s,a,b,left,,", "line 2: no images of the prompt 's'"),
+        ("training,p,a,b,left,5,", "line 2: no images of the prompt 'p', and that seed"),
+        ("training,p,a,b,better,,", "line 2: no answer to"),
+        ("training,p,a,b,left,,", "no tasks of the part control"),
+    ],
+)
+def test_faults_of_a_file_of_known_answers_are_said_with_their_line(tmp_path, line, fault):
+    path = tmp_path / "known.csv"
+    path.write_text(HEAD + line + "\n")
+    with pytest.raises(BadOption, match=fault):
+        FromFile(path, Agenda(pictures("ab"), pairs=True), better("?"), pairs=True).require(["control"])
+
+
+def test_known_answers_about_one_models_images(tmp_path):
+    path = tmp_path / "known.csv"
+    path.write_text("part,prompt,model,human,gender\ntraining,p,a,yes,female\ncontrol,p,b,no,\n")
+    questions = perception({"gender": ("male", "female")})
+    tasks = FromFile(path, Agenda(pictures("ab"), pairs=False, grid=9), questions, pairs=False)
+    assert tasks.draw("training", 0, Random()).expected == {"human": "yes", "gender": "female"}
+    control = tasks.draw("control", 0, Random())
+    assert (control.expected, control.turned()) == ({"human": "no"}, control)
+
+
+def test_only_what_is_asked_must_be_answered():
+    questions = perception({"gender": ("male", "female")})
+    assert checked(questions, {"human": "no", "gender": "male"}) == {"human": "no"}
+    assert checked(questions, {"human": "yes", "gender": "unknown"}) == {"human": "yes", "gender": "unknown"}
+    for given in ({}, {"human": "yes"}, {"human": "yes", "gender": "dog"}, {"gender": "male"}):
+        with pytest.raises(ValueError, match="no answer to"):
+            checked(questions, given)

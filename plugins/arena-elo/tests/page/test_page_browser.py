@@ -1,0 +1,280 @@
+"""The page in a browser: headless Chromium under Playwright."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from t2i_arena_elo.page.study import Rules
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Person:
+    """One who votes with a browser."""
+
+    def __init__(self, browser: Any, url: str, name: str = "Ann", **how: Any) -> None:
+        self.context = browser.new_context(**how)
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.goto(url)
+        self.page.get_by_label("Your name").fill(name)
+        self.settle()
+        self.page.get_by_role("button", name="Begin").click()
+        self.page.wait_for_selector("#saved")
+
+    def settle(self) -> None:
+        """Wait until the page takes answers."""
+        if self.page.evaluate("typeof SETTLING") == "number":
+            self.page.wait_for_selector("body[data-settled]")
+
+    def saved(self, count: int) -> None:
+        """Wait until the page says so."""
+        said = f"{count} vote{'' if count == 1 else 's'} saved"
+        self.page.get_by_text(said, exact=True).wait_for()
+
+    def press(self, key: str, then: int) -> None:
+        self.settle()
+        self.page.keyboard.press(key)
+        self.saved(then)
+
+    def click(self, name: str, then: int) -> None:
+        self.settle()
+        self.page.get_by_role("button", name=name).click()
+        self.saved(then)
+
+    @property
+    def task(self) -> str:
+        return self.page.locator('form[action="/vote"] input[name=task]').input_value()
+
+
+def verdicts(study: Any) -> list[str]:
+    return [vote.answers["verdict"] for vote in study.store.votes()]
+
+
+def test_a_session_by_keyboard(served, browser, make_run):
+    study, url = served(run=make_run(seeds=(0,), size=16))
+    ann = Person(browser, url)
+    for number, key in enumerate("120x", 1):
+        ann.press(key, number)
+    ann.page.get_by_role("heading", name="Thank you: that was all").wait_for()
+    assert verdicts(study) == ["left", "right", "tie", "both-bad"]
+    ann.press("u", 3)
+    ann.press("u", 2)
+    ann.press("2", 3)
+    ann.press("X", 4)
+    assert verdicts(study) == ["left", "right", "right", "both-bad"]
+    assert ann.said == []
+
+
+def test_keys_are_for_who_wants_them(served, browser):
+    study, url = served()
+    ann = Person(browser, url)
+    ann.settle()
+    for held in ("Control", "Alt", "Meta"):
+        ann.page.keyboard.press(f"{held}+1")
+    ann.page.get_by_role("button", name="Keys are on").click()
+    ann.page.keyboard.press("1")
+    ann.page.reload()
+    ann.settle()
+    ann.page.keyboard.press("1")
+    assert verdicts(study) == []
+    ann.page.get_by_role("button", name="Keys are off").click()
+    ann.press("1", 1)
+
+
+def test_a_session_by_mouse(served, browser):
+    study, url = served()
+    ann = Person(browser, url)
+    for number, name in enumerate(("Left is better", "Right is better", "Equally good", "Both are bad"), 1):
+        ann.click(name, number)
+    ann.click("Undo", 3)
+    ann.click("Left is better", 4)
+    assert verdicts(study) == ["left", "right", "tie", "left"]
+
+
+def test_a_double_click_is_one_vote(served, browser):
+    study, url = served()
+    ann = Person(browser, url)
+    ann.settle()
+    ann.page.get_by_role("button", name="Left is better").dblclick(delay=20)
+    ann.saved(1)
+    ann.settle()
+    ann.press("2", 2)
+    assert verdicts(study) == ["left", "right"]
+
+
+def test_tab_and_enter_reach_everything_and_focus_shows(served, browser):
+    study, url = served()
+    ann = Person(browser, url)
+    reached = []
+    for _ in range(12):
+        ann.page.keyboard.press("Tab")
+        focus = "document.activeElement"
+        assert ann.page.evaluate(f"getComputedStyle({focus}).outlineStyle") != "none"
+        reached.append(ann.page.evaluate(f"{focus}.value || {focus}.textContent || {focus}.firstChild.alt"))
+        if reached[-1] == "right":
+            break
+    assert reached[-2:] == ["left", "right"]
+    ann.press("Enter", 1)
+    assert verdicts(study) == ["right"]
+
+
+def test_a_reload_in_the_middle_and_the_back_button(served, browser):
+    study, url = served()
+    ann = Person(browser, url)
+    ann.press("1", 1)
+    task = ann.task
+    ann.page.reload()
+    assert ann.task == task
+    ann.press("2", 2)
+    ann.page.go_back()
+    ann.page.wait_for_selector("#saved")
+    ann.saved(2)
+    ann.press("0", 3)
+    ann.page.reload()
+    ann.saved(3)
+    assert verdicts(study) == ["left", "right", "tie"]
+
+
+def test_a_page_that_was_left_open_answers_once(served, browser):
+    """Two tabs show the same task; both answer."""
+    study, url = served()
+    ann = Person(browser, url)
+    other = ann.context.new_page()
+    other.goto(url)
+    ann.press("1", 1)
+    other.wait_for_selector("body[data-settled]")
+    other.keyboard.press("2")
+    other.get_by_text("your first answer stays").wait_for()
+    assert verdicts(study) == ["left"]
+
+
+def test_two_annotators(served, browser):
+    study, url = served()
+    ann, bob = Person(browser, url, "Ann"), Person(browser, url, "Bob")
+    for number in range(1, 3):
+        ann.press("1", number)
+        bob.press("2", number)
+    said = Counter((vote.annotator, vote.answers["verdict"]) for vote in study.store.votes())
+    assert said == {("Ann", "left"): 2, ("Bob", "right"): 2}
+    assert "Voting as Bob" in bob.page.inner_text("header")
+
+
+def test_without_scripts(served, browser):
+    study, url = served()
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(url)
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Left is better").click()
+    page.get_by_text("1 vote saved").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("0 votes saved").wait_for()
+    page.get_by_role("button", name="Both are bad").click()
+    page.get_by_text("1 vote saved").wait_for()
+    assert verdicts(study) == ["both-bad"]
+
+
+def test_hostile_texts_do_nothing(served, browser, make_run, hostile):
+    _, url = served(run=make_run(prompts=hostile, seeds=(0,), size=16))
+    ann = Person(browser, url, "<img src=x onerror=alert(1)>")
+    shown = set()
+    for number in range(1, 5):
+        shown.add(ann.page.inner_text(".prompt"))
+        assert ann.page.title() == f"Vote {number}"
+        assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        ann.press("1", number)
+    assert hostile["p1"] in shown
+    assert len(shown) == 4
+    assert "<img src=x onerror=alert(1)>" in ann.page.inner_text("header")
+    assert ann.said == []
+
+
+def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
+    groups = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "Asian")}
+    study, url = served(run=make_run(models=("apple",), seeds=range(9), size=32), groups=groups, grid=9)
+    ann = Person(browser, url)
+    assert ann.page.locator(".grid img").count() == 9
+    assert ann.page.locator("fieldset:visible").count() == 1
+    ann.settle()
+    ann.page.keyboard.press("1")
+    assert ann.page.locator("fieldset:visible").count() == 3
+    ann.page.keyboard.press("2")
+    ann.page.keyboard.press("0")
+    ann.press("Enter", 1)
+    ann.settle()
+    ann.page.get_by_label("No, most do not").check()
+    ann.click("Save and go on", 2)
+    said = [vote.answers for vote in study.store.votes()]
+    assert said == [{"human": "yes", "gender": "female", "race": "unknown"}, {"human": "no"}]
+    # nothing is sent before all is answered
+    ann.settle()
+    ann.page.keyboard.press("1")
+    ann.page.keyboard.press("Enter")
+    ann.saved(2)
+
+
+CONTRAST = """() => {
+  const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = (rgb) => 0.2126 * channel(rgb[0]) + 0.7152 * channel(rgb[1]) + 0.0722 * channel(rgb[2]);
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const found = numbers(getComputedStyle(e).backgroundColor);
+      if (found.length === 3 || found[3] > 0) return found;
+    }
+    return [255, 255, 255];
+  };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility()) continue;
+    const [a, b] = [light(numbers(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) low.push(`${e.tagName} ${e.textContent.trim()}: ${ratio.toFixed(2)}`);
+  }
+  return low;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_has_contrast_and_nothing_overflows(served, browser, scheme):
+    """WCAG 2.2, 1.4.3 (AA): 4.5 to 1."""
+    _, url = served(rules=Rules(fastest=5, training=1))
+    ann = Person(browser, url, color_scheme=scheme)
+    seen = set()
+    for _ in range(3):  # training, what is told of it, a warning
+        for width in (1280, 360):
+            ann.page.set_viewport_size({"width": width, "height": 760})
+            assert ann.page.evaluate(CONTRAST) == []
+            assert ann.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        seen.add(ann.page.inner_text("main"))
+        ann.settle()
+        task = ann.task
+        ann.page.keyboard.press("1")
+        ann.page.wait_for_function(
+            "before => document.querySelector('form[action=\"/vote\"] input[name=task]')?.value !== before",
+            arg=task,
+        )
+    assert len(seen) == 3
+    ann.page.goto(f"{url}image/gone")
+    assert ann.page.evaluate(CONTRAST) == []

@@ -1,0 +1,137 @@
+"""Where votes are kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from t2i_arena_elo.page.store import Task, VotingStore
+from t2i_core.errors import BadFolder
+
+
+def task(place: int, part: str = "vote", expected: dict[str, str] | None = None) -> Task:
+    return Task(f"t{place}", place, part, "p", "a", "b", (0,), ("x",), ("y",), expected)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> VotingStore:
+    return VotingStore(tmp_path / "votes.sqlite")
+
+
+def test_what_is_kept_is_there_for_who_opens_the_file_again(store):
+    ann, new = store.add_annotator("Ann")
+    assert new
+    assert store.add_annotator("Ann") == (ann, False)
+    with store.changing():
+        store.add_task(ann.id, task(1))
+        store.add_vote("t1", {"verdict": "left"})
+    other = VotingStore(store.path, must_exist=True)
+    (vote,) = other.votes()
+    assert (vote.annotator, vote.answers, vote.task) == ("Ann", {"verdict": "left"}, task(1))
+    assert vote.seconds >= 0
+    assert other.annotator(ann.token) == ann
+    assert other.annotator("") is None
+
+
+def test_a_task_has_one_answer_at_a_time(store):
+    ann, _ = store.add_annotator("Ann")
+    with store.changing():
+        store.add_task(ann.id, task(1))
+        store.add_vote("t1", {"verdict": "left"})
+    with pytest.raises(sqlite3.IntegrityError), store.changing():
+        store.add_vote("t1", {"verdict": "right"})
+    store.undo("t1")
+    assert store.open_task(ann.id) == task(1)
+    with store.changing():
+        store.add_vote("t1", {"verdict": "right"})
+    assert [vote.answers["verdict"] for vote in store.votes()] == ["right"]
+    # what was taken back is kept too
+    assert store._one("select count(*) from votes") == (2,)
+
+
+def test_what_fails_half_way_leaves_nothing(store):
+    ann, _ = store.add_annotator("Ann")
+    with store.changing():
+        store.add_task(ann.id, task(2))
+    with pytest.raises(sqlite3.IntegrityError), store.changing():
+        [store.add_task(ann.id, task(place)) for place in (1, 2)]
+    assert [kept.place for _, kept in store.tasks()] == [2]
+
+
+def test_commits_are_on_the_disk_before_they_return(store):
+    assert store._one("pragma journal_mode") == ("wal",)
+    assert store._one("pragma synchronous") == (2,)  # full
+
+
+def test_nobody_else_reads_the_secrets_of_links(store):
+    assert store.path.stat().st_mode & 0o077 == 0
+
+
+def test_marks_count_expected_and_fast_answers(store):
+    ann, _ = store.add_annotator("Ann")
+    with store.changing():
+        for place, said in enumerate(("left", "left", "right"), 1):
+            store.add_task(ann.id, task(place, "control", {"verdict": "left"}))
+            store.add_vote(f"t{place}", {"verdict": said})
+    assert store.marks(ann.id, 60) == {"control": (3, 2, 3)}
+    assert store.marks(ann.id, 0) == {"control": (3, 2, 0)}
+
+
+def test_pictures_keep_their_ids_and_places(store):
+    first = store.put_pictures([("m", "p", 0, "aa"), ("m", "p", 1, "bb")])
+    assert len(set(first)) == 2
+    assert store.put_pictures([("m", "p", 1, "bb"), ("m", "p", 2, "cc")])[0] == first[1]
+    with pytest.raises(BadFolder, match="another image of 'm', prompt 'p', seed 0"):
+        store.put_pictures([("m", "p", 0, "dd")])
+
+
+def test_prompts_keep_their_texts(store):
+    store.put_prompts([("p", "a dog", "")])
+    with pytest.raises(BadFolder, match="another prompt 'p'"):
+        store.put_prompts([("p", "a cat", "")])
+
+
+def foreign(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("create table votes (id)")
+
+
+@pytest.mark.parametrize(
+    ("write", "fault"),
+    [
+        (foreign, "holds no votes of t2i arena"),
+        (lambda path: path.write_text("prompt,left,right\n"), "holds no votes of t2i arena"),
+        (lambda path: path.mkdir(), "is a folder"),
+    ],
+)
+def test_files_of_others_are_refused_and_left_alone(tmp_path, write, fault):
+    path = tmp_path / "other"
+    write(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(BadFolder, match=fault):
+        VotingStore(path)
+    assert before is None or path.read_bytes() == before
+
+
+def test_who_only_reads_makes_no_file(tmp_path):
+    with pytest.raises(BadFolder, match="no such file"):
+        VotingStore(tmp_path / "votes.sqlite", must_exist=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_another_version_is_refused(store):
+    store._db.execute("pragma user_version=99")
+    store.close()
+    with pytest.raises(BadFolder, match="another version"):
+        VotingStore(store.path)
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(BadFolder, match="there is no folder"):
+        VotingStore(tmp_path / "gone" / "votes.sqlite")
+
+
+def test_a_beginning_that_was_killed_is_begun_again(tmp_path):
+    (tmp_path / ".votes.sqlite.part").write_bytes(b"SQLite format 3\0 half written")
+    assert VotingStore(tmp_path / "votes.sqlite").count() == 0

@@ -1,0 +1,166 @@
+"""What becomes of votes: battles, answers about people, ratings and agreement."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+
+import pytest
+from t2i_arena_elo.agreement import alpha, verdicts
+from t2i_arena_elo.battles import Battle, read_battles, write_battles
+from t2i_arena_elo.command import app
+from t2i_arena_elo.page.export import read_votes
+from t2i_arena_elo.page.study import Rules
+from t2i_arena_elo.plugin import t2i_metrics
+from t2i_arena_elo.tally import read_source, tally
+from t2i_core.errors import BadFolder, BadOption
+from typer.testing import CliRunner
+
+
+def vote_all(study, name, answer):
+    """Have somebody answer all there is; `answer` is told the task."""
+    annotator, _ = study.store.add_annotator(name)
+    while (task := study.current(annotator)[1]) is not None:
+        assert study.answer(annotator, task.id, answer(task))
+
+
+def for_apple(task):
+    return {"verdict": "left" if task.left == "apple" else "right"}
+
+
+@pytest.fixture
+def voted(open_study, tmp_path):
+    """Two people's votes: Ann always for apple; Bob too, but of p4, where he says tie."""
+    study, _ = open_study()
+    vote_all(study, "Ann", for_apple)
+    vote_all(study, "Bob", lambda task: {"verdict": "tie"} if task.prompt == "p4" else for_apple(task))
+    return study.store.path
+
+
+def test_votes_are_battles(voted, tmp_path):
+    out = tmp_path / "battles.csv"
+    assert CliRunner().invoke(app, ["export", str(voted), str(out)]).exit_code == 0
+    battles = list(read_battles(out))
+    assert len(battles) == 16
+    assert {b.judge for b in battles} == {"Ann", "Bob"}
+    assert all(b.human and {b.left, b.right} == {"apple", "pear"} and b.seed in (0, 1) for b in battles)
+    of_ann = [b for b in battles if b.judge == "Ann"]
+    assert all((b.left if b.verdict == "left" else b.right) == "apple" for b in of_ann)
+    assert {b.prompt for b in battles if b.verdict == "tie"} == {"p4"}
+
+
+def test_people_and_models_are_rated_together_and_apart(voted, tmp_path):
+    said = [Battle(p, "apple", "pear", "left" if p == "p1" else "right", judge="clip", seed=0) for p in
+            ("p1", "p2", "p3", "p4")]  # fmt: skip
+    write_battles(tmp_path / "clip.jsonl", said)
+    found = tally([read_source(voted), read_source(tmp_path / "clip.jsonl")], rounds=100).plain()
+    of = {name: {m["model"]: m for m in part["models"]} for name, part in found["ratings"].items()}
+    assert set(of) == {"together", "people", "clip"}
+    assert of["people"]["apple"]["rating"] > of["together"]["apple"]["rating"] > of["clip"]["apple"]["rating"]
+    assert [of[name]["apple"]["battles"] for name in ("people", "clip", "together")] == [16, 4, 20]
+    assert {line["judge"]: line["battles"] for line in found["verdicts"]} == {"Ann": 8, "Bob": 8, "clip": 4}
+    people, everybody = found["agreement"]
+    assert (people["units"], people["judges"], everybody["judges"]) == (8, 2, 3)
+    # of 16 verdicts 14 are for apple and 2 are ties, in 2 of 8 pairs of verdicts
+    assert people["alpha"] == pytest.approx(1 - (4 / 16) / (2 * 14 * 2 / (16 * 15)))
+
+
+def test_the_command_prints_tables_or_json(voted):
+    said = CliRunner().invoke(app, ["tally", str(voted), "--rounds", "100"])
+    assert said.exit_code == 0, said.output
+    for word in ("ratings, people", "apple", "Krippendorff's alpha", "Ann"):
+        assert word in said.output
+    data = json.loads(CliRunner().invoke(app, ["tally", str(voted), "--rounds", "100", "--json"]).output)
+    assert [m["model"] for m in data["ratings"]["people"]["models"]] == ["apple", "pear"]
+
+
+def test_alpha_is_that_of_the_literature():
+    """Krippendorff (2011), Computing Krippendorff's alpha-reliability, example C: nominal, .743."""
+    who = {
+        "A": "1 2 3 3 2 1 4 1 2 * * *",
+        "B": "1 2 3 3 2 2 4 1 2 5 * 3",
+        "C": "* 3 3 3 2 3 4 2 2 5 1 *",
+        "D": "1 2 3 3 2 4 4 1 2 5 1 *",
+    }
+    said = [(i, judge, v) for judge, row in who.items() for i, v in enumerate(row.split()) if v != "*"]
+    value, units = alpha(said)
+    assert value == pytest.approx(0.743, abs=5e-4)
+    assert units == 11
+
+
+def test_alpha_does_not_exist_of_nothing_shared_or_all_the_same():
+    assert math.isnan(alpha([(1, "A", "x"), (2, "B", "y")])[0])
+    assert math.isnan(alpha([(1, "A", "x"), (1, "B", "x")])[0])
+
+
+def test_who_contradicts_himself_when_sides_are_exchanged_says_tie():
+    both = [Battle("p", "a", "b", "left", judge="j"), Battle("p", "b", "a", "left", judge="j")]
+    assert [said for *_, said in verdicts(both)] == ["tie"]
+    agreed = [Battle("p", "a", "b", "left", judge="j"), Battle("p", "b", "a", "right", judge="j")]
+    assert [said for *_, said in verdicts(agreed)] == ["better: a"]
+    assert verdicts([Battle("p", "a", "b", "refused", judge="j")]) == []
+
+
+def test_what_does_not_count_is_left_out_and_counted(open_study):
+    study, _ = open_study(rules=Rules(fastest=0, training=2, controls=2))
+
+    def careful(task):
+        return task.expected or {"verdict": "tie"}
+
+    def careless(task):
+        turned = {"left": "right", "right": "left"}
+        expected = (task.expected or {}).get("verdict", "tie")
+        return {"verdict": turned[expected] if task.part == "control" else expected}
+
+    vote_all(study, "Ann", careful)
+    vote_all(study, "Eve", careless)
+    votes = read_votes(study.store.path)
+    assert {vote.annotator for vote in votes.kept} == {"Ann"}
+    assert len(votes.kept) == 8
+    assert votes.left_out["of training"] == 4
+    assert votes.left_out["of careless annotators"] > 0
+
+
+def test_fast_votes_are_left_out(open_study):
+    study, _ = open_study(rules=Rules(fastest=30, tasks=3))
+    vote_all(study, "Ann", for_apple)
+    votes = read_votes(study.store.path)
+    assert (votes.kept, votes.left_out) == ((), {"too fast": 3})
+    with pytest.raises(BadOption, match="no vote that counts"):
+        tally([read_source(study.store.path)])
+
+
+def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_path):
+    study, _ = open_study(groups={"gender": ("male", "female")}, grid=9)
+    vote_all(study, "Ann", lambda task: {"human": "yes", "gender": "female" if task.left == "pear" else "male"})
+    vote_all(study, "Bob", lambda task: {"human": "no"})
+    out = tmp_path / "answers.csv"
+    assert CliRunner().invoke(app, ["export", str(study.store.path), str(out)]).exit_code == 0
+    rows = list(csv.DictReader(out.open()))
+    assert rows[0].keys() == {"model", "prompt", "annotator", "question", "answer"}
+    assert len(rows) == 8 * 2 + 8
+    of_ann = {(r["model"], r["answer"]) for r in rows if r["annotator"] == "Ann" and r["question"] == "gender"}
+    assert of_ann == {("pear", "female"), ("apple", "male")}
+    found = tally([read_source(study.store.path)]).plain()
+    assert found["ratings"] == {}
+    units = {line["of"]: line["units"] for line in found["agreement"]}
+    assert units == {"human, as people saw it": 8, "gender, as people saw it": 0}
+    with pytest.raises(BadOption, match=r"want|table"):
+        CliRunner().invoke(app, ["export", str(study.store.path), "out.jsonl"], catch_exceptions=False)
+
+
+def test_a_run_without_battles_is_refused(shared_run):
+    with pytest.raises(BadFolder, match=r"no such table|no battles"):
+        read_source(shared_run)
+
+
+def test_a_runs_judge_votes_beside_people(voted, make_run):
+    """The judge of the tests was asked in both orders about each two images."""
+    elo = next(info for info in t2i_metrics() if info.name == "elo")
+    run = make_run("judged", metrics=[elo])
+    found = tally([read_source(voted), read_source(run)], rounds=100)
+    assert list(found.ratings) == ["together", "people", "test-mean"]
+    assert found.ratings["test-mean"].table["battles"].tolist() == [16, 16]
+    people, everybody = found.agreement
+    assert (people["units"], everybody["units"], everybody["judges"]) == (8, 8, 3)

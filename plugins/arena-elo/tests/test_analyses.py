@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from scipy.stats import mannwhitneyu, wilcoxon
+from t2i_arena_elo.analyses import analyses
+from t2i_arena_elo.battles import Battle, Battles, write_battles
+from t2i_arena_elo.beside import change, confusion
+from t2i_arena_elo.options import EloOptions, RewardOptions
+from t2i_arena_elo.reward_tests import analyses as reward_analyses
+from t2i_arena_elo.summary import Standing, winner
+from t2i_core.errors import BadOption
+from t2i_core.metrics import Study
+from t2i_core.statistics import holm
+
+SAMPLES = pd.DataFrame(
+    {
+        "model": ["a", "a", "b"],
+        "prompt": ["p", "q", "p"],
+        "status": ["ok", "ok", "missing"],
+        "digest": ["1", "1", None],
+    }
+)
+
+
+def of(battles, table_of, tmp_path, others=None, subsets=None, **options):
+    facets = {"subset": subsets} if subsets else {}
+    study = Study(table_of(battles, **facets), SAMPLES, tmp_path, others)
+    return {found.name: found for found in analyses(study, EloOptions(**options))}
+
+
+@pytest.fixture
+def battles(tournament):
+    return list(tournament(np.random.default_rng(0), np.array([-0.5, 0.0, 0.5]), 12, gamma=0.2))
+
+
+def test_tables_of_a_run(battles, table_of, tmp_path):
+    subsets = {f"p{n}": "easy" if n < 6 else "hard" for n in range(12)}
+    extra = [Battle("p0", "m0", "m1", "unparsable"), Battle("p7", "m1", "m0", "both-bad")]
+    found = of([*battles, *extra], table_of, tmp_path, subsets=subsets)
+    assert list(found) == ["ratings", "position", "ratings by subset", "verdicts", "images", "top-1"]
+    assert found["ratings"].table["model"].tolist() == ["m2", "m1", "m0"]
+    by = found["ratings by subset"].table
+    assert by.groupby("subset")["battles"].sum().to_dict() == {"easy": 72, "hard": 74}
+    verdicts = found["verdicts"].table.set_index(["level", "model"])
+    assert verdicts.loc[("easy", "m0"), "unparsable"] == pytest.approx(1 / 25)
+    assert verdicts.loc[("hard", "m1"), "both-bad"] == pytest.approx(1 / 25)
+    shares = verdicts[["won", "lost", "tie", "both-bad", "unparsable", "refused", "failed"]]
+    assert shares.sum(axis=1).to_numpy() == pytest.approx(1)
+    first = found["position"].table.iloc[0]
+    won = [b.verdict for b in battles if b.verdict in ("left", "right")]
+    assert first["first_won"] == pytest.approx(won.count("left") / len(won))
+    assert found["images"].table.loc[0, ["distinct", "shared"]].tolist() == [1, 2]
+    for analysis in found.values():
+        if analysis.figure is not None:
+            analysis.figure(Figure().add_subplot())
+
+
+# beside -------------------------------------------------------------------------------------------------------
+
+
+def test_confusion_knows_no_order():
+    here = Battles.of([Battle("p", "a", "b", "left"), Battle("q", "b", "a", "left"), Battle("r", "a", "b", "tie")])
+    there = Battles.of([Battle("p", "b", "a", "left"), Battle("q", "a", "b", "right", seed=3)])
+    table = confusion(here, there)
+    assert table.loc["first", "second"] == 1
+    assert table.loc["second", "second"] == 1
+    assert table.to_numpy().sum() == 2
+
+
+def test_battles_of_other_seeds_are_not_the_same_images():
+    here, there = (Battles.of([Battle("p", "a", "b", "left", seed=seed)]) for seed in (0, 1))
+    assert confusion(here, there).to_numpy().sum() == 0
+
+
+def test_change_is_paired_by_prompt():
+    def source(won, prompts):
+        said = ["left"] * won + ["right"] * (prompts - won)
+        return Battles.of(Battle(f"p{n}", "a", "b", verdict) for n, verdict in enumerate(said))
+
+    table = change(source(8, 10), source(6, 12), EloOptions()).set_index("model")
+    assert table.loc["a", ["here", "there", "change", "prompts"]].tolist() == pytest.approx([0.8, 0.6, 0.2, 10])
+    assert table.loc["b", "change"] == pytest.approx(-0.2)
+    assert table.loc["a", "low"] < 0.2 < table.loc["a", "high"]
+    gap = 200 * np.log10(8 / 2)
+    assert table.loc["a", "rating_here"] == pytest.approx(1000 + gap)
+    assert table.loc["a", "rating_change"] == pytest.approx(gap)
+
+
+def test_judges_and_annotators_are_ranked_beside(battles, table_of, tmp_path):
+    turn = {"left": "right", "right": "left"}
+    contrary = [Battle(b.prompt, b.left, b.right, turn[b.verdict], judge="bob", human=True) for b in battles]
+    agreed = [Battle(b.prompt, b.left, b.right, b.verdict, judge="ann", human=True) for b in battles]
+    write_battles(tmp_path / "votes.csv", [*agreed, *contrary])
+    found = of(battles, table_of, tmp_path, beside=[tmp_path / "votes.csv"])
+    rho = found["judges"].table.set_index(["a", "b"])["rho"]
+    assert rho["this run", "votes.csv: ann"] == pytest.approx(1)
+    assert rho["this run", "votes.csv: bob"] == pytest.approx(-1)
+    table = found["confusion with votes.csv"].table.set_index("here")
+    # each of 2 battles of a pair on a prompt meets both orders of both annotators
+    assert table.to_numpy().sum() == 36 * 2 * 4
+    assert found["change from votes.csv"].table["there"].tolist() == pytest.approx([0.5] * 3)
+
+
+def test_what_has_nothing_in_common_is_refused(battles, table_of, tmp_path):
+    write_battles(tmp_path / "votes.csv", [Battle("x", "m0", "m1", "tie")])
+    with pytest.raises(BadOption, match="no battle of this run's prompts and models"):
+        of(battles, table_of, tmp_path, beside=[tmp_path / "votes.csv"])
+
+
+def test_golden_spearman(golden):
+    from scipy.stats import spearmanr
+
+    case = golden("arena-elo-09")
+    found = spearmanr(case["inputs"]["human"], case["inputs"]["gpt"])
+    assert (found.statistic, found.pvalue) == pytest.approx(tuple(case["expected"].values()), abs=1e-6)
+
+
+# top-1 --------------------------------------------------------------------------------------------------------
+
+
+def standing(value, half=0.0):
+    return Standing(value, value - half, value + half)
+
+
+@pytest.mark.parametrize(
+    ("scores", "lower", "name"),
+    [
+        ({"a": standing(1.0), "b": standing(2.0)}, False, "b"),
+        ({"a": standing(1.0), "b": standing(2.0)}, True, "a"),
+        ({"a": standing(1.0), "b": standing(2.0, 1.5)}, False, "b*"),
+        ({"a": standing(2.0), "b": standing(2.0004), "c": standing(1.0)}, False, "b/a"),
+        ({"a": standing(2.0), "b": standing(2.0), "c": standing(2.0)}, False, "Draw"),
+        ({"a": standing(float("nan")), "b": standing(1.0)}, False, "b"),
+        ({}, False, ""),
+    ],
+)
+def test_the_winner_by_the_papers_rules(scores, lower, name):
+    assert winner(scores, lower) == name
+
+
+def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
+    subsets = {f"p{n}": "easy" if n < 6 else "hard" for n in range(12)}
+    means = [
+        {"metric": "reward", "measure": "reward", "model": m, "value": v + n % 2 * 0.1,
+         "cluster": f"p{n}", "subset": subsets[f"p{n}"]}
+        for m, v in (("m0", 0.2), ("m1", 0.9)) for n in range(12)
+    ]  # fmt: skip
+    sets = [
+        {"metric": "fid", "measure": "fid", "model": m, "value": v + shift, "left_out": block}
+        for m, v in (("m0", 30.0), ("m1", 50.0))
+        for block, shift in (("none", 0.0), ("0", 0.1), ("1", -0.1))
+    ]
+    found = of(battles, table_of, tmp_path, pd.DataFrame([*means, *sets]), subsets)["top-1"].table.set_index(
+        "metric"
+    )
+    assert found.loc["reward", ["all", "easy", "hard"]].tolist() == ["m1"] * 3
+    assert found.loc["fid", ["all", "easy"]].tolist() == ["m0", ""]
+    assert found.loc["elo", "all"].startswith("m2")
+
+
+# rewards ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rewards():
+    rng = np.random.default_rng(0)
+    lines = [
+        {"measure": "reward", "model": model, "prompt": f"p{n}", "cluster": f"p{n}", "seed": seed,
+         "subset": "easy", "value": shift + rng.normal()}
+        for model, shift in (("a", 0.0), ("b", 1.0), ("c", 0.1)) for n in range(15) for seed in (0, 1)
+    ]  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
+    found = {a.name: a for a in reward_analyses(Study(rewards, SAMPLES, tmp_path), RewardOptions())}
+    assert list(found) == ["distributions", "rewards by subset", "wilcoxon", "mann-whitney", "images"]
+    wide = rewards.pivot_table(index="prompt", columns="model", values="value")
+    table = found["wilcoxon"].table.set_index(["a", "b"])
+    plain = [wilcoxon(wide[a] - wide[b], zero_method="pratt").pvalue for a, b in table.index]
+    assert table["p_unadjusted"].tolist() == pytest.approx(plain)
+    assert table["p"].tolist() == pytest.approx(holm(plain).tolist())
+    assert table.loc[("a", "b"), "mean_difference"] == pytest.approx((wide["a"] - wide["b"]).mean())
+    matrix = found["mann-whitney"].table.set_index("model")
+    a, b = (rewards.loc[rewards["model"] == m, "value"] for m in "ab")
+    assert matrix.loc["a", "b"] == matrix.loc["b", "a"] == pytest.approx(mannwhitneyu(a, b).pvalue)
+    found["distributions"].figure(Figure().add_subplot())
+
+
+def test_models_that_are_alike_have_no_p(rewards, tmp_path):
+    same = pd.concat([rewards[rewards["model"] == "a"], rewards[rewards["model"] == "a"].assign(model="b")])
+    found = {a.name: a for a in reward_analyses(Study(same, SAMPLES, tmp_path), RewardOptions())}
+    assert found["wilcoxon"].table[["p", "p_unadjusted"]].isna().all(axis=None)

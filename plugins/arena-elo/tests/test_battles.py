@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_arena_elo.battles import COLUMNS, VERDICTS, Battle, Battles, read_battles, write_battles
+from t2i_core.errors import BadOption
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
+BATTLES = st.builds(
+    Battle,
+    prompt=TEXTS,
+    left=st.sampled_from(["a", "b,c"]),
+    right=st.sampled_from(['d "e"', "ü"]),
+    verdict=st.sampled_from(VERDICTS),
+    subset=st.sampled_from(["", "easy"]),
+    judge=st.sampled_from(["", "ann", "é"]),
+    human=st.booleans(),
+    seed=st.none() | st.integers(0, 2**62),
+    time=st.none() | st.floats(0, 2e9),
+)
+
+
+@given(st.lists(BATTLES, max_size=8))
+def test_columns_hold_what_was_put_in(battles):
+    columns = Battles.of(battles)
+    assert list(columns) == battles
+    assert len(columns) == sum(columns.counts().values())
+
+
+@given(st.lists(BATTLES, min_size=1, max_size=5), st.sampled_from([".csv", ".jsonl"]))
+def test_files_hold_what_was_put_in(tmp_path_factory, battles, kind):
+    path = tmp_path_factory.mktemp("battles") / f"battles{kind}"
+    write_battles(path, battles)
+    assert list(read_battles(path)) == battles
+
+
+def test_some_can_be_taken():
+    columns = Battles.of(Battle(f"p{n}", "a", "b", verdict) for n, verdict in enumerate(VERDICTS))
+    assert [b.verdict for b in columns.take(columns.decided)] == ["left", "right", "tie", "both-bad"]
+
+
+def test_models_come_first_in_the_order_given():
+    assert Battles.of([Battle("p", "a", "b", "tie")], ["c", "b"]).models == ("c", "b", "a")
+
+
+@pytest.mark.parametrize("fields", [("p", "a", "a", "tie"), ("p", "a", "b", "win")])
+def test_what_is_no_battle_is_refused(fields):
+    with pytest.raises(ValueError, match=r"against itself|want one of left, right"):
+        Battle(*fields)
+
+
+HEAD = ",".join(COLUMNS) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("b.csv", None, "no such file"),
+        ("b.txt", "", r"want a file of battles, .csv or .jsonl"),
+        ("b.csv", "prompt,left\np,a\n", "line 1: no column 'right'"),
+        ("b.csv", HEAD, "holds no battles"),
+        ("b.csv", "prompt,left,right,verdict\np,a,,tie\n", "line 2: no right"),
+        ("b.csv", "prompt,left,right,verdict\np,a,b,first\n", "line 2: the verdict 'first'"),
+        ("b.csv", "prompt,left,right,verdict\np,a,b,tie\np,a,a,tie\n", "line 3: 'a' against itself"),
+        ("b.csv", "prompt,left,right,verdict,seed\np,a,b,tie,x\n", "line 2: seed is 'x'; want a whole number"),
+        (
+            "b.csv",
+            "prompt,left,right,verdict,seed\np,a,b,tie,-1\n",
+            "line 2: seed is '-1'; want a whole number from 0",
+        ),
+        ("b.csv", "prompt,left,right,verdict,time\np,a,b,tie,nan\n", "line 2: time is 'nan'"),
+        ("b.csv", "prompt,left,right,verdict,human\np,a,b,tie,1\n", "line 2: human is '1'; want yes or no"),
+        ("b.jsonl", "{}\n", "line 1: no left"),
+        ("b.jsonl", "\n[1]\n", "line 2: want an object"),
+        ("b.jsonl", "{\n", "line 1: not JSON"),
+        ("b.jsonl", '{"prompt": "p", "left": "a", "right": "b", "verdict": ["tie"]}\n', "line 1: the verdict"),
+        ("b.jsonl", '{"prompt": "p", "left": "a", "right": "b", "verdict": "tie", "human": []}\n', "human is"),
+    ],
+)
+def test_a_wrong_file_gets_one_line(tmp_path, name, text, fault):
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(BadOption, match=fault) as caught:
+        read_battles(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_battles_of_no_known_prompt_can_be_read(tmp_path):
+    path = tmp_path / "b.csv"
+    path.write_text("prompt,left,right,verdict\n,a,b,tie\n")
+    assert next(iter(read_battles(path))).prompt == ""
+
+
+@pytest.mark.parametrize("kind", [".csv", ".jsonl"])
+def test_ends_of_lines_of_other_kinds_stay_in_texts(tmp_path, kind):
+    battles = [Battle("a\u2028b\x85c\x1ed\x0be", "a", "b", "tie"), Battle("q", "a", "b", "left")]
+    write_battles(tmp_path / f"b{kind}", battles)
+    assert list(read_battles(tmp_path / f"b{kind}")) == battles
+
+
+def test_null_is_what_is_not_known(tmp_path):
+    path = tmp_path / "b.jsonl"
+    path.write_text('{"prompt": null, "left": "a", "right": "b", "verdict": "tie", "subset": null, "judge": null}')
+    assert list(read_battles(path)) == [Battle("", "a", "b", "tie")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fault"),
+    [
+        ("prompt", ["p"], r"prompt is \['p'\]; want a text"),
+        ("left", {"a": 1}, "left is {'a': 1}; want a text"),
+        ("seed", 1.5, "seed is 1.5; want a whole number"),
+        ("seed", 10**20, "want a whole number"),
+        ("seed", 1e30, "want a whole number"),
+        ("seed", float("inf"), "want a whole number"),
+        ("time", float("nan"), "want a number"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_refused(tmp_path, field, value, fault):
+    path = tmp_path / "b.jsonl"
+    path.write_text(json.dumps({"prompt": "p", "left": "a", "right": "b", "verdict": "tie", field: value}))
+    with pytest.raises(BadOption, match=f"line 1: .*{fault}"):
+        read_battles(path)

@@ -1,0 +1,199 @@
+"""The metric in runs: what it asks, what it counts, and what it takes from files."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from t2i_arena_elo.battles import Battle, Battles, write_battles
+from t2i_arena_elo.metric import Elo
+from t2i_arena_elo.options import EloOptions
+from t2i_arena_elo.plugin import t2i_metrics
+from t2i_arena_elo.ratings import rate
+from t2i_arena_elo.rows import battles_of
+from t2i_core import Failure, JudgeInfo, Preference, PromptSourceInfo, Setup
+from t2i_core.errors import BadPrompts
+from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.prompts import Prompt
+from t2i_core.testing import TEST_MODEL, StaticResolver
+
+(ELO, _) = t2i_metrics()
+PROMPTS = PromptSourceInfo(
+    name="list",
+    summary="Prompts with subsets and definitions.",
+    prompts=lambda setup: [
+        Prompt(
+            f"p{n}", f"a text {n}", facets={"subset": "easy" if n % 2 else "hard", "definition": f"what {n} is"}
+        )
+        for n in range(6)
+    ],
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def run(answer, *, models=2, capability="prefer", **options):
+    """A run of elo with a judge that answers each query by a function."""
+    asked = []
+
+    class Judge:
+        def observe(self, capability, queries):
+            for query in queries:
+                asked.append(query)
+                yield query, answer(query)
+
+    judge = JudgeInfo(name="judge", summary="J.", capabilities={capability: frozenset()}, create=lambda s: Judge())
+    given = [ModelRequest(TEST_MODEL, name) for name in "abc"[:models]]
+    found = evaluate(
+        ELO, given, prompts="list", options={"elo": options}, out="run", resolver=StaticResolver(judge, PROMPTS),
+        interval="prompts",
+    )  # fmt: skip
+    return found, asked
+
+
+def by_number(query):
+    """Every verdict in turn, by the prompt's number and the order of the digests."""
+    return Preference(["first", "second", "tie", "both_bad", "unparsable", "refused"][int(query.texts[0][-1])])
+
+
+def test_both_orders_are_asked_with_the_definition_and_each_verdict_has_its_count():
+    found, asked = run(by_number)
+    # the same model twice: the same images, so that both orders are one question
+    assert Counter(q.texts[0] for q in asked) == {f"a text {n}": 1 for n in range(6)}
+    assert all(len(q.images) == 2 and q.params == {"definitions": f"what {q.texts[0][-1]} is"} for q in asked)
+    rows = found.measurements()
+    assert len(rows) == 12
+    assert rows.loc[rows["prompt"] == "p0", ["verdict", "shown", "value"]].to_numpy().tolist() == [
+        ["left", "first", 1.0],
+        ["left", "second", 0.0],
+    ]
+    assert rows.loc[rows["prompt"] == "p3", "value"].tolist() == [0.5, 0.5]
+    assert rows.loc[rows["prompt"].isin(["p4", "p5"]), "measure"].tolist() == ["no-verdict"] * 4
+    (note,) = {n for r in found.results["results"] for n in r["notes"] if "battles (left" in n}
+    assert note.endswith("2 left, 2 right, 2 tie, 2 both-bad, 2 unparsable, 2 refused")
+
+
+def test_rows_are_battles_again():
+    found, _ = run(by_number)
+    battles = list(battles_of(found.measurements()))
+    assert [(b.left, b.right, b.verdict, b.subset) for b in battles[:4]] == [
+        ("a", "b", "left", "hard"),
+        ("b", "a", "left", "hard"),
+        ("a", "b", "right", "easy"),
+        ("b", "a", "right", "easy"),
+    ]
+
+
+def test_a_judge_that_fails_is_a_failure_and_no_win():
+    found, _ = run(lambda q: Failure("no answer") if q.texts[0].endswith("0") else Preference("tie"))
+    assert found.failed is not None
+    assert {(r["n_ok"], r["n_failed"]) for r in found.results["results"]} == {(5, 1)}
+    assert "p0" not in set(found.measurements()["prompt"])
+
+
+def test_one_order_is_drawn_for_each_pair():
+    found, _ = run(by_number, models=3, both_orders=False)
+    rows = found.measurements()
+    assert len(rows) == 18
+    assert set(rows["shown"]) == {"first", "second"}
+
+
+def test_a_share_of_the_pairs_is_drawn_the_same_each_time():
+    found, asked = run(lambda q: Preference("tie"), models=3, share=0.5)
+    rows = found.measurements()
+    fought = set(map(tuple, rows[["model_a", "model_b", "prompt"]].to_numpy()))
+    assert 4 <= len(fought) <= 14
+    assert len(found.failures()) == 18 - len(fought)
+    assert set(found.failures()["kind"]) == {"excluded"}
+    again, more = run(lambda q: Preference("first"), models=3, share=0.5)
+    assert set(map(tuple, again.measurements()[["model_a", "model_b", "prompt"]].to_numpy())) == fought
+    assert (bool(asked), more) == (True, [])
+
+
+def test_a_pilot_moves_the_share_to_pairs_that_tell_more(tmp_path):
+    """a and b have fought often, c with neither: all of its pairs are asked about."""
+    write_battles(tmp_path / "pilot.csv", [Battle(f"p{n}", "a", "b", "tie") for n in range(50)])
+    found, _ = run(lambda q: Preference("tie"), models=3, share=0.3, pilot=str(tmp_path / "pilot.csv"))
+    asked = found.measurements().groupby(["model_a", "model_b"])["prompt"].nunique()
+    assert asked["a", "c"] == asked["b", "c"] == 6
+    assert asked.get(("a", "b"), 0) < 6
+    assert tmp_path / "pilot.csv" in ELO.weights(None, EloOptions(pilot=tmp_path / "pilot.csv"))
+
+
+def test_aggregate_under_weights_is_the_rating_of_battles_so_often(tournament, table_of):
+    battles = tournament(np.random.default_rng(0), np.array([-0.4, 0.0, 0.5]), 20, gamma=0.2)
+    table = table_of(battles)
+    metric = Elo(Setup(None, EloOptions()))
+    often = np.random.default_rng(1).integers(1, 4, 20)
+    weights = often[[int(p[1:]) for p in table["prompt"]]].astype(float)
+    repeated = [b for b, n in zip(battles, weights, strict=True) for _ in range(int(n))]
+    expected = rate(Battles.of(repeated), rounds=2)
+    found = metric.aggregate(table, weights)
+    assert found.pop("position") == pytest.approx(expected.position.points, abs=1e-4)
+    assert found == pytest.approx(dict(expected.table[["model", "rating"]].to_numpy()), abs=1e-4)
+
+
+def test_weights_that_leave_no_maximum_give_no_rating(table_of):
+    battles = [Battle("p", "a", "b", "left"), Battle("q", "a", "b", "right"), Battle("q", "b", "a", "right")]
+    metric = Elo(Setup(None, EloOptions(position=False)))
+    table = table_of(battles)
+    assert np.isfinite(list(metric.aggregate(table, np.ones(3)).values())).all()
+    assert np.isnan(list(metric.aggregate(table, np.array([1.0, 0.0, 1.0])).values())).all()
+
+
+# battles of files ---------------------------------------------------------------------------------------------
+
+VOTES = [
+    Battle("p0", "a", "b", "left", judge="ann", human=True),
+    Battle("p0", "b", "a", "left", judge="bob", human=True),
+    Battle("p1", "a", "b", "tie", judge="ann", human=True, seed=0),
+    Battle("p1", "a", "b", "tie", judge="ann", human=True, seed=0),
+    Battle("p1", "a", "b", "left", judge="ann", human=True, seed=7),
+    Battle("p2", "a", "elsewhere", "left", judge="ann", human=True),
+]
+
+
+def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
+    write_battles(tmp_path / "votes.csv", VOTES)
+    found, asked = run(by_number, battles=[str(tmp_path / "votes.csv")])
+    assert not asked
+    assert not (tmp_path / "run" / "images").exists()
+    table = found.measurements()
+    kept = battles_of(table)
+    assert [(b.left, b.verdict, b.judge, b.human) for b in kept] == [
+        ("a", "left", "ann", True),
+        ("b", "left", "bob", True),
+        ("a", "tie", "ann", True),
+        ("a", "tie", "ann", True),
+    ]
+    (result, _) = found.results["results"]
+    assert (result["n_ok"], result["n_excluded"]) == (2, 4)
+    assert result["score"] == pytest.approx(1000)
+    assert any(note.startswith("people voted") for note in result["notes"])
+
+
+def test_a_file_of_other_prompts_is_refused(tmp_path):
+    write_battles(tmp_path / "votes.csv", [Battle("x", "a", "b", "tie")])
+    with pytest.raises(BadPrompts, match="no battle has an id of these prompts"):
+        run(by_number, battles=[str(tmp_path / "votes.csv")])
+
+
+def test_an_altered_file_is_another_metric(tmp_path):
+    path = tmp_path / "votes.csv"
+    assert list(ELO.weights(None, EloOptions(battles=(path,)))) == [path]
+
+
+def test_battles_of_a_table_read_from_a_file_are_the_same(tmp_path, tournament, table_of):
+    battles = tournament(np.random.default_rng(0), np.zeros(3), 4)
+    table = table_of(battles)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    read = battles_of(pd.read_csv(tmp_path / "t.csv"))
+    assert [(b.prompt, b.left, b.right, b.verdict) for b in read] == [
+        (b.prompt, b.left, b.right, b.verdict) for b in battles
+    ]

@@ -1,0 +1,169 @@
+"""People's answers beside the judge's: shares and spreads of both, where people are of one mind, and where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from t2i_core.errors import BadOption
+from t2i_core.metrics import Analysis, Study
+from t2i_core.statistics import mean_interval
+
+from .agreement import agreement, within_prompts
+from .charts import bars, gallery
+from .groups import Group, read_groups
+from .options import BiasOptions
+from .people import GRID, HUMAN, UNITS, majorities, not_human, read_answers
+from .spread import spread
+
+SHOWN = 8
+"""So many disagreements are shown with their images."""
+_OF = {True: "votes", False: "images"}
+
+
+def people(study: Study, options: BiasOptions, path: Path) -> Iterator[Analysis]:
+    """Yield what people say of prompts or of single images, beside the judge. Raises BadOption."""
+    groups = read_groups(options.groups, options.only)
+    found = majorities(read_answers(path, groups))
+    absent = not_human(found)
+    both = _beside_judge(found, study.table, path)
+    counted = both
+    if options.not_human == "leave-out":
+        counted = both[[unit not in absent for unit in both[UNITS].itertuples(index=False, name=None)]]
+    parts = [
+        (str(model), str(group), bool(grid), own)
+        for (model, group, grid), own in both.groupby(["model", "question", "grid"], sort=False)
+    ]
+    lines, drawn = [], []
+    for model, name, grid, asked in parts:
+        own = asked.loc[asked.index.intersection(counted.index)]
+        clear = own[own["said"] != ""]
+        head = {"model": model, "group": name, "of": _OF[grid]}
+        counts = {"asked": len(asked), "not human": len(asked) - len(own), "unclear": len(own) - len(clear)}
+        lines.append({**head, **counts, "n": len(clear), **_line(clear, groups[name])})
+        drawn += [(model, name, who, clear[column], clear["prompt"]) for who, column in _WHO.items() if len(clear)]
+    summary = (
+        "People's majorities beside the judge on the same votes or images: STD and MAD of both, share of equal "
+        "answers, Cohen's kappa and phi (for several categories Gorodkin's R_K) with 95 % intervals over prompts."
+    )
+    yield Analysis("people", summary, pd.DataFrame(lines))
+    for name in dict.fromkeys(name for _, name, *_ in drawn):
+        yield _shares(name, groups[name], [line for line in drawn if line[1] == name])
+    yield _unanimous(counted)
+    yield _disagreements(study, counted)
+
+
+_WHO = {"people": "said", "judge": "judged"}
+
+
+def _beside_judge(found: pd.DataFrame, table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """People's majorities with what the judge says of the same; what the run has not is left out."""
+    own = found[found["question"] != HUMAN]
+    judged = pd.concat([_judged(table, "vote-share"), _judged(table, "image-share")])
+    both = own.merge(judged, on=[*UNITS, "question"], how="inner").assign(grid=lambda t: t["seed"] == GRID)
+    if both.empty:
+        first = found.iloc[0]
+        seed = "" if first["seed"] == GRID else f", seed {first['seed']}"
+        raise BadOption(
+            f"{path}: none of its answers is about the run's images and groups; the first is of model "
+            f"{first['model']!r}, prompt {first['prompt']!r}{seed}"
+        )
+    return both
+
+
+def _judged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """The judge's answers: the categories that have all of a vote, or of an image."""
+    rows = table[(table["measure"] == measure) & (table["value"] == 1)]
+    of_prompts = measure == "vote-share"
+    group = rows["group"].astype(str)
+    answers = [a.removeprefix(f"{g}: ") for a, g in zip(rows["answer"].astype(str), group, strict=True)]
+    return pd.DataFrame(
+        {
+            "model": rows["model"].astype(str),
+            "prompt": rows["prompt"].astype(str),
+            "seed": GRID if of_prompts else rows["seed"].astype(int),
+            "question": group,
+            "judged": answers,
+        }
+    )
+
+
+def _line(clear: pd.DataFrame, group: Group) -> dict[str, Any]:
+    """Spreads of people's and the judge's answers, and how they agree; NaN where there are none."""
+    line: dict[str, Any] = {}
+    codes = {who: _codes(clear[column], group) for who, column in _WHO.items()}
+    for who, own in codes.items():
+        found = spread(np.bincount(own, minlength=len(group.names))) if len(own) else None
+        line |= {
+            f"std {who}": found.std if found else np.nan,
+            f"mad {who}": found.mad if found else np.nan,
+            f"mad-n-1 {who}": found.printed if found else np.nan,
+            f"mad-per-prompt {who}": within_prompts(own, clear["prompt"], len(group.names)),
+        }
+    return line | agreement(codes["people"], codes["judge"], clear["prompt"].to_numpy(), len(group.names))
+
+
+def _codes(answers: pd.Series, group: Group) -> NDArray[np.intp]:
+    return np.array([group.names.index(answer) for answer in answers], np.intp)
+
+
+def _shares(name: str, group: Group, drawn: list[tuple[str, str, str, pd.Series, pd.Series]]) -> Analysis:
+    """What people and the judge say, side by side."""
+    lines = []
+    for model, _, who, answers, prompts in drawn:
+        for answer in group.names:
+            part = mean_interval((answers == answer).to_numpy(np.float64), prompts.to_numpy(), None, low=0, high=1)
+            ends = {"share": part.value, "low": part.lo, "high": part.hi, "n": len(answers)}
+            lines.append({"model": model, "category": who, "answer": answer, **ends})
+    table = pd.DataFrame(lines)
+    figure = partial(bars, table, "share of answers", 1 / len(group.names))
+    summary = f"Shares of answers by {name}: people's majorities, and the judge's on the same."
+    return Analysis(f"people {name}", summary, table.rename(columns={"category": "who"}), figure)
+
+
+def _unanimous(both: pd.DataFrame) -> Analysis:
+    """The paper's Table 10: of which prompts, or images, all annotators say the same."""
+    own = both[both["unanimous"] & (both["annotators"] > 1)]
+    table = own[["model", "question", "prompt", "seed", "said", "annotators", "judged"]]
+    table = table.assign(seed=table["seed"].map(lambda seed: "all" if seed == GRID else seed))
+    table = table.sort_values(["model", "question", "said", "prompt"], kind="stable")
+    names = {"question": "group", "said": "people", "judged": "judge"}
+    summary = "What all annotators, two or more, say the same of (the paper's Table 10)."
+    return Analysis("unanimous", summary, table.rename(columns=names))
+
+
+def _disagreements(study: Study, both: pd.DataFrame) -> Analysis:
+    """The paper's Figure 8: where most people and the judge differ, those first of which people are surest."""
+    own = both[(both["said"] != "") & (both["said"] != both["judged"])]
+    own = own.sort_values(["unanimous", "annotators"], ascending=False, kind="stable")
+    several = both["model"].nunique() > 1
+    rows = [
+        (
+            f"{line.prompt}{f' ({line.model})' if several else ''}\npeople: {line.said}, judge: {line.judged}",
+            _images(study, line),
+        )
+        for line in own.head(SHOWN).itertuples(index=False)
+    ]
+    table = own[["model", "question", "prompt", "seed", "said", "judged", "annotators", "unanimous"]]
+    table = table.assign(seed=table["seed"].map(lambda seed: "all" if seed == GRID else seed))
+    summary = f"Where most people and the judge differ, and the images of the first {SHOWN}."
+    names = {"question": "group", "said": "people", "judged": "judge"}
+    return Analysis(
+        "disagreements", summary, table.rename(columns=names), partial(gallery, rows) if rows else None
+    )
+
+
+def _images(study: Study, line: Any) -> list[Path]:
+    """The images that an answer is about."""
+    samples = study.samples
+    own = samples[
+        (samples["model"] == line.model) & (samples["prompt"] == line.prompt) & (samples["status"] == "ok")
+    ]
+    if line.seed != GRID:
+        own = own[own["seed"] == line.seed]
+    return [study.folder / str(file) for file in own.sort_values("seed")["image"]]

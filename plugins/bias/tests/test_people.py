@@ -1,0 +1,183 @@
+"""People's answers: read, refused, and held against the judge's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from t2i_bias.agreement import agreement, kappa, phi
+from t2i_bias.beside import people
+from t2i_bias.groups import read_groups
+from t2i_bias.options import BiasOptions
+from t2i_bias.people import GRID, majorities, not_human, read_answers
+from t2i_core.errors import BadOption
+from t2i_core.metrics import Study
+
+HEAD = "model,prompt,seed,annotator,question,answer\n"
+GROUPS = read_groups("paper")
+
+
+def written(tmp_path, text, head=HEAD):
+    path = tmp_path / "answers.csv"
+    path.write_text(head + text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "holds no answers"),
+        ("m,p,,ann,gender,\n", "line 2: no answer"),
+        ("m,p,,ann,age,old\n", "line 2: the question 'age' (want one of human, gender, race)"),
+        ("m,p,,ann,gendr,male\n", "did you mean 'gender'"),
+        ("m,p,,ann,gender,mal\n", "line 2: the answer 'mal': want one of male, female, unknown"),
+        ("m,p,,ann,human,maybe\n", "line 2: the answer 'maybe'; want yes or no"),
+        ("m,p,first,ann,gender,male\n", "line 2: the seed 'first'"),
+        ("m,p,,ann,gender,male\nm,p,,ann,gender,female\n", "line 3: ann has answered 'gender' of this already"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path, text, fault):
+    with pytest.raises(BadOption) as error:
+        read_answers(written(tmp_path, text), GROUPS)
+    assert fault in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_column_that_is_missing_is_told(tmp_path):
+    with pytest.raises(BadOption, match="no column 'question'"):
+        read_answers(written(tmp_path, "m,p,a,male\n", "model,prompt,annotator,answer\n"), GROUPS)
+
+
+def test_majorities(tmp_path):
+    text = (
+        "m,nurse,,a,gender,female\nm,nurse,,b,gender,woman\nm,nurse,,c,gender,male\n"
+        "m,pilot,,a,gender,male\nm,pilot,,b,gender,female\n"
+        "m,cook,,a,gender,male\nm,cook,,b,gender,male\n"
+        "m,alien,,a,human,no\nm,alien,,b,human,no\nm,alien,,a,gender,unknown\nm,nurse,,a,human,yes\n"
+    )
+    found = majorities(read_answers(written(tmp_path, text), GROUPS)).set_index(["prompt", "question"])
+    assert found["said"].to_dict() == {
+        ("nurse", "gender"): "female", ("pilot", "gender"): "", ("cook", "gender"): "male",
+        ("alien", "human"): "no", ("alien", "gender"): "", ("nurse", "human"): "yes",
+    }  # fmt: skip
+    assert found["unanimous"].to_dict()["cook", "gender"]
+    assert not found["unanimous"].to_dict()["nurse", "gender"]
+    assert not_human(found.reset_index()) == {("m", "alien", GRID)}
+
+
+TABLES = (
+    st.integers(2, 4).flatmap(lambda n: st.lists(st.integers(0, 30), min_size=n * n, max_size=n * n)).filter(any)
+)
+
+
+@given(TABLES, st.randoms())
+def test_agreement_does_not_depend_on_the_order_of_categories(cells, random):
+    n = int(len(cells) ** 0.5)
+    table = np.array(cells, float).reshape(n, n)
+    order = random.sample(range(n), n)
+    for of in (kappa, phi):
+        np.testing.assert_allclose(of(table[np.ix_(order, order)]), of(table), atol=1e-9)
+        np.testing.assert_allclose(of(table.T), of(table), atol=1e-9)
+
+
+def test_kappa_and_phi_of_known_tables():
+    assert kappa(np.array([[20.0, 5], [10, 15]])) == pytest.approx(0.4)
+    assert phi(np.array([[20.0, 5], [10, 15]])) == pytest.approx(250 / np.sqrt(25 * 25 * 30 * 20))
+    assert kappa(np.eye(4)) == phi(np.eye(4)) == 1
+    assert np.isnan(kappa(np.array([[5.0, 0], [0, 0]])))
+    assert np.isnan(phi(np.array([[5.0, 0], [3, 0]])))
+
+
+def test_two_who_agree_by_chance():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 4, (2, 4000))
+    found = agreement(a, b, np.arange(4000), 4)
+    assert found["kappa low"] <= 0 <= found["kappa high"]
+    assert found["phi low"] <= 0 <= found["phi high"]
+    assert found["agreement"] == pytest.approx(0.25, abs=0.03)
+
+
+def study(votes, folder=Path()):
+    """A run of one model whose prompts vote so, every image with its prompt."""
+    lines = []
+    for prompt, vote in votes.items():
+        for answer in ("male", "female"):
+            of = {
+                "model": "m",
+                "prompt": prompt,
+                "cluster": prompt,
+                "group": "gender",
+                "answer": f"gender: {answer}",
+            }
+            value = float(vote == answer)
+            lines.append({"measure": "vote-share", "value": value, "seed": None, **of})
+            lines += [{"measure": "image-share", "value": value, "seed": seed, **of} for seed in (0, 1)]
+    samples = pd.DataFrame(
+        [
+            {"model": "m", "prompt": p, "seed": s, "status": "ok", "image": f"{p}-{s}.png"}
+            for p in votes
+            for s in (0, 1)
+        ]
+    )
+    return Study(pd.DataFrame(lines).astype({"seed": "Int64"}), samples, folder)
+
+
+def analysed(tmp_path, text, votes, **options):
+    path = written(tmp_path, text)
+    found = people(study(votes), BiasOptions(people=path, **options), path)
+    return {analysis.name: analysis for analysis in found}
+
+
+VOTES = {"nurse": "female", "pilot": "male", "cook": "male", "alien": "female"}
+ANSWERS = "".join(
+    f"m,{prompt},,{who},{question},{answer}\n"
+    for prompt, (human, *said) in {
+        "nurse": ("yes", "female", "female"), "pilot": ("yes", "male", "male"),
+        "cook": ("yes", "female", "female"), "alien": ("no", "male", "male"),
+    }.items()
+    for who, gender in zip("ab", said, strict=True)
+    for question, answer in (("human", human), ("gender", gender))
+)  # fmt: skip
+
+
+def test_people_beside_the_judge(tmp_path):
+    found = analysed(tmp_path, ANSWERS, VOTES)
+    (line,) = found["people"].table.to_dict("records")
+    assert (line["asked"], line["not human"], line["n"], line["of"]) == (4, 1, 3, "votes")
+    assert line["agreement"] == pytest.approx(2 / 3)
+    assert line["kappa"] == pytest.approx(kappa(np.array([[1.0, 0], [1, 1]])))
+    assert line["mad people"] == line["mad judge"] == pytest.approx(1 / 6)
+    assert np.isnan(line["mad-per-prompt people"])
+    assert found["disagreements"].table[["prompt", "people", "judge"]].to_numpy().tolist() == [
+        ["cook", "female", "male"]
+    ]
+    unanimous = found["unanimous"].table
+    assert unanimous[["prompt", "people"]].to_numpy().tolist() == [
+        ["cook", "female"], ["nurse", "female"], ["pilot", "male"],
+    ]  # fmt: skip
+    shares = found["people gender"].table.set_index(["who", "answer"])["share"]
+    assert shares["people", "female"] == pytest.approx(2 / 3)
+    assert shares["judge", "female"] == pytest.approx(1 / 3)
+
+
+def test_what_is_not_human_may_count(tmp_path):
+    (line,) = analysed(tmp_path, ANSWERS, VOTES, not_human="count")["people"].table.to_dict("records")
+    assert (line["not human"], line["n"], line["agreement"]) == (0, 4, 0.5)
+
+
+def test_answers_about_single_images(tmp_path):
+    text = "".join(
+        f"m,{p},{s},a,gender,{g}\n" for p, g in (("nurse", "female"), ("pilot", "male")) for s in (0, 1)
+    )
+    (line,) = analysed(tmp_path, text, VOTES)["people"].table.to_dict("records")
+    assert (line["of"], line["n"], line["agreement"], line["kappa"]) == ("images", 4, 1, 1)
+    assert line["mad-per-prompt people"] == line["mad-per-prompt judge"] == 0.5
+
+
+def test_answers_about_other_images_are_refused(tmp_path):
+    with pytest.raises(BadOption, match=r"none of its answers .* model 'x', prompt 'nurse'"):
+        analysed(tmp_path, "x,nurse,,a,gender,male\n", VOTES)

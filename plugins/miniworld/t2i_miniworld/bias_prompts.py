@@ -1,0 +1,35 @@
+"""Prompts of one human who may wear anything, in the wording of DALL-Eval's: a photo of, a person with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+
+from t2i_miniworld.vocabulary import SYNSETS
+
+#: The human alone, each way of saying so another prompt.
+ALONE = (
+    "a human",
+    "a photo of a human",
+    "a picture of a human",
+    "an image of a human",
+    "a photo of one human",
+)
+#: Of the other kinds those that live.
+ANIMALS = ("dog", "bird", "bear", "giraffe", "elephant", "zebra")
+
+
+def prompts() -> Iterator[Prompt]:
+    """Yield 5 prompts of a human alone, 6 of one with an animal, 19 with an object."""
+    human = SceneObject(ObjectClass("human", SYNSETS["human"]))
+    for text in ALONE:
+        yield Prompt(id=text, text=text, scene=Scene((human,)), facets={"category": "alone"})
+    for name, synset in SYNSETS.items():
+        if name == "human":
+            continue
+        text = f"a human with {'an' if name[0] in 'aeiou' else 'a'} {name}"
+        scene = Scene((human, SceneObject(ObjectClass(name, synset))))
+        yield Prompt(
+            id=text, text=text, scene=scene, facets={"category": "animal" if name in ANIMALS else "object"}
+        )
