@@ -151,7 +151,15 @@ def test_a_model_whose_battles_all_failed_has_none():
 
 def test_one_prompt_gives_no_interval():
     battles = Battles.of([Battle("p", "a", "b", said) for said in ("left", "right", "left")])
-    assert rate(battles).table[["low", "high", "sandwich_low"]].isna().all(axis=None)
+    found = rate(battles)
+    assert found.table[["low", "high", "sandwich_low"]].isna().all(axis=None)
+    assert "one prompt: there are no intervals" in found.notes
+
+
+def test_prompts_that_all_say_the_same_give_intervals_of_no_width_which_is_said():
+    found = rate(Battles.of(Battle(f"p{n}", *pair, "tie") for n in range(20) for pair in ("ab", "ba")))
+    assert found.table["low"].tolist() == found.table["high"].tolist() == pytest.approx([1000, 1000])
+    assert found.notes == ("no variation among prompts: the intervals have no width",)
 
 
 ORDERS = {
