@@ -9,7 +9,7 @@ import numpy as np
 
 from .battles import Battle
 
-Said = tuple[Hashable, str, str]
+Said = tuple[Hashable, Hashable, str]
 """Of what (a unit), by whom, and what was said."""
 
 
@@ -18,7 +18,7 @@ def alpha(said: Iterable[Said]) -> tuple[float, int]:
 
     NaN where there is no such unit, or all answers are the same. A judge says one thing of a unit.
     """
-    units: dict[Hashable, dict[str, str]] = {}
+    units: dict[Hashable, dict[Hashable, str]] = {}
     for unit, judge, value in said:
         units.setdefault(unit, {})[judge] = value
     shared = [list(by_judge.values()) for by_judge in units.values() if len(by_judge) > 1]
@@ -34,10 +34,11 @@ def verdicts(battles: Iterable[Battle]) -> list[Said]:
 
     A judge that was asked several times (in both orders, say) and contradicts itself says `tie`.
     """
-    found: dict[tuple[Hashable, str], set[str]] = {}
+    found: dict[tuple[Hashable, Hashable], set[str]] = {}
     for battle in battles:
         meant = {"left": f"better: {battle.left}", "right": f"better: {battle.right}"}
         if battle.verdict in (*meant, "tie", "both-bad"):
             unit = (frozenset((battle.left, battle.right)), battle.prompt, battle.seed)
-            found.setdefault((unit, battle.judge), set()).add(meant.get(battle.verdict, battle.verdict))
+            judge = (battle.human, battle.judge)  # a person may be called as a model is
+            found.setdefault((unit, judge), set()).add(meant.get(battle.verdict, battle.verdict))
     return [(unit, judge, one.pop() if len(one) == 1 else "tie") for (unit, judge), one in found.items()]

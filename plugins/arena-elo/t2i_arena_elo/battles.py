@@ -23,6 +23,9 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 DECIDED = 4
 """So many verdicts, from the first, decide."""
 
+NOBODY = "nobody named"
+"""What a judge is called of whom battles do not say who it was."""
+
 _LARGEST = 2**63 - 1
 """Of a seed, as columns hold it."""
 

@@ -11,13 +11,13 @@ import pandas as pd
 from scipy.stats import spearmanr
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
-from t2i_core.runs import load_run
 from t2i_core.statistics import mean_interval
 
-from .battles import DECIDED, VERDICTS, Battles, read_battles
+from .battles import DECIDED, NOBODY, VERDICTS, Battles, read_battles
 from .options import EloOptions
 from .ratings import MEAN, POINTS, fought, settle
 from .rows import battles_of
+from .runs import battles_of_run
 
 HERE = "this run"
 _POINTS = np.array([1.0, 0.0, 0.5, 0.5])
@@ -57,23 +57,15 @@ def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:
     found: dict[str, Battles] = {}
     for path in paths:
         name = path.name if path.name not in found else str(path)
-        found[name] = _of_run(path) if path.is_dir() else read_battles(path)
+        found[name] = battles_of_run(path) if path.is_dir() else read_battles(path)
     return found
-
-
-def _of_run(folder: Path) -> Battles:
-    table = load_run(folder).measurements()
-    own = table[table["metric"].str.rpartition("/")[2] == "elo"] if "metric" in table else table[:0]
-    if own.empty:
-        raise BadOption(f"{folder}: this run has no battles of the metric elo")
-    return battles_of(own.dropna(axis="columns", how="all"))
 
 
 def _judges(title: str, battles: Battles) -> Iterator[tuple[str, Battles]]:
     """Yield the battles of each judge, where there are several."""
     own = np.unique(battles.judge)
     for code in own if len(own) > 1 else []:
-        yield f"{title}: {battles.judges[code] or 'nobody named'}", battles.take(battles.judge == code)
+        yield f"{title}: {battles.judges[code] or NOBODY}", battles.take(battles.judge == code)
 
 
 def strengths(battles: Battles, options: EloOptions) -> pd.Series[float]:

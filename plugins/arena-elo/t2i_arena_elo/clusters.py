@@ -52,7 +52,9 @@ def design_of(
         words += " x annotators"
         if annotators.count < FEW:
             notes = (*notes, f"{annotators.count} annotators: with fewer than {FEW} the intervals are rough")
-    if prompts.count < FEW:
+    if min(each.count for each in kinds) < 2:  # one says nothing of others
+        notes = (*notes, f"one {words.split()[0].removesuffix('s')}: there are no intervals")
+    elif prompts.count < FEW:
         notes = (*notes, f"{prompts.count} {words.split()[0]}: with fewer than {FEW} the intervals are rough")
     terms = tuple(Term(each.codes, each.count) for each in kinds)
     return Design("", words, terms, terms[-1], prompts.count, words, ()), kinds, notes

@@ -21,7 +21,6 @@ TOLERANCE = 1e-6
 """Newton ends after a step that moves no strength by more: the next would be about its square."""
 LEAST = 1e-6
 """A battle of less weight is as good as none: strengths that rest on it alone cannot be had in doubles."""
-_LONGEST = 2.0
 _STEPS = 200
 
 
@@ -70,7 +69,7 @@ class Fought:
 
 
 def maximise(data: Tally, *, order: bool, prior: float = 0.0, start: Fit | None = None) -> Fit:
-    """Find the strengths of greatest likelihood by Newton's method, for all sets at once.
+    """Find the strengths of greatest likelihood by Newton's method, damped, for all sets at once.
 
     order:  fit the order term
     prior:  so many draws of each model against an imagined one of strength 0; without it, every model must be in
@@ -93,7 +92,11 @@ def maximise(data: Tally, *, order: bool, prior: float = 0.0, start: Fit | None 
         if not prior:  # what rounding has put into their mean would be added anew with each step
             step[..., :-1] -= step[..., :-1].mean(axis=-1, keepdims=True)
         longest = np.abs(step).max(axis=-1)
-        step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[..., None]
+        # no battle's log-odds move by more than `reach`, so along the step the curvature is at most e^(reach s)
+        # times what it was, and so far the likelihood grows all the way (Sun and Tran-Dinh 2019, for the
+        # logistic); whole steps may jump to and fro for ever
+        reach = 2 * np.abs(step[..., :-1]).max(axis=-1) + np.abs(step[..., -1])
+        step *= (np.log1p(reach) / np.maximum(reach, 1e-300))[..., None]
         theta = theta + step[..., :-1]
         gamma = gamma + step[..., -1]
         if longest.max(initial=0.0) < TOLERANCE:

@@ -87,7 +87,7 @@ def rate(
     settled = settle(data, tuple(battles.models[i] for i in present), order)
     design, clusters, notes = design_of(battles, which, data)
     if min(each.count for each in clusters) < 2:
-        clusters = []  # one says nothing of others
+        clusters = []
     covariances = [
         [
             resampled(data, each, settled.fit, order=settled.order, prior=settled.prior, rounds=rounds,
@@ -99,6 +99,8 @@ def rate(
     rating = MEAN + POINTS * settled.fit.theta
     own = np.eye(len(present) + 1)[:-1]
     halves = [POINTS * _half(design, terms, own, level) for terms in covariances]
+    if clusters and not halves[0].any():
+        notes = (*notes, f"no variation among {design.clusters}: the intervals have no width")
     columns: dict[str, Floats] = {"rating": rating}
     for prefix, half in zip(("", "sandwich_"), halves, strict=True):
         columns |= {f"{prefix}low": rating - half, f"{prefix}high": rating + half}

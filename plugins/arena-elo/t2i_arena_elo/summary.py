@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -44,13 +45,15 @@ def top_one(
     study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ratings]], lower: Sequence[str]
 ) -> Iterator[Analysis]:
     """Yield a line for each metric of the run: the winner on all prompts and at each level of the facets."""
-    lines = [
-        {
-            "metric": "elo",
-            "all": winner(_of(whole), False),
-            **{level: winner(_of(r), False) for of in by_level.values() for level, r in of.items()},
-        }
-    ]
+    heads = Counter(["metric", "all", *(level for of in by_level.values() for level in of)])
+    # levels of two facets may be called alike
+    columns = {
+        (facet, level): level if heads[level] == 1 else f"{facet}: {level}"
+        for facet, of in by_level.items()
+        for level in of
+    }
+    own = {column: winner(_of(by_level[facet][level]), False) for (facet, level), column in columns.items()}
+    lines = [{"metric": "elo", "all": winner(_of(whole), False), **own}]
     others = study.others if study.others is not None else pd.DataFrame()
     for metric, rows in others.groupby("metric", sort=False, observed=True) if len(others) else ():
         name = str(metric).rpartition("/")[2]
@@ -60,9 +63,9 @@ def top_one(
         if "model" not in rows:
             continue
         line = {"metric": name, "all": winner(_scores(rows), name in lower)}
-        for facet, of in by_level.items():
-            for level in of if facet in rows else ():
-                line[level] = winner(_scores(rows[rows[facet].astype(str) == level]), name in lower)
+        for (facet, level), column in columns.items():
+            if facet in rows:
+                line[column] = winner(_scores(rows[rows[facet].astype(str) == level]), name in lower)
         lines.append(line)
     summary = "The best model by metric and subset: A/B tie, Draw: more do, *: the next lies within the interval."
     yield Analysis("top-1", summary, pd.DataFrame(lines).fillna(""))

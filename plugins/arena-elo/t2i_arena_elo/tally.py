@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.runs import load_run
+from t2i_core.errors import BadOption
 from t2i_core.texts import visible
 
-from .agreement import alpha, verdicts
-from .battles import DECIDED, VERDICTS, Battle, Battles, read_battles
-from .command import plain, said
+from .agreement import Said, alpha, verdicts
+from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles, read_battles
 from .page.export import read_votes
 from .page.questions import UNKNOWN
 from .ratings import Ratings, Ties, rate
-from .rows import battles_of
+from .runs import battles_of_run
+from .shown import plain, said
 
 PEOPLE, TOGETHER = "people", "together"
 
@@ -44,7 +43,7 @@ class Source:
 def read_source(path: Path) -> Source:
     """Read votes of the page, a file of battles, or a run of `elo`. Raises BadFolder or BadOption."""
     if path.is_dir():
-        return Source(str(path), tuple(_of_run(path)))
+        return Source(str(path), tuple(battles_of_run(path)))
     if path.suffix.lower() in (".csv", ".jsonl"):
         return Source(str(path), tuple(read_battles(path)))
     votes = read_votes(path)
@@ -52,21 +51,6 @@ def read_source(path: Path) -> Source:
     if votes.pairs:
         return Source(str(path), battles=tuple(votes.battles()), left_out=out)
     return Source(str(path), answers=tuple(votes.answers()), left_out=out)
-
-
-def _of_run(folder: Path) -> Iterable[Battle]:
-    run = load_run(folder)
-    table = run.measurements()
-    judges = {r["metric"]: (r["judge"] or {}).get("name") for r in run.results["results"]}
-    found = False
-    for metric, own in table.groupby("metric", sort=False):
-        if {"verdict", "shown", "model_a"} <= set(own.dropna(axis=1, how="all").columns):
-            found = True
-            judge = judges.get(metric) or "judge"
-            for battle in battles_of(own):
-                yield battle if battle.judge else replace(battle, judge=judge)
-    if not found:
-        raise BadFolder(f"{folder}: has no battles; want a run of the metric elo")
 
 
 @dataclass(frozen=True)
@@ -91,8 +75,10 @@ class Tally:
         return {**vars(self), "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()}}
 
 
-def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) -> Tally:
-    """Rate models by all battles of all sources, and say how far judges agree.
+def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000, order: bool = True) -> Tally:
+    """Rate models by all battles of all sources, and say how far judges agree, where there are two or more.
+
+    order: fit what it is worth to be shown first
 
     Raises BadOption where no vote counts.
     """
@@ -100,23 +86,31 @@ def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) ->
     answers = list(chain.from_iterable(source.answers for source in sources))
     if not battles and not answers:
         raise BadOption(f"{', '.join(source.name for source in sources)}: no vote that counts")
-    models = sorted({battle.judge for battle in battles if not battle.human})
-    parts = {TOGETHER: battles, PEOPLE: [battle for battle in battles if battle.human]}
-    parts |= {model: [b for b in battles if not b.human and b.judge == model] for model in models}
-    if sum(map(bool, parts.values())) == 2:  # all are of one kind
-        del parts[TOGETHER]
-    kinds = {"verdicts of people": verdicts(parts[PEOPLE])}
+    people = [battle for battle in battles if battle.human]
+    models: dict[str, list[Battle]] = {}
+    for battle in battles:
+        if not battle.human:
+            models.setdefault(_title(battle.judge), []).append(battle)
+    parts = {PEOPLE: people, **dict(sorted(models.items()))}
+    if sum(map(bool, parts.values())) > 1:
+        parts = {TOGETHER: battles, **parts}
+    kinds = {"verdicts of people": verdicts(people)}
     if models:
         kinds["verdicts of people and models"] = verdicts(battles)
     for question in dict.fromkeys(answer[3] for answer in answers):
         kinds[f"{question}, as people saw it"] = _units(answers, question)
+    several = len({judge for said in kinds.values() for _, judge, _ in said}) > 1
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(dict(source.left_out))
     return Tally(
-        {name: rate(Battles.of(part), ties=ties, rounds=rounds) for name, part in parts.items() if part},
-        [_verdicts(judge, human, battles) for human, judge in _judges(battles)],
-        [_agreement(of, said) for of, said in kinds.items() if said],
+        {
+            name: rate(Battles.of(part), ties=ties, order=order, rounds=rounds)
+            for name, part in parts.items()
+            if part
+        },
+        _verdicts(battles),
+        [_agreement(of, said) for of, said in kinds.items() if said and several],
         [
             {"model": model, "question": question, "answer": answer, "count": count}
             for (model, question, answer), count in sorted(Counter((a[0], a[3], a[4]) for a in answers).items())
@@ -125,7 +119,7 @@ def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000) ->
     )
 
 
-def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[tuple[Any, str, str]]:
+def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[Said]:
     return [
         ((model, prompt), annotator, answer)
         for model, prompt, annotator, question, answer in answers
@@ -133,19 +127,26 @@ def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> li
     ]
 
 
-def _agreement(of: str, said: list[tuple[Any, str, str]]) -> dict[str, Any]:
+def _agreement(of: str, said: list[Said]) -> dict[str, Any]:
     value, units = alpha(said)
     judges = len({judge for _, judge, _ in said})
     return {"of": of, "alpha": None if math.isnan(value) else value, "units": units, "judges": judges}
 
 
-def _judges(battles: Iterable[Battle]) -> list[tuple[bool, str]]:
-    return sorted({(battle.human, battle.judge) for battle in battles}, key=lambda j: (not j[0], j[1]))
+def _title(judge: str) -> str:
+    """What a model that judged is called among the ratings."""
+    return f"judge {judge}" if judge in (PEOPLE, TOGETHER) else judge or NOBODY
 
 
-def _verdicts(judge: str, human: bool, battles: Iterable[Battle]) -> dict[str, Any]:
-    ended = Counter(b.verdict for b in battles if b.judge == judge and b.human == human)
-    return {"judge": judge, "human": human, "battles": ended.total(), **{v: ended[v] for v in VERDICTS}}
+def _verdicts(battles: Iterable[Battle]) -> list[dict[str, Any]]:
+    """How each judge's battles ended, people first."""
+    ended: dict[tuple[bool, str], Counter[str]] = {}
+    for battle in battles:
+        ended.setdefault((not battle.human, battle.judge), Counter())[battle.verdict] += 1
+    return [
+        {"judge": judge or NOBODY, "human": not model, "battles": of.total(), **{v: of[v] for v in VERDICTS}}
+        for (model, judge), of in sorted(ended.items())
+    ]
 
 
 def as_text(found: Tally) -> str:

@@ -161,6 +161,15 @@ def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
     assert found.loc["elo", "all"].startswith("m2")
 
 
+def test_levels_of_two_facets_that_are_called_alike_have_columns_of_their_own(battles, table_of, tmp_path):
+    table = table_of(battles, subset={f"p{n}": "all" if n < 6 else "hard" for n in range(12)},
+                     kind={f"p{n}": "soft" if n % 2 else "hard" for n in range(12)})  # fmt: skip
+    options = EloOptions(by=("subset", "kind"))
+    found = {found.name: found for found in analyses(Study(table, SAMPLES, tmp_path, None), options)}
+    columns = ["metric", "all", "subset: all", "subset: hard", "kind: hard", "soft"]
+    assert sorted(found["top-1"].table.columns) == sorted(columns)
+
+
 # rewards ------------------------------------------------------------------------------------------------------
 
 

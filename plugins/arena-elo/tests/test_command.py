@@ -1,8 +1,9 @@
-"""`t2i arena rate`, as a user calls it."""
+"""`t2i arena tally` of files of battles, as a user calls it."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from t2i_arena_elo.battles import Battle, write_battles
@@ -11,41 +12,63 @@ from typer.testing import CliRunner
 
 
 @pytest.fixture
-def rate(tmp_path):
-    def rate(*files, options=()):
+def tally(tmp_path):
+    def tally(*files, options=()):
         names = []
         for n, battles in enumerate(files):
             write_battles(tmp_path / f"{n}.csv", battles)
             names.append(str(tmp_path / f"{n}.csv"))
-        return CliRunner().invoke(app, ["rate", *names, "--rounds", "50", *options], catch_exceptions=False)
+        return CliRunner().invoke(app, ["tally", *names, "--rounds", "100", *options], catch_exceptions=False)
 
-    return rate
+    return tally
 
 
 BATTLES = [Battle(f"p{n}", *("ab" if n % 2 else "ba"), "left" if n % 3 else "right") for n in range(24)]
 
 
-def test_ratings_are_shown(rate):
-    shown = rate(BATTLES).output
+def test_ratings_are_shown(tally):
+    shown = tally(BATTLES).output
     assert "1 (1-2)   1000.0" in shown
-    assert "24 battles" not in shown
+    assert "ratings, nobody named" in shown
+    assert "Krippendorff" not in shown  # one judge agrees with nobody else
     assert "shown first: +120.4 points" in shown
     assert "battles: 16 left, 8 right" in shown
     assert "resampled: prompts" in shown
 
 
-def test_files_count_together_and_json_is_plain(rate):
-    data = json.loads(rate(BATTLES, BATTLES[:12], options=["--json"]).output)
+def test_files_count_together_and_json_is_plain(tally):
+    data = json.loads(tally(BATTLES, BATTLES[:12], options=["--json"]).output)["ratings"]["nobody named"]
     assert sum(data["counts"].values()) == 36
     assert [m["battles"] for m in data["models"]] == [36, 36]
     assert data["position"]["share"] == pytest.approx(2 / 3)
 
 
-def test_what_does_not_exist_is_null(rate):
+def test_what_does_not_exist_is_null(tally):
     data = json.loads(
-        rate([Battle("p", "a", "b", "left"), Battle("p", "a", "c", "refused")], options=["--json"]).output
+        tally([Battle("p", "a", "b", "left"), Battle("p", "a", "c", "refused")], options=["--json"]).output
     )
+    data = data["ratings"]["nobody named"]
     last = data["models"][-1]
     assert (last["model"], last["rating"], last["rank"]) == ("c", None, None)
     assert data["position"] is None
     assert any("regularised" in note for note in data["notes"])
+
+
+def test_the_order_term_can_be_left_out(tally):
+    shown = tally(BATTLES, options=["--no-position"]).output
+    assert "shown first" not in shown
+    assert "ratings, nobody named" in shown
+
+
+def test_models_that_judge_may_be_called_as_the_sections_are(tally):
+    """A file whose column `human` is empty, and a person who is called as a model is."""
+    said = [replace(battle, judge=name) for battle in BATTLES for name in ("people", "together")]
+    turned = {"left": "right", "right": "left"}
+    person = [replace(b, judge="people", human=True, verdict=turned[b.verdict]) for b in BATTLES]
+    data = json.loads(tally([*said, *person], options=["--json"]).output)
+    battles = {name: sum(part["counts"].values()) for name, part in data["ratings"].items()}
+    assert battles == {"together": 72, "people": 24, "judge people": 24, "judge together": 24}
+    (alpha,) = (line for line in data["agreement"] if line["of"] == "verdicts of people and models")
+    assert alpha["judges"] == 3
+    # the two models agree wholly, the person with neither
+    assert alpha["alpha"] < 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 from t2i_arena_elo.battles import VERDICTS, Battle, Battles
-from t2i_arena_elo.fit import groups, has_order_term
+from t2i_arena_elo.fit import Tally, groups, has_order_term, maximise
 from t2i_arena_elo.ratings import POINTS, rate
 
 QUICK = {"rounds": 2}
@@ -151,7 +151,15 @@ def test_a_model_whose_battles_all_failed_has_none():
 
 def test_one_prompt_gives_no_interval():
     battles = Battles.of([Battle("p", "a", "b", said) for said in ("left", "right", "left")])
-    assert rate(battles).table[["low", "high", "sandwich_low"]].isna().all(axis=None)
+    found = rate(battles)
+    assert found.table[["low", "high", "sandwich_low"]].isna().all(axis=None)
+    assert "one prompt: there are no intervals" in found.notes
+
+
+def test_prompts_that_all_say_the_same_give_intervals_of_no_width_which_is_said():
+    found = rate(Battles.of(Battle(f"p{n}", *pair, "tie") for n in range(20) for pair in ("ab", "ba")))
+    assert found.table["low"].tolist() == found.table["high"].tolist() == pytest.approx([1000, 1000])
+    assert found.notes == ("no variation among prompts: the intervals have no width",)
 
 
 ORDERS = {
@@ -186,6 +194,24 @@ def test_the_order_term_exists_where_no_direction_is_free(models, fights):
             gap = theta[:, None] - theta[None, :] + gamma
             free |= bool((gap[won] >= 0).all() and (gap[lost] <= 0).all())
     assert has_order_term(won, lost) != free
+
+
+def test_battles_under_any_weights_have_their_greatest_likelihood():
+    """Whole steps of Newton's method jumped to and fro for ever under one of these rounds' weights."""
+    fights = [("3", "0", "left", 2), ("3", "0", "left", 2), ("3", "1", "tie", 5), ("0", "2", "tie", 0),
+        ("1", "2", "left", 3), ("1", "0", "tie", 5), ("2", "1", "left", 1), ("0", "3", "left", 4)]  # fmt: skip
+    found = rate(Battles.of(Battle(f"p{prompt}", *told) for *told, prompt in fights), rounds=1000)
+    assert np.isfinite(found.table["low"]).all()
+
+
+def test_a_fit_far_from_its_start_is_where_the_likelihood_is_level():
+    fought = np.zeros((3, 3))
+    fought[0, 1] = fought[1, 0] = fought[1, 2] = fought[2, 1] = 1000.0
+    wins = np.array([1999.999, 1500.0, 500.001])
+    fit = maximise(Tally(fought, wins, np.array(2000.0)), order=True)
+    odds = expit(fit.theta[:, None] - fit.theta[None, :] + fit.gamma)
+    expected = (fought * odds).sum(axis=1) + (fought * (1 - odds)).sum(axis=0)
+    assert expected == pytest.approx(wins, rel=1e-6)
 
 
 # people -------------------------------------------------------------------------------------------------------

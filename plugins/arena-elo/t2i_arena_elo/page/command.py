@@ -106,6 +106,7 @@ def tally(
     ties: Annotated[
         Literal["half", "omit"], typer.Option(help="A tie, and both bad, is half a win for each, or left out.")
     ] = "half",
+    position: Annotated[bool, typer.Option(help="Fit what it is worth to be shown first.")] = True,
     rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Of resampling.")] = 1000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -113,7 +114,7 @@ def tally(
     from ..tally import as_text, read_source
     from ..tally import tally as add_up
 
-    found = add_up([read_source(path) for path in sources], ties, rounds)
+    found = add_up([read_source(path) for path in sources], ties, rounds, position)
     print(json.dumps(found.plain(), ensure_ascii=False, allow_nan=False) if as_json else as_text(found))
 
 

@@ -10,6 +10,8 @@ import yaml
 from t2i_core.errors import BadOption
 from t2i_core.texts import read_text
 
+from .questions import UNKNOWN
+
 PAPER = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "Asian")}
 """DALL-Eval's categories: apparent, few, and seen from the United States."""
 
@@ -42,6 +44,8 @@ def _categories(path: Path, name: str, group: Any) -> tuple[str, ...]:
     names = [one.get("name") if isinstance(one, Mapping) else one for one in listed or ()]
     if not 2 <= len(names) <= 8 or not all(isinstance(one, str) and one for one in names):
         raise BadOption(f"{path}: {name}: want 2 to 8 categories, each a name")
+    if UNKNOWN.value in names:
+        raise BadOption(f"{path}: {name}: {UNKNOWN.value!r} is what people answer who cannot tell")
     if len(set(names)) < len(names):
         raise BadOption(f"{path}: {name}: a category is there twice")
     return tuple(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import runpy
+import signal
 import socket
 import sqlite3
 from pathlib import Path
@@ -117,6 +118,7 @@ def test_options_that_cannot_be(shared_run, votes, arguments, fault):
         ("human: {categories: [a, b]}", "can be no group's name"),
         ("hat: {categories: [a]}", "want 2 to 8 categories"),
         ("hat: {categories: [a, {name: a}]}", "is there twice"),
+        ("hat: {categories: [a, unknown]}", "what people answer who cannot tell"),
     ],
 )
 def test_groups_that_cannot_be(shared_run, votes, tmp_path, text, fault):
@@ -186,6 +188,13 @@ def test_nobody_loses_a_vote_when_the_server_is_killed(make_run, tmp_path):
     assert found["faults"] == 0
     assert found["votes"] >= 40
     assert found["sent again"] > 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_is_done_when_it_is_told_to_end(shared_run, tmp_path, how):
+    """Nothing is interrupted by what ends it: its exit code is 0."""
+    server = runpy.run_path(str(BENCHMARK))["Server"](shared_run, tmp_path / "votes.sqlite")
+    assert server.end(how) == 0
 
 
 def test_paths_as_they_are_sent_reach_no_file(served):
