@@ -195,12 +195,12 @@ def serve(
         say(f"{study.overview()}; answers are kept in {asked.votes} ({study.store.count()} so far)")
         if closed and base.startswith("http:") and not is_loopback(at):
             say("links and answers go over the network unencrypted; where that matters, put TLS in front (--url)")
-        print(f"{base}/join/{access.invitation}" if closed else f"{base}/", flush=True)
-        for name in names:
-            annotator, _ = study.store.add_annotator(" ".join(name.split()))
-            print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
-        say("Ctrl-C ends it")
-        with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM are how a server ends
+        with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM are how a server ends, from its first link on
+            print(f"{base}/join/{access.invitation}" if closed else f"{base}/", flush=True)
+            for name in names:
+                annotator, _ = study.store.add_annotator(" ".join(name.split()))
+                print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
+            say("Ctrl-C ends it")
             make_server(make_app(study, access, prompts, say)).run(sockets=[at])
         say(f"{study.store.count()} answers in {asked.votes}")
 
