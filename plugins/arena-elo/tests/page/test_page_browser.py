@@ -42,7 +42,8 @@ class Person:
         self.page.wait_for_selector("#saved")
 
     def settle(self) -> None:
-        """Wait until the page takes answers."""
+        """Wait until the page takes answers. Before "load" neither its script nor its style need be there."""
+        self.page.wait_for_load_state("load")
         if self.page.evaluate("typeof SETTLING") == "number":
             self.page.wait_for_selector("body[data-settled]")
 
@@ -275,6 +276,7 @@ def test_all_text_has_contrast_and_nothing_overflows(served, browser, scheme):
             "before => document.querySelector('form[action=\"/vote\"] input[name=task]')?.value !== before",
             arg=task,
         )
+        ann.settle()
     assert len(seen) == 3
     ann.page.goto(f"{url}image/gone")
     assert ann.page.evaluate(CONTRAST) == []
