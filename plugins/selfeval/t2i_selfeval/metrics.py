@@ -57,10 +57,10 @@ class SelfEval(Choices):
         terms = answers[0].terms
         try:
             scores = [self._scores(answer.terms, len(prompt.texts)) for answer in answers]
-            further = zip(self._lengths[1:], scores[1:], strict=True)
-            steps = {f"{length}/{length}": above(prompt, own) for length, own in further}
+            lengths = zip(self._lengths, scores, strict=True) if options.also_steps else ()
+            steps = {f"{length}/{length}": above(prompt, own) for length, own in lengths}
             facets: dict[str, str] = {}
-            if complete(terms["log_p"]):
+            if not options.gives_up:  # in all samples alike: those that kept their captions are the hard ones
                 facets, rows = self._with_all_terms(prompt, terms, scores[0])
                 yield from rows
                 steps |= by_steps(prompt, terms["log_p"][..., : len(prompt.texts)])
@@ -116,7 +116,7 @@ class SelfEvalElbo(Choices):
             yield Failure(f"{why}: only a flow has weights" if weighted else str(why))
             return
         facets: dict[str, str] = {}
-        if complete(values):
+        if not self.options.gives_up:
             yield from sure(values)
             trials = by_trials(prompt, values.mean(axis=1), "mean")
             facets = {TRIALS: written(trials), STEPS: written(by_steps(prompt, values))}

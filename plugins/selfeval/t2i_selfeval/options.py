@@ -84,12 +84,24 @@ class _Chain(Options):
         return self
 
 
+def _a_chain(steps: int) -> None:
+    """Refuse a chain whose first variance cannot be set to its second's."""
+    if steps < 2:
+        raise ValueError(f"steps: a chain has at least 2, not {steps}")
+
+
 class SelfEvalOptions(_Chain, EliminationOptions):
     """Options of `selfeval`."""
 
     also_steps: tuple[int, ...] = Field(
         (), description="Further numbers of steps to ask for, for the ablation: T is no part of a longer chain's."
     )
+
+    @model_validator(mode="after")
+    def _chains(self) -> SelfEvalOptions:
+        for steps in (self.steps, *self.also_steps):
+            _a_chain(steps)
+        return self
 
     @property
     def gives_up(self) -> bool:
@@ -115,6 +127,13 @@ class ElboOptions(EliminationOptions):
     def _one_way(self) -> ElboOptions:
         if self.stages and (self.exact or self.weights == "bound"):
             raise ValueError("stages: captions are given up by errors as they are, so not with exact or weights")
+        terms = [n for n, _ in self.stages]
+        if terms != sorted(set(terms)) or any(n < 1 or keep < 1 for n, keep in self.stages):
+            raise ValueError(
+                "stages: want pairs of a growing number of terms and of captions to keep, both from 1"
+            )
+        if terms and terms[-1] > self.trials * self.steps:
+            raise ValueError(f"stages: {terms[-1]} terms of {self.trials * self.steps} (trials x steps)")
         return self
 
     @property
@@ -138,6 +157,8 @@ class WinogroundOptions(_Chain, TermsOptions):
 
     @model_validator(mode="after")
     def _asks_a_model(self) -> WinogroundOptions:
+        if self.by == "log_p":
+            _a_chain(self.steps)
         if self.by == "clip" and self.minus_empty:
             raise ValueError("minus_empty: cosines know no empty caption; take by=log_p or by=error")
         return self

@@ -91,8 +91,18 @@ def test_of_captions_given_up_those_left_are_compared(bench: Any, selfeval: Any)
     assert "given up at an error rate of 0.05" in note(rows)
 
 
+def test_where_captions_may_be_given_up_samples_that_kept_theirs_say_no_more(bench: Any, selfeval: Any) -> None:
+    """They are the hard ones: means over them alone would say less than the truth."""
+    terms = bench.terms(np.ones((1, 3, 2)) * [2, 1])
+    rows = bench.measured(selfeval(trials=1, steps=3), bench.prompt(captions=2), terms)
+    assert not {"posterior", "z"} & values(rows).keys()
+    assert facets(rows) == {}
+    rows = bench.measured(selfeval(trials=1, steps=3, also_steps=(2,)), bench.prompt(captions=2), terms, terms)
+    assert read(facets(rows)["by_steps"]) == {"3/3": 0.5, "2/2": 0.5}
+
+
 def test_further_chains_are_asked_about_and_reported(bench: Any, selfeval: Any, on_disk: Any) -> None:
-    metric = selfeval(trials=1, steps=3, also_steps=(2, 3))
+    metric = selfeval(exact=True, trials=1, steps=3, also_steps=(2, 3))
     assert [query.params["steps"] for query in queries(metric, on_disk[0])] == [3, 2]
     right, wrong = bench.terms(np.ones((1, 3, 2)) * [2, 1]), bench.terms(np.ones((1, 2, 2)) * [1, 2])
     rows = bench.measured(metric, bench.prompt(captions=2), right, wrong)
@@ -239,6 +249,11 @@ def test_prompts_that_are_no_samples_are_refused(bench: Any, selfeval: Any) -> N
         (WinogroundOptions, {"guidance": 3}, "guided mean"),
         (SelfEvalOptions, {"estimator": "q-mean", "noise": "trial"}, "has no log q"),
         (ElboOptions, {"stages": ((5, 1),), "exact": True}, "not with exact"),
+        (ElboOptions, {"stages": ((50, 2), (10, 1))}, "growing"),
+        (ElboOptions, {"stages": ((50, 2),), "trials": 1, "steps": 3}, "50 terms of 3"),
+        (SelfEvalOptions, {"steps": 1}, "at least 2"),
+        (SelfEvalOptions, {"also_steps": (1,)}, "at least 2"),
+        (WinogroundOptions, {"steps": 1}, "at least 2"),
         (SelfEvalOptions, {"trials": 0}, "greater than or equal to 1"),
         (WinogroundOptions, {"by": "clip", "minus_empty": True}, "cosines know no empty caption"),
     ],
