@@ -8,8 +8,8 @@ from typing import Any
 
 from ..statistics import ONE_PROMPT, ONE_SEED, Comparison, Estimate
 from .jobs import Job, Model
-from .measuring import Measured
 from .scoring import Scores
+from .tally import Measured
 
 _LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed"}
 """Notes on what is not in an interval, each with the facet whose levels have it by their nature."""

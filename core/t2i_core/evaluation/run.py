@@ -21,7 +21,7 @@ from .generating import generate
 from .jobs import IMAGES, Failures, Job, Model
 from .making import Execution
 from .manifest import manifest, now
-from .measuring import Counts, Lost, Measured, measure, reading_alike
+from .measuring import measure, reading_alike
 from .observing import observe
 from .plan import Plan
 from .references import check_references
@@ -29,6 +29,7 @@ from .results import comparison, result, set_beside
 from .samples import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
 from .scoring import compare, compare_pairs, incomparable, remarks, score
 from .table import TableBuilder
+from .tally import Counts, Lost, Measured
 
 
 def run_plan(plan: Plan, progress: Progress | None = None) -> Run:

@@ -14,8 +14,8 @@ from ..prompts import Prompt
 from ..store import Store
 from .folder import RunFolder, slug
 from .jobs import Failures, Job, Model, noise_seed
-from .measuring import Lost
 from .observing import gathered
+from .tally import Lost
 
 SAMPLE_COLUMNS = (
     *("model", "prompt", "text", "seed", "noise_seed", "status", "reason"),
