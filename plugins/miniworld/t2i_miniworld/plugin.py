@@ -97,6 +97,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
         ),
         _diffusion("mini", "Draws the mini world: a small Stable Diffusion, trained on the simulator's pictures."),
         _diffusion("mini-early", "`mini` from early in its training: a model that is truly worse."),
+        _diffusion("mini-tiny", "As `mini`, with a smaller denoiser: a model that is truly worse in another way."),
     ]
 
 
