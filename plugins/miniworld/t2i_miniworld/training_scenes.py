@@ -94,6 +94,22 @@ def for_generator(split: str, index: int) -> Wanted:
     return Wanted(tuple(things), ties)
 
 
+def for_people(split: str, index: int) -> Wanted:
+    """One human, alone or, half of the time, with one other thing; what is worn is even.
+
+    The generator's pictures show too few without a hat to learn from who wears one.
+    """
+    rng = stream("people-scene", split, index)
+    kinds = ["human"]
+    if rng.random() < 0.5:
+        kinds.append(str(rng.choice([kind for kind in KINDS if kind != "human"])))
+    things = []
+    for slot, kind in enumerate(kinds):
+        form, coat = dress(str(rng.choice(leaves_of(kind))), {}, Laws(), "people-scene", split, index, slot)
+        things.append(Thing(kind, _paint(rng), form, coat))
+    return Wanted(tuple(things))
+
+
 def for_classifier(split: str, index: int) -> Wanted:
     """One thing, each of the lowest synsets as often, half of them painted; people wear what they like."""
     rng = stream("classifier-scene", split, index)
@@ -130,6 +146,7 @@ def for_detector(split: str, index: int) -> Wanted:
 SAMPLERS: dict[str, Callable[[str, int], Wanted]] = {
     "segmenter": for_segmenter,
     "generator": for_generator,
+    "people": for_people,
     "classifier": for_classifier,
     "detector": for_detector,
 }

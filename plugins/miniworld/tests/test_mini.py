@@ -22,6 +22,7 @@ from t2i_miniworld import (
     pictures,
     text_encoder,
     train_autoencoder,
+    train_classifier,
     train_clip,
     train_denoiser,
     train_text,
@@ -29,9 +30,11 @@ from t2i_miniworld import (
 )
 from t2i_miniworld.altered import ASPECTS, wrong_statement
 from t2i_miniworld.captions import caption
+from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
 from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
 from t2i_miniworld.evaluate_clip import candidates, pictures_at
 from t2i_miniworld.evaluate_clip import measure as measure_clip
+from t2i_miniworld.laws import ATTRIBUTES
 from t2i_miniworld.pack_mini import pack
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
@@ -48,7 +51,7 @@ SIDE, SHARD = 128, 8
 def _small():
     """Shards, logs and networks that take no time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (training_data, pictures, train_denoiser):
+        for module in (training_data, pictures, train_classifier, train_denoiser):
             patch.setattr(module, "PER_SHARD", SHARD)
         patch.setattr(training, "ROW", 2)
         patch.setattr(training, "CHECKPOINT", 2)
@@ -93,7 +96,7 @@ def trained(data, tmp_path_factory):
     train_autoencoder.run(data, out / "autoencoder", course(), (8, 8, 8, 8), 2 * SHARD)
     latents.encode(data, out / "autoencoder", out / "latents")
     train_text.run(data, out / "text", course(2), 2 * SHARD)
-    train_clip.run(data, out / "text", out / "clip", course(2), 2 * SHARD)
+    train_clip.run([data], out / "text", out / "clip", course(2), 2 * SHARD)
     train_denoiser.run(
         data, out / "latents", out / "text", out / "denoiser", course(snapshots=(2,)), "test", 2 * SHARD
     )
@@ -269,13 +272,34 @@ def test_cells_say_what_stands_where_and_what_it_looks_like():
     mask[: SIDE // 2, : SIDE // 4] = True
     packed = PackedMask.pack(mask)
     dog = Instance(ObjectClass("dog", SYNSETS["dog"]), "red", packed.box, packed, {"synset": "dachshund.n.01"})
-    cells = train_clip.cells_of(Truth((SIDE, SIDE), (dog,)))
+    cells = cells_of(Truth((SIDE, SIDE), (dog,)))
     shows = cells[:, 0, 0].nonzero()[:, 0].tolist()
     assert shows == [1 + list(LEAVES).index("dachshund.n.01"), 1 + len(LEAVES) + 1 + list(PAINTS).index("red")]
     assert cells[:, -1, -1].nonzero()[:, 0].tolist() == [0]
     right = torch.where(cells > 0, 50.0, -50.0)[None]
-    assert float(train_clip.cells_loss(right, cells[None])) < 1e-6
-    assert float(train_clip.cells_loss(right.flip(2), cells[None])) > 10
+    assert float(cells_loss(right, cells[None])) < 1e-6
+    assert float(cells_loss(right.flip(2), cells[None])) > 10
+
+
+def test_cells_say_what_people_wear():
+    mask = PackedMask.pack(np.ones((SIDE, SIDE), dtype=bool))
+    leaf = next(leaf for leaf, kind in LEAVES.items() if kind == "human")
+    worn = {"synset": leaf, "hat": "no", "hair": "long", "coat": "red"}
+    human = Instance(ObjectClass("human", SYNSETS["human"]), None, mask.box, mask, worn)
+    _, _, *shows = cells_of(Truth((SIDE, SIDE), (human,)))[:, 3, 3].split(GROUPS)
+    values = [list(ATTRIBUTES[name]).index(worn[name]) for name in ATTRIBUTES]
+    assert [one.nonzero().flatten().tolist() for one in shows] == [[value] for value in values]
+
+
+def test_a_clip_begins_with_another(trained, data, tmp_path):
+    before = train_clip.trained(trained / "clip")[1]
+    begun = Course(steps=1, batch=2, rate=1e-9, warm=1, decay=0.0)
+    train_clip.run([data, data], trained / "text", tmp_path, begun, SHARD, trained / "clip")
+    after = train_clip.trained(tmp_path)[1]
+    weights = {name: value for name, value in after.visual.named_parameters()}
+    for name, value in before.visual.named_parameters():
+        assert torch.allclose(weights[name], value, atol=1e-6), name
+    assert json.loads((tmp_path / "settings.json").read_text())["scenes"] == 2 * SHARD
 
 
 def test_pictures_leave_texts_where_they_are(trained):

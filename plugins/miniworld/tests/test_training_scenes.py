@@ -8,7 +8,7 @@ from t2i_miniworld import training_data
 from t2i_miniworld.laws import leaf_of, worn
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.training_data import Shard, draw_shard, labels, read_shard, shards
-from t2i_miniworld.training_scenes import SAMPLERS, for_classifier, for_detector, for_generator
+from t2i_miniworld.training_scenes import SAMPLERS, for_classifier, for_detector, for_generator, for_people
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 
 MANY = [for_generator("test", index) for index in range(6000)]
@@ -60,6 +60,18 @@ def test_the_classifier_sees_every_leaf_alone_and_as_often():
     for found in leaves.values():
         share(found, len(many), 1 / len(LEAVES))
     share(sum(thing.paint is not None for (thing,) in many), len(many), 0.5)
+
+
+def test_people_alone_or_with_one_thing_wear_all_as_often():
+    many = [for_people("test", index).things for index in range(2000)]
+    assert all(things[0].kind == "human" and len(things) <= 2 for things in many)
+    share(sum(len(things) == 2 for things in many), len(many), 0.5)
+    assert all(things[1].kind != "human" for things in many if len(things) == 2)
+    looks = [worn(things[0].form) for things in many]
+    share(sum(look["hat"] == "yes" for look in looks), len(many), 0.5)
+    share(sum(look["hair"] == "long" for look in looks), len(many), 0.5)
+    for coat in PAINTS:
+        share(sum(things[0].coat == coat for things in many), len(many), 1 / len(PAINTS))
 
 
 def test_the_detector_sees_up_to_five_of_one_kind_pairs_and_mixtures():

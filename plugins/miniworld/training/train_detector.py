@@ -20,9 +20,8 @@ from t2i_core import Truth
 from t2i_core.models.training import Course, load_average, train
 from t2i_miniworld import classifier, detector
 from t2i_miniworld.augment import degrade
+from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
 from t2i_miniworld.train_classifier import read
-from t2i_miniworld.train_clip import cells_loss, cells_of
-from t2i_miniworld.vocabulary import LEAVES
 from t2i_transformers.coloured_network import Coloured
 from torch import Tensor, nn
 
@@ -37,7 +36,7 @@ class Learning(nn.Module):
     def __init__(self, start: Path | None = classifier.WEIGHTS) -> None:
         super().__init__()
         self.coloured = Coloured(detector.build(start), detector.CLASSES, detector.COLOURS)
-        self.cells = nn.Conv2d(_LAYERS, 1 + len(LEAVES) + len(detector.COLOURS), 1)
+        self.cells = nn.Conv2d(_LAYERS, sum(GROUPS), 1)
         self._midway = torch.empty(0)
         self.coloured.network.model.backbone.register_forward_hook(self._keep)
 
