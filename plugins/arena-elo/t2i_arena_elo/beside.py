@@ -13,7 +13,8 @@ from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
 from t2i_core.statistics import mean_interval
 
-from .battles import DECIDED, NOBODY, VERDICTS, Battles, read_battles
+from .battle_files import read_battles
+from .battles import DECIDED, NOBODY, VERDICTS, Battles
 from .options import EloOptions
 from .ratings import MEAN, POINTS, fought, settle
 from .rows import battles_of

@@ -15,7 +15,8 @@ from t2i_core.errors import BadOption
 from t2i_core.texts import visible
 
 from .agreement import Said, alpha, verdicts
-from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles, read_battles
+from .battle_files import read_battles
+from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
 from .page.export import read_votes
 from .page.questions import UNKNOWN
 from .ratings import Ratings, Ties, rate

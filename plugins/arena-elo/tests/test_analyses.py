@@ -6,7 +6,8 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_arena_elo.analyses import analyses
-from t2i_arena_elo.battles import Battle, Battles, write_battles
+from t2i_arena_elo.battle_files import write_battles
+from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.beside import change, confusion
 from t2i_arena_elo.options import EloOptions, RewardOptions
 from t2i_arena_elo.reward_tests import analyses as reward_analyses

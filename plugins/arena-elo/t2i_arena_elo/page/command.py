@@ -127,7 +127,7 @@ def export(
     """Write the votes that count: battles for elo.battles, or answers for bias.people."""
     from t2i_core.errors import BadFolder, BadOption
 
-    from ..battles import write_battles
+    from ..battle_files import write_battles
     from .export import read_votes, write_answers
 
     found = read_votes(votes)

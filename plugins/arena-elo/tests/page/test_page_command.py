@@ -119,6 +119,12 @@ def test_options_that_cannot_be(shared_run, votes, arguments, fault):
         ("hat: {categories: [a]}", "want 2 to 8 categories"),
         ("hat: {categories: [a, {name: a}]}", "is there twice"),
         ("hat: {categories: [a, unknown]}", "what people answer who cannot tell"),
+        ("hat: {categories: [a, Other]}", "'other' is what people answer who cannot tell"),
+        ("hat: {categories: [a, A]}", "is there twice"),
+        ("'hat: worn': {categories: [a, b]}", "can be no group's name"),
+        ("hat: {categories: {a: 1, b: 2}}", "want 2 to 8 categories, each a name"),
+        ("hat: {categories: 2}", "want 2 to 8 categories, each a name"),
+        ("hat: {categories: [2026-13-45, b]}", "not YAML"),
     ],
 )
 def test_groups_that_cannot_be(shared_run, votes, tmp_path, text, fault):

@@ -8,7 +8,8 @@ import math
 
 import pytest
 from t2i_arena_elo.agreement import alpha, verdicts
-from t2i_arena_elo.battles import Battle, read_battles, write_battles
+from t2i_arena_elo.battle_files import read_battles, write_battles
+from t2i_arena_elo.battles import Battle
 from t2i_arena_elo.command import app
 from t2i_arena_elo.page.export import read_votes
 from t2i_arena_elo.page.study import Rules
