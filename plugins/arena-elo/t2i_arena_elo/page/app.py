@@ -20,8 +20,9 @@ from t2i_core.texts import visible
 
 from .guard import Access, Guard
 from .questions import VERDICT
-from .store import Annotator
-from .study import Standing, Study
+from .records import Annotator
+from .standing import Standing
+from .study import Study
 
 LONGEST_FORM = 16 << 10
 LONGEST_NAME = 60

@@ -76,7 +76,7 @@ def serve(
     from .groups import read_groups
     from .questions import BETTER, MORE_DIVERSE
     from .serve import Asked, serve
-    from .study import Rules
+    from .standing import Rules
 
     if controls == 1:
         raise BadOption("--controls 1: would leave no votes; want 2 or more, or 0")

@@ -23,8 +23,10 @@ from .guard import Access, Guard
 from .known import FromFile, KnownTasks, Mismatches
 from .pictures import Shelf, check, read_material
 from .questions import better, perception
-from .store import VotingStore, is_there
-from .study import Rules, Study
+from .standing import Rules
+from .store import VotingStore
+from .study import Study
+from .votes_file import is_there
 
 
 @dataclass(frozen=True)

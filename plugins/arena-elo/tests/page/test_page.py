@@ -16,7 +16,7 @@ from t2i_arena_elo.page import pictures
 from t2i_arena_elo.page.guard import HEADERS, Access
 from t2i_arena_elo.page.pictures import Picture, Shelf
 from t2i_arena_elo.page.questions import better
-from t2i_arena_elo.page.study import ROUNDS, Rules
+from t2i_arena_elo.page.standing import ROUNDS, Rules
 from t2i_core.images import DamagedImage, image_file
 
 LOCAL = "http://127.0.0.1:8765"

@@ -12,7 +12,7 @@ from t2i_arena_elo.battle_files import read_battles, write_battles
 from t2i_arena_elo.battles import Battle
 from t2i_arena_elo.command import app
 from t2i_arena_elo.page.export import read_votes
-from t2i_arena_elo.page.study import Rules
+from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.tally import read_source, tally
 from t2i_core.errors import BadFolder, BadOption
