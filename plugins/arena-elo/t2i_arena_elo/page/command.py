@@ -74,8 +74,9 @@ def serve(
     from t2i_core.errors import BadOption
 
     from .groups import read_groups
+    from .opening import Asked
     from .questions import BETTER, MORE_DIVERSE
-    from .serve import Asked, serve
+    from .serve import serve
     from .standing import Rules
 
     if controls == 1:

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from t2i_arena_elo.command import app
+from t2i_arena_elo.page.opening import Asked, opened
 from t2i_arena_elo.page.pictures import read_material
-from t2i_arena_elo.page.serve import Asked, address, is_loopback, listen, opened
+from t2i_arena_elo.page.serve import address, is_loopback, listen
 from t2i_arena_elo.page.standing import Rules
 from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
 from typer.testing import CliRunner
