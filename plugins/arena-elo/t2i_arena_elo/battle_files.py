@@ -18,6 +18,9 @@ from .battles import Battle, Battles, Verdict
 COLUMNS = tuple(field.name for field in fields(Battle))
 _REQUIRED = ("prompt", "left", "right", "verdict")
 
+KINDS = (".csv", ".jsonl")
+"""Endings of their names."""
+
 _LARGEST = 2**63 - 1
 """Of a seed, as columns hold it."""
 
@@ -69,7 +72,7 @@ def read_battles(path: Path) -> Battles:
 
 def _kind(path: Path) -> str:
     kind = path.suffix.lower()
-    if kind not in (".csv", ".jsonl"):
+    if kind not in KINDS:
         raise BadOption(f"{path}: want a file of battles, .csv or .jsonl")
     return kind
 

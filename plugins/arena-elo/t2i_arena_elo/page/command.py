@@ -112,7 +112,8 @@ def tally(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rate models by what people and models said, and say how far those agree."""
-    from ..tally import as_text, read_source
+    from ..sources import read_source
+    from ..tally import as_text
     from ..tally import tally as add_up
 
     found = add_up([read_source(path) for path in sources], ties, rounds, position)
