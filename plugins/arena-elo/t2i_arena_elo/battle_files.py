@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from t2i_core.errors import BadOption
+from t2i_core.prompts import writable
 from t2i_core.tables import json_lines, read_table
 from t2i_core.texts import read_text
 
@@ -100,6 +101,8 @@ def _text(cell: Any, name: str) -> str:
         return ""
     if not isinstance(cell, str | int | float):
         raise ValueError(f"{name} is {cell!r}; want a text")
+    if not writable(str(cell)):
+        raise ValueError(f"{name} is {cell!r}, which tables cannot hold")
     return str(cell)
 
 

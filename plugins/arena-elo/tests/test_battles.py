@@ -114,6 +114,8 @@ def test_null_is_what_is_not_known(tmp_path):
     ("field", "value", "fault"),
     [
         ("prompt", ["p"], r"prompt is \['p'\]; want a text"),
+        ("judge", "a\0b", "judge is 'a.x00b', which tables cannot hold"),
+        ("prompt", "\ud800", "prompt is '.ud800', which tables cannot hold"),
         ("left", {"a": 1}, "left is {'a': 1}; want a text"),
         ("seed", 1.5, "seed is 1.5; want a whole number"),
         ("seed", 10**20, "want a whole number"),

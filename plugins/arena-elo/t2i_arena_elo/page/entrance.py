@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+from t2i_core.texts import visible
 
 from .guard import Access
 from .pages import fault, form_of, rendered
@@ -16,6 +17,11 @@ from .store import VotingStore
 
 LONGEST_NAME = 60
 MONTH = 30 * 24 * 3600
+
+
+def name_of(text: str) -> str:
+    """An annotator's name, in one line and without what no table could hold."""
+    return visible(" ".join(text.split()))
 
 
 def uninvited() -> Response:
@@ -69,7 +75,7 @@ class Entrance:
         return await run_in_threadpool(self._join, given)
 
     def _join(self, given: Mapping[str, str]) -> Response:
-        token, name = given.get("invitation", ""), " ".join(given.get("name", "").split())
+        token, name = given.get("invitation", ""), name_of(given.get("name", ""))
         if not self._access.invites(token) or not self._access.is_own_form("", given.get("form", "")):
             return uninvited()
         if not name or len(name) > LONGEST_NAME:

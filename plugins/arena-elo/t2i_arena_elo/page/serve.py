@@ -13,7 +13,7 @@ import uvicorn
 from t2i_core.errors import BadOption
 
 from .app import make_app
-from .entrance import LONGEST_NAME
+from .entrance import LONGEST_NAME, name_of
 from .guard import Access, Guard
 from .opening import Asked, opened
 
@@ -68,7 +68,7 @@ def serve(
     """
     url = url and _checked_url(url)
     for name in names:
-        if not name.strip() or len(name) > LONGEST_NAME:
+        if not 0 < len(name_of(name)) <= LONGEST_NAME:
             raise BadOption(f"--annotator {name!r}: want a name of 1 to {LONGEST_NAME} characters")
     at = listen(host, port)
     with at, opened(asked, say) as (study, prompts):
@@ -82,7 +82,7 @@ def serve(
         with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM are how a server ends, from its first link on
             print(f"{base}/join/{access.invitation}" if closed else f"{base}/", flush=True)
             for name in names:
-                annotator, _ = study.store.add_annotator(" ".join(name.split()))
+                annotator, _ = study.store.add_annotator(name_of(name))
                 print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
             say("Ctrl-C ends it")
             make_server(make_app(study, access, prompts, say)).run(sockets=[at])

@@ -271,6 +271,12 @@ def test_a_name_is_wanted(page, voter):
         assert (answer.status_code, "Please give a name" in answer.text) == (400, True)
 
 
+def test_a_name_is_kept_as_tables_can_hold_it(page, voter):
+    study, app = page
+    voter(app, " A\0n\tn\u202e ")
+    assert [annotator.name for annotator in study.store.annotators()] == ["A\\x00n n\\u202e"]
+
+
 # whose requests are heard -------------------------------------------------------------------------------------
 
 
