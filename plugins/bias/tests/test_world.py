@@ -13,7 +13,8 @@ from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.statistics import wilson
 
 ENOUGH = {20: 16, 10: 8}
-"""Of so many salts: an interval misses the truth one time in twenty, these fail a right program .3 % and 1.2 %."""
+"""Of so many salts. An interval misses the truth one time in twenty: a right program fails 20 of them one time in
+400, and 10 of them one time in 90."""
 TOGETHER = 2
 """So many salts in one run: each two of its models are compared, and that takes time."""
 SEEDS = 9

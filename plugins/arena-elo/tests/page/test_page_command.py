@@ -197,11 +197,10 @@ def test_nobody_loses_a_vote_when_the_server_is_killed(make_run, tmp_path):
     assert found["sent again"] > 0
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_server_is_done_when_it_is_told_to_end(shared_run, tmp_path, how):
-    """Nothing is interrupted by what ends it: its exit code is 0."""
+def test_a_server_is_done_when_it_is_told_to_end(shared_run, tmp_path):
+    """Nothing is interrupted by what ends it: its exit code is 0. (The storm above ends as by Ctrl-C.)"""
     server = runpy.run_path(str(BENCHMARK))["Server"](shared_run, tmp_path / "votes.sqlite")
-    assert server.end(how) == 0
+    assert server.end(signal.SIGTERM) == 0
 
 
 def test_paths_as_they_are_sent_reach_no_file(served):
