@@ -447,6 +447,13 @@ def test_quick_votes_are_warned_of_and_then_stopped(open_study, make_run, voter)
     assert "too many answers came too quickly" in " ".join(ann.vote().split())
 
 
+def test_the_last_vote_too_is_warned_of_when_it_was_quick(open_study, voter):
+    _, app = open_study(rules=Rules(fastest=30, tasks=1))
+    said = voter(app).vote()
+    assert "that was all" in said
+    assert "answers within 30 s do not count" in said
+
+
 def test_a_session_may_have_so_many_tasks(open_study, voter):
     _, app = open_study(rules=Rules(fastest=0, tasks=3))
     ann = voter(app)
