@@ -23,6 +23,7 @@ from .terminal import console, print_json, shown
 
 if TYPE_CHECKING:
     import pandas as pd
+    from t2i_core.components import Component, MetricInfo
 
 
 def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, as_json: bool) -> None:
@@ -95,14 +96,19 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
         }
         for label, said in models.items()
     }
+    known: dict[str, Component[MetricInfo]] = {}
     for recorded, short in zip(metrics, names, strict=True):
-        name, key = recorded["name"], f"metric:{short}"
-        given = {**options.get(short, {}), **options.get(key, {})}
+        name = recorded["name"]
         try:
-            made = registry.component("metric", name, {key: recorded["options"]})
+            known[name] = registry.component("metric", name, {f"metric:{short}": recorded["options"]})
         except T2IError as error:
             typer.echo(f"warning: {run.folder}: {name} cannot be asked: {error}", err=True)
+    for recorded, short in zip(metrics, names, strict=True):
+        name, key = recorded["name"], f"metric:{short}"
+        if name not in known:
             continue
+        made = known[name]
+        given = {**options.get(short, {}), **options.get(key, {})}
         if given:
             measured_with = result_options(made.options)
             made = registry.component("metric", name, {key: {**recorded["options"], **given}})
@@ -119,6 +125,7 @@ def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tu
             settings,
             run.manifest["request"]["interval"],
             _floors(run, name),
+            {name: made.info.measures for name, made in known.items()},
         )
         try:
             metric = made.info.create(made.setup())

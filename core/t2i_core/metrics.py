@@ -311,6 +311,7 @@ class Study:
     settings: by each model's label, its values of the options that any of the models was given
     interval: the question of the run's intervals, for `t2i_core.statistics`
     floors:   by the name of a need of detections or segments: the confidence below which its judge keeps none
+    measures: by metric, as `others` names it: what it measures, the headline first; of each that is installed
     """
 
     table: pd.DataFrame
@@ -320,6 +321,7 @@ class Study:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     interval: Literal["new", "prompts", "seeds"] = "new"
     floors: Mapping[str, float] = field(default_factory=dict)
+    measures: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 
 from .errors import BadPrompts
 from .prompts import RESERVED, Prompt, Scene, digest_of, strange_facet
-from .tables import table_of
+from .tables import json_lines, table_of
 from .texts import read_text
 
 TEXT_FIELDS = ("prompt", "text")
@@ -250,26 +250,15 @@ def read_records(path: str | Path) -> list[Record]:
     return list(reader(path, read_text(path, BadPrompts)))
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _read_text(path: Path, text: str) -> Iterator[Record]:
     # not str.splitlines, which also cuts at form feeds and the line separators that a prompt may hold
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
         if stripped := line.strip():
-            yield number, stripped
-
-
-def _read_text(path: Path, text: str) -> Iterator[Record]:
-    for number, line in _lines(text):
-        yield Record(path, number, {"prompt": line})
+            yield Record(path, number, {"prompt": stripped})
 
 
 def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
-    for number, line in _lines(text):
-        try:
-            fields = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise BadPrompts(f"{path}, line {number}: not JSON ({error})") from error
-        if not isinstance(fields, dict):
-            raise BadPrompts(f"{path}, line {number}: want a JSON object with a field 'prompt'")
+    for number, fields in json_lines(path, text, BadPrompts, "a field 'prompt'"):
         yield Record(path, number, {name: value for name, value in fields.items() if not _blank(value)})
 
 

@@ -1,12 +1,13 @@
-"""Tables of users: CSV with a line of names, read so that what is wrong is said with its line."""
+"""Tables of users: CSV with a line of names, or JSON lines, read so that what is wrong is said with its line."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import T2IError
 from .texts import read_text
@@ -55,3 +56,22 @@ def table_of(
     except csv.Error as problem:
         raise error(f"{path}, line {begin}: not CSV ({problem})") from problem
     return names, rows
+
+
+def json_lines(path: Path, text: str, error: type[T2IError], want: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file of one JSON object a line, each with its line, from 1; empty lines are left out.
+
+    want: what an object must hold, in words
+
+    Raises `error`, in one line that names file and line, for a line that is no JSON, or no object.
+    """
+    # not str.splitlines, which also cuts at form feeds and the line separators that a text may hold
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        if stripped := line.strip():
+            try:
+                data = json.loads(stripped)
+            except (ValueError, RecursionError) as problem:
+                raise error(f"{path}, line {number}: not JSON ({problem})") from problem
+            if not isinstance(data, dict):
+                raise error(f"{path}, line {number}: want a JSON object with {want}")
+            yield number, data

@@ -23,26 +23,13 @@ def battles(number: int, models: int, prompts: int) -> Battles:
     """Draw battles of known strengths, the left ones a little stronger for it."""
     rng = np.random.default_rng(0)
     strength = rng.normal(0, 0.7, models)
-    left = rng.integers(0, models, number).astype(np.int32)
-    right = ((left + rng.integers(1, models, number)) % models).astype(np.int32)
+    left = rng.integers(0, models, number)
+    right = (left + rng.integers(1, models, number)) % models
     won = rng.random(number) < expit(strength[left] - strength[right] + 0.1)
-    verdict = np.where(rng.random(number) < 0.2, 2, np.where(won, 0, 1)).astype(np.int8)
-    none = np.zeros(number, np.int32)
-    return Battles(
-        models=tuple(f"model {i}" for i in range(models)),
-        prompts=tuple(f"prompt {i}" for i in range(prompts)),
-        subsets=("",),
-        judges=("",),
-        left=left,
-        right=right,
-        prompt=rng.integers(0, prompts, number).astype(np.int32),
-        subset=none,
-        judge=none,
-        verdict=verdict,
-        human=np.zeros(number, bool),
-        seed=np.full(number, -1, np.int64),
-        time=np.full(number, np.nan),
-    )
+    verdict = np.where(rng.random(number) < 0.2, 2, np.where(won, 0, 1))
+    names, ids = [f"model {i}" for i in range(models)], [f"prompt {i}" for i in range(prompts)]
+    prompt = rng.integers(0, prompts, number)
+    return Battles.coded(names, ids, left=left, right=right, prompt=prompt, verdict=verdict)
 
 
 def timed(table: Battles) -> tuple[Ratings, float, float]:

@@ -153,7 +153,7 @@ def storm(run: Path, votes: Path, voters: int, seconds: float, least: int = 0) -
     stop.set()
     for thread in threads:
         thread.join(timeout=120)
-    code = server.end(signal.SIGTERM)
+    code = server.end(signal.SIGINT)
     faults = [fault for person in people for fault in person.faults]
     faults += [f"{t.name} hangs" for t in threads if t.is_alive()]
     faults += [] if code == 0 else [f"the server ended with {code}"]

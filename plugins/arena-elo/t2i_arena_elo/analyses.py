@@ -44,7 +44,7 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), partial(_stack, shares[0]))
     yield Analysis("images", "Images of each model, and how many are another prompt's too.", images(study.samples))
     yield from compared(study, options)
-    yield from top_one(study, whole, by_level, options.lower)
+    yield from top_one(study, whole, by_level)
 
 
 def _rated(battles: Battles, options: EloOptions) -> Ratings:

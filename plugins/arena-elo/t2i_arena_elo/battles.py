@@ -1,20 +1,14 @@
-"""Battles: what was said of two models' images of one prompt. One by one, as columns, and in files."""
+"""Battles: what was said of two models' images of one prompt, one by one and as columns."""
 
 from __future__ import annotations
 
-import csv
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
-from typing import Any, Literal, Self, cast, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.errors import BadOption
-from t2i_core.tables import read_table
-from t2i_core.texts import read_text
 
 Verdict = Literal["left", "right", "tie", "both-bad", "unparsable", "refused", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -25,9 +19,6 @@ DECIDED = 4
 
 NOBODY = "nobody named"
 """What a judge is called of whom battles do not say who it was."""
-
-_LARGEST = 2**63 - 1
-"""Of a seed, as columns hold it."""
 
 Codes = NDArray[np.int32]
 
@@ -64,10 +55,6 @@ class Battle:
             raise ValueError(f"the verdict {self.verdict!r}; want one of {', '.join(VERDICTS)}")
         if self.left == self.right:
             raise ValueError(f"{self.left!r} against itself")
-
-
-COLUMNS = tuple(field.name for field in fields(Battle))
-_REQUIRED = ("prompt", "left", "right", "verdict")
 
 
 @dataclass(frozen=True)
@@ -118,6 +105,26 @@ class Battles:
         arrays: list[Any] = [np.array(column, kind) for column, kind in zip(columns, types, strict=True)]
         return cls(*(tuple(table) for table in tables.values()), *arrays)
 
+    @classmethod
+    def coded(
+        cls,
+        models: Sequence[str],
+        prompts: Sequence[str],
+        *,
+        left: NDArray[Any],
+        right: NDArray[Any],
+        prompt: NDArray[Any],
+        verdict: NDArray[Any],
+    ) -> Self:
+        """Gather battles that are columns of codes already, into these models and prompts; no more is known."""
+        count = len(left)
+        none = np.zeros(count, np.int32)
+        return cls(
+            tuple(models), tuple(prompts), ("",), ("",),
+            left.astype(np.int32), right.astype(np.int32), prompt.astype(np.int32), none, none,
+            verdict.astype(np.int8), np.zeros(count, bool), np.full(count, -1), np.full(count, np.nan),
+        )  # fmt: skip
+
     def __len__(self) -> int:
         return len(self.left)
 
@@ -149,106 +156,3 @@ class Battles:
         """How many battles ended with each verdict."""
         found = np.bincount(self.verdict, minlength=len(VERDICTS)).tolist()
         return dict(zip(VERDICTS, found, strict=True))
-
-
-def write_battles(path: Path, battles: Iterable[Battle]) -> None:
-    """Write a table (.csv) or an object a line (.jsonl); what is not known is left empty.
-
-    Raises BadOption for another ending.
-    """
-    kind = _kind(path)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        if kind == ".csv":
-            writer = csv.writer(file)
-            writer.writerow(COLUMNS)
-            for battle in battles:
-                cells = asdict(battle) | {"human": "yes" if battle.human else ""}
-                writer.writerow(["" if cell is None else cell for cell in cells.values()])
-        else:
-            for battle in battles:
-                known = {name: value for name, value in asdict(battle).items() if value not in (None, "", False)}
-                # 0 == False: a first seed and the first second of 1970 are known
-                known |= {name: 0 for name in ("seed", "time") if getattr(battle, name) == 0}
-                file.write(json.dumps(known, ensure_ascii=False) + "\n")
-
-
-def read_battles(path: Path) -> Battles:
-    """Read what `write_battles` wrote, or anything with the columns prompt, left, right, verdict.
-
-    Raises BadOption with file, line and fault.
-    """
-    lines = _csv_lines(path) if _kind(path) == ".csv" else _jsonl_lines(path)
-
-    def battles() -> Iterator[Battle]:
-        for line, cells in lines:
-            try:
-                yield _battle(cells)
-            except ValueError as error:
-                raise BadOption(f"{path}, line {line}: {error}") from error
-
-    found = Battles.of(battles())
-    if not len(found):
-        raise BadOption(f"{path}: holds no battles")
-    return found
-
-
-def _kind(path: Path) -> str:
-    kind = path.suffix.lower()
-    if kind not in (".csv", ".jsonl"):
-        raise BadOption(f"{path}: want a file of battles, .csv or .jsonl")
-    return kind
-
-
-def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    yield from read_table(path, BadOption, _REQUIRED)
-
-
-def _jsonl_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    # at ends of lines alone: texts may hold others of the characters that splitlines takes for them
-    for number, line in enumerate(read_text(path, BadOption).split("\n"), 1):
-        if line.strip():
-            try:
-                data = json.loads(line)
-            except ValueError as error:
-                raise BadOption(f"{path}, line {number}: not JSON ({error})") from error
-            if not isinstance(data, dict):
-                raise BadOption(f"{path}, line {number}: want an object with {', '.join(_REQUIRED)}")
-            yield number, data
-
-
-def _battle(cells: Mapping[str, Any]) -> Battle:
-    """One battle from the cells of a line. Raises ValueError."""
-    # the prompt may be unknown
-    if missing := next((name for name in _REQUIRED[1:] if cells.get(name) in (None, "")), None):
-        raise ValueError(f"no {missing}")
-    texts = {name: _text(cells.get(name), name) for name in ("prompt", "left", "right", "subset", "judge")}
-    human, seed, time = cells.get("human", ""), cells.get("seed"), cells.get("time")
-    if human not in (True, False, "", "yes", "no"):
-        raise ValueError(f"human is {human!r}; want yes or no")
-    return Battle(
-        **texts,
-        verdict=cast(Verdict, cells["verdict"]),
-        human=human in (True, "yes"),
-        seed=None if seed in (None, "") else _number(seed, "seed", int),
-        time=None if time in (None, "") else _number(time, "time", float),
-    )
-
-
-def _text(cell: Any, name: str) -> str:
-    if cell is None:
-        return ""
-    if not isinstance(cell, str | int | float):
-        raise ValueError(f"{name} is {cell!r}; want a text")
-    return str(cell)
-
-
-def _number(text: Any, name: str, kind: type[int] | type[float]) -> Any:
-    what = "whole number" if kind is int else "number"
-    try:
-        number = kind(text)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} is {text!r}; want a {what}") from None
-    whole = kind is float or number == text or isinstance(text, str)
-    if not (whole and 0 <= number <= _LARGEST):
-        raise ValueError(f"{name} is {text!r}; want a {what} from 0")
-    return number

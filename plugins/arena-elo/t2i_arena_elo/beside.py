@@ -13,11 +13,11 @@ from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
 from t2i_core.statistics import mean_interval
 
-from .battles import DECIDED, NOBODY, VERDICTS, Battles, read_battles
+from .battles import DECIDED, NOBODY, VERDICTS, Battles
 from .options import EloOptions
 from .ratings import MEAN, POINTS, fought, settle
 from .rows import battles_of
-from .runs import battles_of_run
+from .sources import read_source
 
 HERE = "this run"
 _POINTS = np.array([1.0, 0.0, 0.5, 0.5])
@@ -56,8 +56,10 @@ def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:
     """Read other runs and files by name."""
     found: dict[str, Battles] = {}
     for path in paths:
-        name = path.name if path.name not in found else str(path)
-        found[name] = battles_of_run(path) if path.is_dir() else read_battles(path)
+        source = read_source(path)
+        if not len(source.battles):
+            raise BadOption(f"{path}: has no vote on two models' images that counts")
+        found[path.name if path.name not in found else str(path)] = source.battles
     return found
 
 

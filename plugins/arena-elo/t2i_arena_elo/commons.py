@@ -68,11 +68,14 @@ class Commons:
             "prop": "imageinfo", "iiprop": "url|sha1|extmetadata", "iiurlwidth": width,
             "iiextmetadatafilter": "LicenseShortName|Artist",
         }  # fmt: skip
-        pages = self._ask(asked).get("query", {}).get("pages", [])
+        answer = self._ask(asked)
         try:
+            pages = answer.get("query", {}).get("pages", [])
             return _hit(pages[0]) if pages else None
-        except (KeyError, IndexError, TypeError) as error:
+        except KeyError as error:
             raise Unanswered(f"{self.server} gave a file without {error}") from error
+        except (AttributeError, IndexError, TypeError) as error:
+            raise Unanswered(f"{self.server} gave an answer of another form ({error})") from error
 
     def fetch(self, url: str) -> bytes:
         """Return a file. Raises Unanswered."""
@@ -91,7 +94,8 @@ class Commons:
             try:
                 with urlopen(Request(url, headers=headers), timeout=self.timeout) as answer:
                     data = answer.read(LARGEST + 1)
-                    promised = int(answer.headers.get("Content-Length") or 0)
+                    said_length = answer.headers.get("Content-Length", "")
+                    promised = int(said_length) if said_length.isdecimal() else 0
                 if len(data) < min(promised, LARGEST):
                     raise http.client.IncompleteRead(data, promised - len(data))
                 if len(data) > LARGEST:
@@ -117,7 +121,7 @@ class _Busy(Exception):
 def _answer(data: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unanswered(f"the server's answer is not JSON: {data[:80]!r}") from error
     if not isinstance(answer, dict):
         raise Unanswered(f"the server's answer is no object: {data[:80]!r}")
@@ -135,7 +139,7 @@ def _hit(page: dict[str, Any]) -> Hit:
     more = {name: str(cell.get("value", "")) for name, cell in info.get("extmetadata", {}).items()}
     return Hit(
         title=page["title"],
-        url=info.get("thumburl") or info["url"],
+        url=str(info.get("thumburl") or info["url"]),
         page=info.get("descriptionurl", ""),
         sha1=info.get("sha1", ""),
         licence=more.get("LicenseShortName", ""),

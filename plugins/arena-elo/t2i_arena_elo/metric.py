@@ -16,7 +16,8 @@ from t2i_core.errors import BadPrompts
 from t2i_core.metrics import Analysis, Study
 from t2i_core.prompts import Prompt
 
-from .battles import Battle, read_battles
+from .battle_files import read_battles
+from .battles import Battle
 from .fit import LEAST, Fought, maximise
 from .options import EloOptions
 from .ratings import MEAN, POINTS, Settled, existing, fought, in_points, settle

@@ -37,10 +37,7 @@ class EloOptions(Options):
     beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
         (),
         description="What the analyses compare with: folders of other runs of elo (by another judge, with "
-        "definitions), or files of battles (of people).",
-    )
-    lower: Annotated[tuple[str, ...], ExecutionOption()] = Field(
-        ("fid", "kid"), description="Measures of the run's other metrics that are better when lower."
+        "definitions), files of battles, or people's votes as t2i arena serve keeps them.",
     )
 
 

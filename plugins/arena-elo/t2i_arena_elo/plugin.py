@@ -29,7 +29,16 @@ def t2i_metrics() -> list[MetricInfo]:
             options=EloOptions,
             citation=f"{TAXONOMY}; Bradley and Terry 1952",
             create=_elo,
-            code=("battles.py", "fit.py", "metric.py", "options.py", "ratings.py", "rows.py", "sampling.py"),
+            code=(
+                "battle_files.py",
+                "battles.py",
+                "fit.py",
+                "metric.py",
+                "options.py",
+                "ratings.py",
+                "rows.py",
+                "sampling.py",
+            ),
             weights=_battles,
             measures=(
                 Measure("elo", "Rating: 400 points are odds of 10 to 1, the models' mean is 1000."),

@@ -170,7 +170,7 @@ def fought(battles: Battles, ties: Ties) -> tuple[Fought, NDArray[np.intp], NDAr
     most = 4 if ties == "half" else 2
     which = np.flatnonzero(battles.verdict < most)
     left, right = battles.left[which], battles.right[which]
-    present = np.unique(np.concatenate([left, right])).astype(np.intp)
+    present = np.flatnonzero(np.bincount(np.concatenate([left, right]), minlength=1))
     place = np.full(len(battles.models), -1, np.int32)
     place[present] = np.arange(len(present), dtype=np.int32)
     return Fought(len(present), place[left], place[right], _SCORE[battles.verdict[which]]), which, present

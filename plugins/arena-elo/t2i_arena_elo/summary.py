@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -41,10 +41,11 @@ def winner(scores: Mapping[str, Standing], lower: bool) -> str:
     return f"{name}*" if near else name
 
 
-def top_one(
-    study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ratings]], lower: Sequence[str]
-) -> Iterator[Analysis]:
-    """Yield a line for each metric of the run: the winner on all prompts and at each level of the facets."""
+def top_one(study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ratings]]) -> Iterator[Analysis]:
+    """Yield a line for each metric of the run: the winner on all prompts and at each level of the facets.
+
+    Of other metrics the headline counts, where it is a mean of rows and says which end of it is better.
+    """
     heads = Counter(["metric", "all", *(level for of in by_level.values() for level in of)])
     # levels of two facets may be called alike
     columns = {
@@ -56,16 +57,16 @@ def top_one(
     lines = [{"metric": "elo", "all": winner(_of(whole), False), **own}]
     others = study.others if study.others is not None else pd.DataFrame()
     for metric, rows in others.groupby("metric", sort=False, observed=True) if len(others) else ():
-        name = str(metric).rpartition("/")[2]
-        measures = rows["measure"].astype(str)
-        headline = name if (measures == name).any() else measures.iloc[0]
-        rows = rows[measures == headline]
-        if "model" not in rows:
+        headline = next(iter(study.measures.get(str(metric), ())), None)
+        if headline is None or headline.higher_is_better is None:
             continue
-        line = {"metric": name, "all": winner(_scores(rows), name in lower)}
+        rows, lower = rows[rows["measure"] == headline.name], not headline.higher_is_better
+        if rows.empty or "model" not in rows:
+            continue
+        line = {"metric": str(metric).rpartition("/")[2], "all": winner(_scores(rows), lower)}
         for (facet, level), column in columns.items():
             if facet in rows:
-                line[column] = winner(_scores(rows[rows[facet].astype(str) == level]), name in lower)
+                line[column] = winner(_scores(rows[rows[facet].astype(str) == level]), lower)
         lines.append(line)
     summary = "The best model by metric and subset: A/B tie, Draw: more do, *: the next lies within the interval."
     yield Analysis("top-1", summary, pd.DataFrame(lines).fillna(""))

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,42 +14,13 @@ from t2i_core.errors import BadOption
 from t2i_core.texts import visible
 
 from .agreement import Said, alpha, verdicts
-from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles, read_battles
-from .page.export import read_votes
+from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
 from .page.questions import UNKNOWN
 from .ratings import Ratings, Ties, rate
-from .runs import battles_of_run
 from .shown import plain, said
+from .sources import Source
 
 PEOPLE, TOGETHER = "people", "together"
-
-
-@dataclass(frozen=True)
-class Source:
-    """What one file or folder brings.
-
-    battles:  verdicts on two models' images, each with its judge
-    answers:  what people saw in one model's images: model, prompt, annotator, question, answer
-    left_out: how many answers do not count, by why
-    """
-
-    name: str
-    battles: tuple[Battle, ...] = ()
-    answers: tuple[tuple[str, str, str, str, str], ...] = ()
-    left_out: tuple[tuple[str, int], ...] = ()
-
-
-def read_source(path: Path) -> Source:
-    """Read votes of the page, a file of battles, or a run of `elo`. Raises BadFolder or BadOption."""
-    if path.is_dir():
-        return Source(str(path), tuple(battles_of_run(path)))
-    if path.suffix.lower() in (".csv", ".jsonl"):
-        return Source(str(path), tuple(read_battles(path)))
-    votes = read_votes(path)
-    out = tuple(sorted(votes.left_out.items()))
-    if votes.pairs:
-        return Source(str(path), battles=tuple(votes.battles()), left_out=out)
-    return Source(str(path), answers=tuple(votes.answers()), left_out=out)
 
 
 @dataclass(frozen=True)

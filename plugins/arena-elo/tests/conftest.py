@@ -24,23 +24,9 @@ def _tournament(rng, theta, prompts, gamma=0.0, effect=0.0, each=1):
     prompt = np.repeat(np.arange(prompts, dtype=np.int32), len(left) // prompts)
     moved = theta + rng.normal(0, effect, (prompts, models)) if effect else np.tile(theta, (prompts, 1))
     odds = expit(moved[prompt, left] - moved[prompt, right] + gamma)
-    n = len(left)
-    zeros = np.zeros(n, np.int32)
-    return Battles(
-        models=tuple(f"m{i}" for i in range(models)),
-        prompts=tuple(f"p{i}" for i in range(prompts)),
-        subsets=("",),
-        judges=("",),
-        left=left,
-        right=right,
-        prompt=prompt,
-        subset=zeros,
-        judge=zeros,
-        verdict=np.where(rng.random(n) < odds, 0, 1).astype(np.int8),
-        human=np.zeros(n, bool),
-        seed=np.full(n, -1),
-        time=np.full(n, np.nan),
-    )
+    names, ids = [f"m{i}" for i in range(models)], [f"p{i}" for i in range(prompts)]
+    verdict = np.where(rng.random(len(left)) < odds, 0, 1)
+    return Battles.coded(names, ids, left=left, right=right, prompt=prompt, verdict=verdict)
 
 
 def _table_of(battles, **facets):

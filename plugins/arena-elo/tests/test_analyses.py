@@ -6,13 +6,14 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_arena_elo.analyses import analyses
-from t2i_arena_elo.battles import Battle, Battles, write_battles
+from t2i_arena_elo.battle_files import write_battles
+from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.beside import change, confusion
 from t2i_arena_elo.options import EloOptions, RewardOptions
 from t2i_arena_elo.reward_tests import analyses as reward_analyses
 from t2i_arena_elo.summary import Standing, winner
 from t2i_core.errors import BadOption
-from t2i_core.metrics import Study
+from t2i_core.metrics import Measure, Study
 from t2i_core.statistics import holm
 
 SAMPLES = pd.DataFrame(
@@ -25,9 +26,9 @@ SAMPLES = pd.DataFrame(
 )
 
 
-def of(battles, table_of, tmp_path, others=None, subsets=None, **options):
+def of(battles, table_of, tmp_path, subsets=None, **options):
     facets = {"subset": subsets} if subsets else {}
-    study = Study(table_of(battles, **facets), SAMPLES, tmp_path, others)
+    study = Study(table_of(battles, **facets), SAMPLES, tmp_path)
     return {found.name: found for found in analyses(study, EloOptions(**options))}
 
 
@@ -144,7 +145,7 @@ def test_the_winner_by_the_papers_rules(scores, lower, name):
 def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
     subsets = {f"p{n}": "easy" if n < 6 else "hard" for n in range(12)}
     means = [
-        {"metric": "reward", "measure": "reward", "model": m, "value": v + n % 2 * 0.1,
+        {"metric": "x/reward", "measure": "reward", "model": m, "value": v + n % 2 * 0.1,
          "cluster": f"p{n}", "subset": subsets[f"p{n}"]}
         for m, v in (("m0", 0.2), ("m1", 0.9)) for n in range(12)
     ]  # fmt: skip
@@ -153,9 +154,21 @@ def test_top_one_of_a_runs_other_metrics(battles, table_of, tmp_path):
         for m, v in (("m0", 30.0), ("m1", 50.0))
         for block, shift in (("none", 0.0), ("0", 0.1), ("1", -0.1))
     ]
-    found = of(battles, table_of, tmp_path, pd.DataFrame([*means, *sets]), subsets)["top-1"].table.set_index(
-        "metric"
+    of_scores = [{**line, "metric": "mood", "measure": "mood"} for line in means]
+    measures = {
+        "x/reward": [Measure("reward", "")],
+        "fid": [Measure("fid", "", higher_is_better=False)],
+        "mood": [Measure("mood", "", higher_is_better=None)],
+        "spread": [Measure("spread", "")],
+    }
+    others = pd.DataFrame(
+        [*means, *sets, *of_scores, {**means[0], "metric": "spread"}, {**means[0], "metric": "gone"}]
     )
+    study = Study(table_of(battles, subset=subsets), SAMPLES, tmp_path, others, measures=measures)
+    tables = {found.name: found.table for found in analyses(study, EloOptions())}
+    found = tables["top-1"].set_index("metric")
+    # no metric without a better end, none whose headline is no mean of rows, and none that is not installed
+    assert set(found.index) == {"elo", "reward", "fid"}
     assert found.loc["reward", ["all", "easy", "hard"]].tolist() == ["m1"] * 3
     assert found.loc["fid", ["all", "easy"]].tolist() == ["m0", ""]
     assert found.loc["elo", "all"].startswith("m2")

@@ -5,7 +5,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_arena_elo.battles import COLUMNS, VERDICTS, Battle, Battles, read_battles, write_battles
+from t2i_arena_elo.battle_files import COLUMNS, read_battles, write_battles
+from t2i_arena_elo.battles import VERDICTS, Battle, Battles
 from t2i_core.errors import BadOption
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
@@ -74,8 +75,9 @@ HEAD = ",".join(COLUMNS) + "\n"
         ("b.csv", "prompt,left,right,verdict,time\np,a,b,tie,nan\n", "line 2: time is 'nan'"),
         ("b.csv", "prompt,left,right,verdict,human\np,a,b,tie,1\n", "line 2: human is '1'; want yes or no"),
         ("b.jsonl", "{}\n", "line 1: no left"),
-        ("b.jsonl", "\n[1]\n", "line 2: want an object"),
+        ("b.jsonl", "\n[1]\n", "line 2: want a JSON object with prompt, left, right, verdict"),
         ("b.jsonl", "{\n", "line 1: not JSON"),
+        ("b.jsonl", "[" * 200_000, "line 1: not JSON"),
         ("b.jsonl", '{"prompt": "p", "left": "a", "right": "b", "verdict": ["tie"]}\n', "line 1: the verdict"),
         ("b.jsonl", '{"prompt": "p", "left": "a", "right": "b", "verdict": "tie", "human": []}\n', "human is"),
     ],
@@ -112,6 +114,8 @@ def test_null_is_what_is_not_known(tmp_path):
     ("field", "value", "fault"),
     [
         ("prompt", ["p"], r"prompt is \['p'\]; want a text"),
+        ("judge", "a\0b", "judge is 'a.x00b', which tables cannot hold"),
+        ("prompt", "\ud800", "prompt is '.ud800', which tables cannot hold"),
         ("left", {"a": 1}, "left is {'a': 1}; want a text"),
         ("seed", 1.5, "seed is 1.5; want a whole number"),
         ("seed", 10**20, "want a whole number"),

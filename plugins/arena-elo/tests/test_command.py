@@ -6,7 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from t2i_arena_elo.battles import Battle, write_battles
+from t2i_arena_elo.battle_files import write_battles
+from t2i_arena_elo.battles import Battle
 from t2i_arena_elo.command import app
 from typer.testing import CliRunner
 

@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_arena_elo.battles import Battle, Battles, write_battles
+from t2i_arena_elo.battle_files import write_battles
+from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.metric import Elo
 from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.plugin import t2i_metrics

@@ -165,6 +165,9 @@ WRONG = {
     "gone": ((404, {}, b""), "404"),
     "no JSON": ((200, {}, b"<html>"), "not JSON"),
     "no object": ((200, {}, b"[]"), "no object"),
+    "too deep": ((200, {}, b"[" * 200_000), "not JSON"),
+    "another form": ((200, {}, b'{"query": []}'), "another form"),
+    "another form of a file": ((200, {}, b'{"query": {"pages": {"7": {}}}}'), "without 0"),
     "refused": ((200, {}, b'{"error": {"code": "badvalue", "info": "Bad value"}}'), "refuses: Bad value"),
     "no picture": ((200, {}, b'{"query": {"pages": [{"title": "x"}]}}'), "without 'imageinfo'"),
     "a file of mine": (

@@ -16,10 +16,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from t2i_core.errors import BadOption, did_you_mean
-from t2i_core.texts import read_text
+from t2i_core.yaml_files import first_fault, read_mapping
 
 FOLDER = Path(__file__).parent / "data" / "groups"
 UNDECIDED = frozenset({"unknown", "unclear", "unsure", "none", "neither", "other"})
@@ -134,12 +133,7 @@ def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, Group]:
     if path.suffix not in (".yaml", ".yml") and not path.exists():
         known = ", ".join(provided())
         raise BadOption(f"bias.groups={groups}{did_you_mean(groups, provided())} (want {known}, or a YAML file)")
-    try:
-        data = yaml.safe_load(read_text(path, BadOption))
-    except yaml.YAMLError as error:
-        raise BadOption(f"{path}: not YAML ({' '.join(str(error).split())})") from error
-    if not isinstance(data, dict) or not data:
-        raise BadOption(f"{path}: want groups by name, each with categories")
+    data = read_mapping(path, BadOption, "groups by name, each with categories")
     found = {}
     for name, group in data.items():
         if not isinstance(name, str) or not re.fullmatch(r"\S([^:]*[^\s:])?", name) or name == "human":
@@ -147,7 +141,7 @@ def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, Group]:
         try:
             found[name] = Group.model_validate(group)
         except ValidationError as error:
-            raise BadOption(f"{path}: {name}: {_first_fault(error)}") from error
+            raise BadOption(f"{path}: {name}: {first_fault(error)}") from error
     return _chosen(path, found, only)
 
 
@@ -157,10 +151,3 @@ def _chosen(path: Path, found: dict[str, Group], only: Iterable[str]) -> dict[st
         if name not in found:
             raise BadOption(f"bias.only: {path} has no {name!r}{did_you_mean(name, found)} ({', '.join(found)})")
     return {name: found[name] for name in wanted}
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"{field}: {message}" if field else message

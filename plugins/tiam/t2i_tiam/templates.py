@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -30,6 +29,7 @@ from pydantic import (
 )
 from t2i_core.errors import BadPrompts
 from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.yaml_files import first_fault, read_mapping
 
 from .labels import LABELS
 
@@ -154,24 +154,8 @@ def with_article(words: str) -> str:
 
 def read_template(path: Path) -> Template:
     """Read a template from a YAML file. Raises BadPrompts with file, field and fault in one line."""
-    try:
-        data = yaml.safe_load(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise BadPrompts(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadPrompts(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise BadPrompts(f"{path}: not YAML ({' '.join(str(error).split())})") from error
-    if not isinstance(data, dict):
-        raise BadPrompts(f"{path}: want the fields template and positions")
+    data = read_mapping(path, BadPrompts, "the fields template and positions")
     try:
         return Template.model_validate(data)
     except ValidationError as error:
-        raise BadPrompts(f"{path}: {_first_fault(error)}") from error
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])
-    message = fault["msg"].removeprefix("Value error, ")
-    return f"{field}: {message}" if field else message
+        raise BadPrompts(f"{path}: {first_fault(error)}") from error

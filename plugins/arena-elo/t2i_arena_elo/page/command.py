@@ -74,9 +74,10 @@ def serve(
     from t2i_core.errors import BadOption
 
     from .groups import read_groups
+    from .opening import Asked
     from .questions import BETTER, MORE_DIVERSE
-    from .serve import Asked, serve
-    from .study import Rules
+    from .serve import serve
+    from .standing import Rules
 
     if controls == 1:
         raise BadOption("--controls 1: would leave no votes; want 2 or more, or 0")
@@ -111,7 +112,8 @@ def tally(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Rate models by what people and models said, and say how far those agree."""
-    from ..tally import as_text, read_source
+    from ..sources import read_source
+    from ..tally import as_text
     from ..tally import tally as add_up
 
     found = add_up([read_source(path) for path in sources], ties, rounds, position)
@@ -127,7 +129,7 @@ def export(
     """Write the votes that count: battles for elo.battles, or answers for bias.people."""
     from t2i_core.errors import BadFolder, BadOption
 
-    from ..battles import write_battles
+    from ..battle_files import write_battles
     from .export import read_votes, write_answers
 
     found = read_votes(votes)

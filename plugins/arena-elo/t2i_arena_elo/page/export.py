@@ -11,8 +11,9 @@ from typing import cast
 
 from ..battles import Battle, Verdict
 from .questions import VERDICT
-from .store import Vote, VotingStore
-from .study import Rules, standing_of
+from .records import Vote
+from .standing import Rules, standing_of
+from .store import VotingStore
 
 ANSWER_COLUMNS = ("model", "prompt", "annotator", "question", "answer")
 

@@ -1,154 +1,21 @@
-"""Where votes are kept: one SQLite file, in which a vote is on the disk before anybody is told that it is.
-
-Every change is a transaction (WAL, synchronous=FULL). A task has one answer at most, whatever is sent twice: an
-index sees to that.
-"""
+"""What is kept in the file of a study, and found there again."""
 
 from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from t2i_core.errors import BadFolder
 
-APPLICATION = 0x74326176  # "t2av", so that a database of anybody else is told apart
-VERSION = 1
-
-_SCHEMA = """
-create table study (key text primary key, value text not null) without rowid;
-create table prompts (id text primary key, text text not null, subset text not null) without rowid;
-create table pictures (
-    id text primary key, model text not null, prompt text not null, seed integer not null, digest text not null,
-    unique (model, prompt, seed)
-) without rowid;
-create table annotators (
-    id integer primary key, name text not null unique, token text not null unique, began real not null
-);
-create table tasks (
-    id text primary key, annotator integer not null references annotators, place integer not null,
-    part text not null check (part in ('training', 'control', 'vote')), prompt text not null,
-    left_model text not null, right_model text not null, seeds text not null,
-    left_pictures text not null, right_pictures text not null, expected text, why text not null,
-    shown real not null, unique (annotator, place)
-);
-create table votes (
-    id integer primary key, task text not null references tasks, answers text not null, time real not null,
-    seconds real not null, undone real
-);
-create unique index one_vote on votes (task) where undone is null;
-create index votes_of_task on votes (task);
-"""
+from .records import Annotator, Task, Vote
+from .votes_file import VotesFile
 
 
-@dataclass(frozen=True)
-class Annotator:
-    """One who votes. token: the secret of their link."""
-
-    id: int
-    name: str
-    token: str
-
-
-@dataclass(frozen=True)
-class Task:
-    """What an annotator is shown.
-
-    id:           opaque, sent with the answer: whatever is sent twice under it counts once
-    place:        its number among the annotator's tasks, from 1
-    part:         `training`, `control` (an answer is expected, and not told) or `vote`
-    left, right:  the models; one model on both sides, or nothing on the right, where no two are compared
-    seeds:        of the images
-    left_pictures, right_pictures: opaque ids
-    expected:     the right answers, of a training or control task
-    why:          what is told after a training task
-    """
-
-    id: str
-    place: int
-    part: str
-    prompt: str
-    left: str
-    right: str
-    seeds: tuple[int, ...]
-    left_pictures: tuple[str, ...]
-    right_pictures: tuple[str, ...]
-    expected: dict[str, str] | None = None
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Vote:
-    """An answer that stands. seconds: from when the task was first shown."""
-
-    task: Task
-    annotator: str
-    answers: dict[str, str]
-    time: float
-    seconds: float
-
-
-class VotingStore:
-    """The file of one study. Threads may share it: one at a time changes it.
-
-    must_exist: for who only reads
-    """
-
-    def __init__(self, path: Path, must_exist: bool = False) -> None:
-        self.path = path
-        self._lock = threading.RLock()
-        there = is_there(path)
-        if must_exist and not there:
-            raise BadFolder(f"{path}: no such file; votes are kept there by t2i arena serve --votes {path}")
-        try:
-            if not there:
-                _create(path)
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            self._db.execute("pragma synchronous=full")
-            self._db.execute("pragma foreign_keys=on")
-        except (sqlite3.Error, OSError) as error:
-            raise BadFolder(f"{path}: cannot be opened or written ({error}); mend that or name another") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._db.close()
-
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Do what is done inside wholly or not at all; when the block has ended it is on the disk."""
-        with self._lock, self._explained():
-            self._db.execute("begin immediate")
-            try:
-                yield
-                self._db.execute("commit")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("rollback")
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
-            raise
-        except sqlite3.Error as error:
-            raise BadFolder(f"{self.path}: {error}; what was saved before stays") from error
-
-    def _rows(self, sql: str, *values: Any) -> list[Any]:
-        with self._lock, self._explained():
-            return self._db.execute(sql, values).fetchall()
-
-    def _one(self, sql: str, *values: Any) -> Any:
-        with self._lock, self._explained():
-            return self._db.execute(sql, values).fetchone()
+class VotingStore(VotesFile):
+    """The study of one file: its rules, prompts and pictures, its annotators, their tasks and votes."""
 
     # the study -------------------------------------------------------------------------------------------------
 
@@ -317,42 +184,3 @@ def _task(row: Sequence[Any]) -> Task:
     id, place, part, prompt, left, right, seeds, *pictures, expected, why = row
     lists = [tuple(json.loads(part)) for part in (seeds, *pictures)]
     return Task(id, place, part, prompt, left, right, *lists, expected and json.loads(expected), why)
-
-
-def _create(path: Path) -> None:
-    """Write an empty file of votes, which is there whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    part.touch(mode=0o600)  # it holds the secrets of links
-    database = sqlite3.connect(part)
-    try:
-        database.executescript(_SCHEMA)
-        database.execute(f"pragma application_id={APPLICATION}")
-        database.execute(f"pragma user_version={VERSION}")
-        database.execute("pragma journal_mode=wal")
-    finally:
-        database.close()
-    part.replace(path)
-
-
-def is_there(path: Path) -> bool:
-    """Whether votes are kept in a file already. Nothing is written into what is not ours: raises BadFolder."""
-    try:
-        if not path.exists():
-            if not path.parent.is_dir():
-                raise BadFolder(f"{path}: there is no folder {path.parent}")
-            return False
-        if path.is_dir():
-            raise BadFolder(f"{path}: is a folder; want the name of a file for votes")
-        with path.open("rb") as file:
-            head = file.read(100)
-    except OSError as error:
-        raise BadFolder(f"{path}: cannot be read ({error.strerror})") from error
-    if not head:
-        return False
-    application, version = (int.from_bytes(head[at : at + 4], "big") for at in (68, 60))
-    if not head.startswith(b"SQLite format 3\0") or application != APPLICATION:
-        raise BadFolder(f"{path}: is there and holds no votes of t2i arena; name another file")
-    if version != VERSION:
-        raise BadFolder(f"{path}: written by another version of t2i-arena-elo; name another file")
-    return True

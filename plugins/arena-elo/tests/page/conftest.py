@@ -16,8 +16,10 @@ import pytest
 from starlette.testclient import TestClient
 from t2i_arena_elo.page.app import make_app
 from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.serve import Asked, listen, make_server, opened
-from t2i_arena_elo.page.study import Rules, Study
+from t2i_arena_elo.page.opening import Asked, opened
+from t2i_arena_elo.page.serve import listen, make_server
+from t2i_arena_elo.page.standing import Rules
+from t2i_arena_elo.page.study import Study
 from t2i_core import Generated, GeneratorInfo, Prompt, PromptSourceInfo
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.testing import TEST_JUDGE, StaticResolver

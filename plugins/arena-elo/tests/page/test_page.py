@@ -16,7 +16,7 @@ from t2i_arena_elo.page import pictures
 from t2i_arena_elo.page.guard import HEADERS, Access
 from t2i_arena_elo.page.pictures import Picture, Shelf
 from t2i_arena_elo.page.questions import better
-from t2i_arena_elo.page.study import ROUNDS, Rules
+from t2i_arena_elo.page.standing import ROUNDS, Rules
 from t2i_core.images import DamagedImage, image_file
 
 LOCAL = "http://127.0.0.1:8765"
@@ -271,6 +271,12 @@ def test_a_name_is_wanted(page, voter):
         assert (answer.status_code, "Please give a name" in answer.text) == (400, True)
 
 
+def test_a_name_is_kept_as_tables_can_hold_it(page, voter):
+    study, app = page
+    voter(app, " A\0n\tn\u202e ")
+    assert [annotator.name for annotator in study.store.annotators()] == ["A\\x00n n\\u202e"]
+
+
 # whose requests are heard -------------------------------------------------------------------------------------
 
 
@@ -439,6 +445,13 @@ def test_quick_votes_are_warned_of_and_then_stopped(open_study, make_run, voter)
     for _ in range(9):
         assert "answers within 30 s do not count" in ann.vote()
     assert "too many answers came too quickly" in " ".join(ann.vote().split())
+
+
+def test_the_last_vote_too_is_warned_of_when_it_was_quick(open_study, voter):
+    _, app = open_study(rules=Rules(fastest=30, tasks=1))
+    said = voter(app).vote()
+    assert "that was all" in said
+    assert "answers within 30 s do not count" in said
 
 
 def test_a_session_may_have_so_many_tasks(open_study, voter):

@@ -6,7 +6,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from t2i_arena_elo.page.store import Task, VotingStore
+from t2i_arena_elo.page.records import Task
+from t2i_arena_elo.page.store import VotingStore
 from t2i_core.errors import BadFolder
 
 

@@ -6,15 +6,22 @@ import csv
 import json
 import math
 
+import pandas as pd
 import pytest
 from t2i_arena_elo.agreement import alpha, verdicts
-from t2i_arena_elo.battles import Battle, read_battles, write_battles
+from t2i_arena_elo.analyses import analyses
+from t2i_arena_elo.battle_files import read_battles, write_battles
+from t2i_arena_elo.battles import Battle
+from t2i_arena_elo.beside import compared
 from t2i_arena_elo.command import app
+from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.page.export import read_votes
-from t2i_arena_elo.page.study import Rules
+from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.plugin import t2i_metrics
-from t2i_arena_elo.tally import read_source, tally
+from t2i_arena_elo.sources import read_source
+from t2i_arena_elo.tally import tally
 from t2i_core.errors import BadFolder, BadOption
+from t2i_core.metrics import Study
 from typer.testing import CliRunner
 
 
@@ -164,3 +171,32 @@ def test_a_runs_judge_votes_beside_people(voted, make_run):
     assert found.ratings["test-mean"].table["battles"].tolist() == [16, 16]
     people, everybody = found.agreement
     assert (people["units"], everybody["units"], everybody["judges"]) == (8, 8, 3)
+
+
+def test_votes_stand_beside_a_run_as_they_are_kept(voted, table_of, tmp_path):
+    """A judge that prefers whatever is shown first, beside two people of whom one is for apple always."""
+    orders = (("apple", "pear"), ("pear", "apple"))
+    judged = [Battle(p, *sides, "left", seed=s) for p in ("p1", "p4") for s in (0, 1) for sides in orders]
+    study = Study(
+        table_of(judged), pd.DataFrame({"model": [], "prompt": [], "status": [], "digest": []}), tmp_path
+    )
+    found = {one.name: one.table for one in analyses(study, EloOptions(beside=[voted]))}
+    confusion = found[f"confusion with {voted.name}"].set_index("here")
+    # by the order of their names apple is the first; Bob says tie of p4
+    assert confusion.loc[["first", "second"], ["first", "second", "tie"]].to_numpy().tolist() == [[6, 0, 2]] * 2
+    assert found[f"change from {voted.name}"].set_index("model").loc["apple", "change"] == pytest.approx(-0.375)
+    assert {f"{voted.name}: Ann", f"{voted.name}: Bob"} <= set(found["judges"]["b"])
+
+
+def test_answers_about_people_cannot_stand_beside_battles(open_study, tmp_path):
+    study, _ = open_study(groups={"gender": ("male", "female")}, grid=9)
+    vote_all(study, "Ann", lambda task: {"human": "no"})
+    with pytest.raises(BadOption, match="no vote on two models' images that counts"):
+        list(
+            compared(
+                Study(pd.DataFrame(NO_BATTLE), pd.DataFrame(), tmp_path), EloOptions(beside=[study.store.path])
+            )
+        )
+
+
+NO_BATTLE = {name: [] for name in ("model_a", "model_b", "prompt", "shown", "verdict")}

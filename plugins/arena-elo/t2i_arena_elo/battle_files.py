@@ -1,0 +1,118 @@
+"""Battles in files: a table (.csv), or an object a line (.jsonl)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, cast
+
+from t2i_core.errors import BadOption
+from t2i_core.prompts import writable
+from t2i_core.tables import json_lines, read_table
+from t2i_core.texts import read_text
+
+from .battles import Battle, Battles, Verdict
+
+COLUMNS = tuple(field.name for field in fields(Battle))
+_REQUIRED = ("prompt", "left", "right", "verdict")
+
+KINDS = (".csv", ".jsonl")
+"""Endings of their names."""
+
+_LARGEST = 2**63 - 1
+"""Of a seed, as columns hold it."""
+
+
+def write_battles(path: Path, battles: Iterable[Battle]) -> None:
+    """Write a table (.csv) or an object a line (.jsonl); what is not known is left empty.
+
+    Raises BadOption for another ending.
+    """
+    kind = _kind(path)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        if kind == ".csv":
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            for battle in battles:
+                cells = asdict(battle) | {"human": "yes" if battle.human else ""}
+                writer.writerow(["" if cell is None else cell for cell in cells.values()])
+        else:
+            for battle in battles:
+                known = {name: value for name, value in asdict(battle).items() if value not in (None, "", False)}
+                # 0 == False: a first seed and the first second of 1970 are known
+                known |= {name: 0 for name in ("seed", "time") if getattr(battle, name) == 0}
+                file.write(json.dumps(known, ensure_ascii=False) + "\n")
+
+
+def read_battles(path: Path) -> Battles:
+    """Read what `write_battles` wrote, or anything with the columns prompt, left, right, verdict.
+
+    Raises BadOption with file, line and fault.
+    """
+    lines: Iterable[tuple[int, Mapping[str, Any]]]
+    if _kind(path) == ".csv":
+        lines = read_table(path, BadOption, _REQUIRED)
+    else:
+        lines = json_lines(path, read_text(path, BadOption), BadOption, ", ".join(_REQUIRED))
+
+    def battles() -> Iterator[Battle]:
+        for line, cells in lines:
+            try:
+                yield _battle(cells)
+            except ValueError as error:
+                raise BadOption(f"{path}, line {line}: {error}") from error
+
+    found = Battles.of(battles())
+    if not len(found):
+        raise BadOption(f"{path}: holds no battles")
+    return found
+
+
+def _kind(path: Path) -> str:
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise BadOption(f"{path}: want a file of battles, .csv or .jsonl")
+    return kind
+
+
+def _battle(cells: Mapping[str, Any]) -> Battle:
+    """One battle from the cells of a line. Raises ValueError."""
+    # the prompt may be unknown
+    if missing := next((name for name in _REQUIRED[1:] if cells.get(name) in (None, "")), None):
+        raise ValueError(f"no {missing}")
+    texts = {name: _text(cells.get(name), name) for name in ("prompt", "left", "right", "subset", "judge")}
+    human, seed, time = cells.get("human", ""), cells.get("seed"), cells.get("time")
+    if human not in (True, False, "", "yes", "no"):
+        raise ValueError(f"human is {human!r}; want yes or no")
+    return Battle(
+        **texts,
+        verdict=cast(Verdict, cells["verdict"]),
+        human=human in (True, "yes"),
+        seed=None if seed in (None, "") else _number(seed, "seed", int),
+        time=None if time in (None, "") else _number(time, "time", float),
+    )
+
+
+def _text(cell: Any, name: str) -> str:
+    if cell is None:
+        return ""
+    if not isinstance(cell, str | int | float):
+        raise ValueError(f"{name} is {cell!r}; want a text")
+    if not writable(str(cell)):
+        raise ValueError(f"{name} is {cell!r}, which tables cannot hold")
+    return str(cell)
+
+
+def _number(text: Any, name: str, kind: type[int] | type[float]) -> Any:
+    what = "whole number" if kind is int else "number"
+    try:
+        number = kind(text)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} is {text!r}; want a {what}") from None
+    whole = kind is float or number == text or isinstance(text, str)
+    if not (whole and 0 <= number <= _LARGEST):
+        raise ValueError(f"{name} is {text!r}; want a {what} from 0")
+    return number

@@ -1,0 +1,100 @@
+"""Who votes: newcomers, those who come by a link of their own, and those who leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from t2i_core.texts import visible
+
+from .guard import Access
+from .pages import fault, form_of, rendered
+from .records import Annotator
+from .store import VotingStore
+
+LONGEST_NAME = 60
+MONTH = 30 * 24 * 3600
+
+
+def name_of(text: str) -> str:
+    """An annotator's name, in one line and without what no table could hold."""
+    return visible(" ".join(text.split()))
+
+
+def uninvited() -> Response:
+    """What is said to one without an invitation."""
+    return fault(403, "Please open the link that you were given.")
+
+
+class Entrance:
+    """Lets people in, and knows them again. What looks at the store runs in threads."""
+
+    def __init__(self, store: VotingStore, access: Access) -> None:
+        self._store, self._access = store, access
+        # browsers share cookies between the ports of a host
+        self._cookie = f"t2i-arena-{access.form_token('cookie')[:8]}"
+
+    @property
+    def routes(self) -> list[Route]:
+        """The addresses by which people come and go."""
+        return [
+            Route("/join", self.join, methods=["POST"]),
+            Route("/join/{token}", self.invited),
+            Route("/as/{token}", self.link),
+            Route("/leave", self.leave, methods=["POST"]),
+        ]
+
+    def who(self, request: Request) -> Annotator | None:
+        """The annotator whose browser this is."""
+        return self._store.annotator(request.cookies.get(self._cookie, ""))
+
+    def _enter(self, annotator: Annotator) -> Response:
+        response = RedirectResponse("/", 303)
+        secure = bool(self._access.url and self._access.url.startswith("https:"))
+        response.set_cookie(
+            self._cookie, annotator.token, max_age=MONTH, httponly=True, samesite="lax", secure=secure
+        )
+        return response
+
+    def joining(self, token: str, wrong: str = "", status: int = 200) -> Response:
+        """The page that asks a newcomer's name. wrong: what was wrong with the one that was given."""
+        form = self._access.form_token("")
+        return rendered("join.html", status, form=form, invitation=token, fault=wrong, longest=LONGEST_NAME)
+
+    def invited(self, request: Request) -> Response:
+        """The link for newcomers."""
+        token = request.path_params["token"]
+        return self.joining(token) if self._access.invites(token) else uninvited()
+
+    async def join(self, request: Request) -> Response:
+        """A newcomer's name."""
+        given = await form_of(request)
+        return await run_in_threadpool(self._join, given)
+
+    def _join(self, given: Mapping[str, str]) -> Response:
+        token, name = given.get("invitation", ""), name_of(given.get("name", ""))
+        if not self._access.invites(token) or not self._access.is_own_form("", given.get("form", "")):
+            return uninvited()
+        if not name or len(name) > LONGEST_NAME:
+            return self.joining(token, f"Please give a name of 1 to {LONGEST_NAME} characters.", 400)
+        annotator, new = self._store.add_annotator(name)
+        if not new and self._access.invitation is not None:
+            return self.joining(token, "Somebody has this name. Take another, or use your own link.", 409)
+        return self._enter(annotator)
+
+    def link(self, request: Request) -> Response:
+        """An annotator's own link."""
+        annotator = self._store.annotator(request.path_params["token"])
+        return uninvited() if annotator is None else self._enter(annotator)
+
+    async def leave(self, request: Request) -> Response:
+        """One who leaves a browser that others use too."""
+        given = await form_of(request)
+        response: Response = RedirectResponse("/", 303)
+        annotator = await run_in_threadpool(self.who, request)
+        if annotator is not None and self._access.is_own_form(annotator.token, given.get("form", "")):
+            response.delete_cookie(self._cookie, httponly=True, samesite="lax")
+        return response
