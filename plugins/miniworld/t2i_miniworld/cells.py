@@ -40,7 +40,7 @@ def cells_of(truth: Truth) -> Tensor:
 
 
 def cells_loss(logits: Tensor, true: Tensor) -> Tensor:
-    """Cross-entropy of what stands in cells (N, sum(GROUPS), CELLS, CELLS), and of its looks where something does."""
+    """Cross-entropy of what stands in cells (N, sum(GROUPS), CELLS, CELLS), and of its looks."""
     (kinds, *rest), (true_kinds, *true_rest) = logits.split(GROUPS, dim=1), true.split(GROUPS, dim=1)
     loss = -(true_kinds * kinds.log_softmax(dim=1)).sum(dim=1).mean()
     for own, wanted in zip(rest, true_rest, strict=True):

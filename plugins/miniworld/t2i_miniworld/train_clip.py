@@ -62,7 +62,7 @@ def run(
     start: Path | None = None,
     device: str = "cpu",
 ) -> nn.Module:
-    """Train on the first ``scenes`` pictures of each folder; return the averaged network with what reads its cells.
+    """Train on the first ``scenes`` pictures of each folder; return the averaged network with its reader of cells.
 
     start: another training of the same text, whose pictures' side it begins with
     """
