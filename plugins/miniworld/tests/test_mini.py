@@ -296,7 +296,7 @@ def test_a_clip_begins_with_another(trained, data, tmp_path):
     begun = Course(steps=1, batch=2, rate=1e-9, warm=1, decay=0.0)
     train_clip.run([data, data], trained / "text", tmp_path, begun, SHARD, trained / "clip")
     after = train_clip.trained(tmp_path)[1]
-    weights = {name: value for name, value in after.visual.named_parameters()}
+    weights = dict(after.visual.named_parameters())
     for name, value in before.visual.named_parameters():
         assert torch.allclose(weights[name], value, atol=1e-6), name
     assert json.loads((tmp_path / "settings.json").read_text())["scenes"] == 2 * SHARD
