@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,9 @@ def test_prompts_that_are_no_samples_are_refused(bench: Any, selfeval: Any) -> N
         (selfeval(), type(good)("x", "x"), "has no images of its own"),
         (selfeval(), type(good)("x", "x", images=("a.png",), texts=("a", "a"), answer=0), "one caption twice"),
         (selfeval(), type(good)("x", "x", images=("a.png",), texts=("a", "b")), "which of its captions is right"),
+        (selfeval(), replace(good, text=good.texts[1]), "another text than its right caption, number 0 from 0"),
+        (selfeval(), replace(good, answer=4), "which of its captions is right"),
+        (winoground, replace(two, text="two"), "another text than its first image's caption"),
     ):
         with pytest.raises(BadPrompts, match=said) as caught:
             metric.check([prompt])
