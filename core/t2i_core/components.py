@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -124,8 +124,8 @@ class GeneratorInfo(_Info):
     existing:      its images exist already as files; they are not copied
     capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
     judge_code:    files of its package, beyond `code`, that its answers as a judge depend on and its images do not
-    check_judge:   says before anything is loaded why it cannot be asked for one of its capabilities with this
-                   argument and these options: raises a T2IError
+    check_judge:   says before anything is loaded why it cannot be asked for one of its capabilities, with these
+                   params of queries (`Need.params`), with this argument and these options: raises a T2IError
     prompts:       its own prompts, where it comes with some (a folder of images)
     seeds:         the seeds that it has images for, where they exist already
     holds:         whether it has an image of a prompt and a seed, where they exist already; opens none
@@ -141,7 +141,7 @@ class GeneratorInfo(_Info):
     existing: bool = False
     capabilities: frozenset[Capability] = frozenset()
     judge_code: tuple[str, ...] = ()
-    check_judge: Callable[[Setup[Any], Capability], None] | None = None
+    check_judge: Callable[[Setup[Any], Capability, Sequence[Mapping[str, Any]]], None] | None = None
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     holds: Callable[[Setup[Any]], Callable[[Prompt, int], bool]] | None = None

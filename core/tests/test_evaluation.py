@@ -1047,10 +1047,10 @@ def test_the_first_image_kept_under_a_key_stays() -> None:
 
 def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
     class AsksItself(Brightness):
-        needs = (Need("likelihood", "likelihood", source="model"),)
+        needs = (Need("likelihood", "likelihood", source="model", params=({"steps": 3},)),)
 
-    def refuse(setup: Any, capability: str) -> None:
-        raise NoJudge(f"no {capability} of {setup.argument} on {setup.device}")
+    def refuse(setup: Any, capability: str, params: Any) -> None:
+        raise NoJudge(f"no {capability} of {params[0]['steps']} steps of {setup.argument} on {setup.device}")
 
     metric = MetricInfo(
         name="own", summary="x", create=AsksItself, measures=(Measure("brightness", "x"),), defaults=Defaults()
@@ -1058,9 +1058,9 @@ def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
     model = replace(TEST_MODEL, name="able", capabilities=frozenset({"likelihood"}), check_judge=refuse)
     resolver = StaticResolver(model, metric, TEST_PROMPTS)
     asked = Request(("own",), (ModelRequest("able"),), (TEST_PROMPTS.name,), device="cpu")
-    with pytest.raises(NoJudge, match="no likelihood of None on cpu"):
+    with pytest.raises(NoJudge, match="no likelihood of 3 steps of None on cpu"):
         make_plan(asked, resolver)
-    broken = replace(model, check_judge=lambda setup, capability: 1 / 0)
+    broken = replace(model, check_judge=lambda setup, capability, params: 1 / 0)
     with pytest.raises(BrokenPlugin, match="asked for likelihood"):
         make_plan(asked, StaticResolver(broken, metric, TEST_PROMPTS))
 

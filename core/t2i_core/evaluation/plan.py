@@ -18,7 +18,7 @@ from ..components import (
     component,
 )
 from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, in_one_line
-from ..judging import Capability, Query
+from ..judging import Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
@@ -166,11 +166,12 @@ class _Planner:
             with guarded(found, "to check its argument and options"):
                 found.info.check(found.setup(self.request.device, offline=self.request.offline))
 
-    def check_judge(self, model: Component[GeneratorInfo], capability: Capability) -> None:
+    def check_judge(self, model: Component[GeneratorInfo], need: Need) -> None:
         """Have a model say why it cannot be asked about itself, before anything is loaded."""
         if model.info.check_judge is not None:
-            with guarded(model, f"to check whether it can be asked for {capability}"):
-                model.info.check_judge(model.setup(self.request.device, offline=self.request.offline), capability)
+            setup = model.setup(self.request.device, offline=self.request.offline)
+            with guarded(model, f"to check whether it can be asked for {need.capability}"):
+                model.info.check_judge(setup, need.capability, need.params)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
@@ -290,7 +291,7 @@ class _Planner:
                         f"metric {metric.spec!r} asks the model itself for {need.capability}, "
                         f"which {described(model.component)} does not offer"
                     )
-                self.check_judge(model.component, need.capability)
+                self.check_judge(model.component, need)
             return Served(need, None)
         if need.capability == "pixels":
             return Served(need, look())
