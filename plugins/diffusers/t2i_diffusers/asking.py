@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
-from t2i_core import Options, Query
+from t2i_core import Options
 from t2i_core.errors import BadOption
 
 SAMPLES = 10
@@ -68,10 +69,10 @@ class Asked(Options):
         return self.error_rate is not None or bool(self.stages)
 
 
-def asked(query: Query) -> Asked:
+def asked(params: Mapping[str, Any]) -> Asked:
     """Read a query's params. Raises BadOption for unknown ones and for values that they cannot have."""
     try:
-        return Asked(**query.params)
+        return Asked(**params)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

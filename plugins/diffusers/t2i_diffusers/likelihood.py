@@ -18,6 +18,7 @@ from .denoising import Denoiser
 from .latents import encode, fitted
 from .loading import Loaded
 from .options import DiffusersOptions
+from .schedules import check_terms
 from .terms import NotNumbers, Terms, chain, errors
 
 
@@ -38,7 +39,7 @@ class Likelihood:
         Raises BadOption for params that are unknown or not possible with this model.
         """
         for query in queries:
-            want = asked(query)
+            want = asked(query.params)
             if len(query.images) != 1 or not query.texts:
                 yield query, Failure("a likelihood is asked of one image under one caption or more")
                 continue
@@ -77,6 +78,7 @@ class Likelihood:
         }
 
     def _terms(self, query: Query, want: Asked) -> Terms:
+        check_terms(self._denoiser.schedule, want)
         pixels = fitted(query.images[0].pil(), self._denoiser.size, want.fit)
         x0 = encode(self._denoiser.parts, pixels, self._loaded.device)
         expected = self._denoiser.shape(query.texts[0])

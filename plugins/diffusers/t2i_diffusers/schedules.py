@@ -11,7 +11,20 @@ from typing import Any
 import torch
 from t2i_core.errors import BadModel, BadOption
 
+from .asking import Asked
+
 _FLOW = "flow_prediction"
+
+VELOCITIES = {
+    "StableDiffusion3Pipeline": (1000.0, False),
+    "SanaPipeline": (1000.0, False),
+    "FluxPipeline": (1.0, False),
+    "Flux2Pipeline": (1.0, False),
+    "Flux2KleinPipeline": (1.0, False),
+    "QwenImagePipeline": (1.0, False),
+    "ZImagePipeline": (1.0, True),
+}
+"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +46,21 @@ class Schedule:
         return self.betas is None
 
 
-def schedule_of(scheduler: Any, model: str) -> Schedule:
+def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
     """Read a scheduler of diffusers, whose betas are float32, into float64.
 
-    Raises BadModel where it has neither betas nor a flow, or predicts what is not known here.
+    pipeline:  the class of pipeline that it belongs to
+
+    Raises BadModel where it has neither betas nor a flow whose time the pipeline is known to count, or predicts
+    what is not known here.
     """
     name, config = type(scheduler).__name__, scheduler.config
     prediction, length = config.get("prediction_type", "epsilon"), config.num_train_timesteps
     if name.startswith("FlowMatch") or prediction == _FLOW:
+        if pipeline not in VELOCITIES:
+            raise BadModel(
+                f"{model}: {name} is a flow's, and how a flow of {pipeline} counts time is not known here"
+            )
         return Schedule("flow", None, length)
     betas = getattr(scheduler, "betas", None)
     if betas is None:
@@ -51,6 +71,16 @@ def schedule_of(scheduler: Any, model: str) -> Schedule:
     if prediction == "epsilon" and not (1 - betas).prod() > 0:
         raise BadModel(f"{model}: with no signal left in its last step, a prediction of the noise says nothing")
     return schedule
+
+
+def check_terms(schedule: Schedule, want: Asked) -> None:
+    """Raise BadOption for terms that a model of this schedule has not."""
+    if want.terms == "log_p" and schedule.is_flow:
+        raise BadOption(
+            "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
+            "model for its errors (terms=error, as the metric selfeval-elbo does)"
+        )
+    _check(want.steps, schedule.length)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ from .options import CallOptions, DiffusersOptions
 INDEX = "model_index.json"
 """The file that makes a folder a pipeline: its class and the classes of its parts."""
 
+SCHEDULER = "scheduler/scheduler_config.json"
+"""A pipeline's schedule."""
+
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
 
