@@ -7,15 +7,28 @@ from typing import Any
 
 from t2i_core import Setup
 from t2i_core.errors import BadModel, NoJudge
-from t2i_core.texts import said
 
-from .asking import asked
+from .asking import asked, check_terms
 from .hub import folder_with, index_folder
 from .options import DiffusersOptions
-from .sources import SCHEDULER, parts_of, read_index, sources
+from .sources import SCHEDULER, parts_of, read_index, read_object, sources
 
 DENOISERS = ("unet", "transformer")
 """What pipelines call their denoiser."""
+
+VELOCITIES = {
+    "StableDiffusion3Pipeline": (1000.0, False),
+    "SanaPipeline": (1000.0, False),
+    "FluxPipeline": (1.0, False),
+    "Flux2Pipeline": (1.0, False),
+    "Flux2KleinPipeline": (1.0, False),
+    "QwenImagePipeline": (1.0, False),
+    "ZImagePipeline": (1.0, True),
+}
+"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
+
+TRAINING_STEPS = 1000
+"""Of a schedule whose configuration does not say how many there were: the default of diffusers."""
 
 
 def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, Any]]) -> None:
@@ -30,20 +43,36 @@ def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, 
     index = read_index(index_folder(main, setup.offline))
     if why := why_not(index["_class_name"], parts_of(index), setup.options.stages):
         raise NoJudge(f"{main}: {why}")
-    wanted = [asked(own) for own in params]
-    # these import torch and diffusers, which alone know schedules
-    from .schedulers import scheduler_of
-    from .schedules import check_terms, schedule_of
+    config = read_object(folder_with(main, SCHEDULER, setup.offline) / SCHEDULER)
+    scheduler = setup.options.scheduler or str(index["scheduler"][1])
+    config |= setup.options.scheduler_options
+    flow = is_flow(scheduler, config, index["_class_name"], main.model)
+    for own in params:
+        check_terms(asked(own), flow, int(config.get("num_train_timesteps", TRAINING_STEPS)))
 
-    folder = folder_with(main, SCHEDULER, setup.offline)
-    try:
-        scheduler = scheduler_of(folder, index, setup.options)
-    except (OSError, ValueError, TypeError) as error:  # as diffusers says what is wrong with a configuration
-        raise BadModel(f"{main}: its scheduler cannot be made: {said(error)}") from error
-    if scheduler is not None:
-        schedule = schedule_of(scheduler, index["_class_name"], main.model)
-        for own in wanted:
-            check_terms(schedule, own)
+
+def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str) -> bool:
+    """Whether a schedule mixes image and noise along a straight line, without betas.
+
+    scheduler, pipeline:  their classes
+
+    Raises BadModel where it is a flow's and how the pipeline counts time is not known, or has no betas either, as
+    far as its class tells.
+    """
+    if scheduler.startswith("FlowMatch") or config.get("prediction_type") == "flow_prediction":
+        if pipeline in VELOCITIES:
+            return True
+        raise BadModel(
+            f"{model}: {scheduler} is a flow's, and how a flow of {pipeline} counts time is not known here"
+        )
+    if scheduler.startswith("EDM"):
+        raise without_betas(scheduler, model)
+    return False
+
+
+def without_betas(scheduler: str, model: str) -> BadModel:
+    """What to say of a schedule that is neither a flow's nor has betas."""
+    return BadModel(f"{model}: {scheduler} has no betas, so that there is no chain whose likelihood could be told")
 
 
 def why_not(pipeline: str, parts: Collection[str], stages: Collection[str]) -> str | None:

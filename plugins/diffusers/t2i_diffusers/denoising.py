@@ -12,11 +12,12 @@ import torch
 from t2i_core.errors import BadModel, FailedRun
 from t2i_core.models.batches import Batches, is_out_of_memory
 
+from .askable import VELOCITIES
 from .conditions import Heard, hear, together
 from .latents import size_of
 from .loading import Loaded
 from .parts import parts
-from .schedules import VELOCITIES, schedule_of
+from .schedules import schedule_of
 
 T = TypeVar("T")
 

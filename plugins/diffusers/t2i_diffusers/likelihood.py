@@ -13,12 +13,11 @@ from typing import Any
 from t2i_core import Failure, LikelihoodTerms, Query, Setup
 from t2i_core.errors import BadModel
 
-from .asking import Asked, asked
+from .asking import Asked, asked, check_terms
 from .denoising import Denoiser
 from .latents import encode, fitted
 from .loading import Loaded
 from .options import DiffusersOptions
-from .schedules import check_terms
 from .terms import NotNumbers, Terms, chain, errors
 
 
@@ -78,7 +77,8 @@ class Likelihood:
         }
 
     def _terms(self, query: Query, want: Asked) -> Terms:
-        check_terms(self._denoiser.schedule, want)
+        schedule = self._denoiser.schedule
+        check_terms(want, schedule.is_flow, schedule.length)
         pixels = fitted(query.images[0].pil(), self._denoiser.size, want.fit)
         x0 = encode(self._denoiser.parts, pixels, self._loaded.device)
         expected = self._denoiser.shape(query.texts[0])

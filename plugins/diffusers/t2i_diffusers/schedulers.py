@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import diffusers
@@ -14,19 +13,6 @@ from .options import CallOptions
 
 _SCALES = "scale_model_input"
 """What pipelines of diffusion models call, and schedulers of another kind (flow matching) do not have."""
-
-
-def scheduler_of(folder: Path, index: Mapping[str, Any], options: CallOptions) -> Any | None:
-    """Make a pipeline's scheduler from its configuration alone; None where diffusers does not know its class.
-
-    folder, index: the pipeline's
-    """
-    own = getattr(diffusers, str(index["scheduler"][1]), None)
-    if own is None:
-        return None
-    made = own.from_pretrained(folder, subfolder="scheduler", local_files_only=True)
-    other = replacement(options, index)
-    return made if other is None else other.from_config(made.config, **options.scheduler_options)
 
 
 def replacement(options: CallOptions, index: Mapping[str, Any], where: str = "") -> Any:

@@ -9,22 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.errors import BadModel
 
-from .asking import Asked
-
-_FLOW = "flow_prediction"
-
-VELOCITIES = {
-    "StableDiffusion3Pipeline": (1000.0, False),
-    "SanaPipeline": (1000.0, False),
-    "FluxPipeline": (1.0, False),
-    "Flux2Pipeline": (1.0, False),
-    "Flux2KleinPipeline": (1.0, False),
-    "QwenImagePipeline": (1.0, False),
-    "ZImagePipeline": (1.0, True),
-}
-"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
+from .askable import is_flow, without_betas
+from .asking import check_steps
 
 
 @dataclass(frozen=True)
@@ -56,31 +44,17 @@ def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
     """
     name, config = type(scheduler).__name__, scheduler.config
     prediction, length = config.get("prediction_type", "epsilon"), config.num_train_timesteps
-    if name.startswith("FlowMatch") or prediction == _FLOW:
-        if pipeline not in VELOCITIES:
-            raise BadModel(
-                f"{model}: {name} is a flow's, and how a flow of {pipeline} counts time is not known here"
-            )
+    if is_flow(name, config, pipeline, model):
         return Schedule("flow", None, length)
     betas = getattr(scheduler, "betas", None)
     if betas is None:
-        raise BadModel(f"{model}: {name} has no betas, so that there is no chain whose likelihood could be told")
+        raise without_betas(name, model)
     if prediction not in ("epsilon", "v_prediction", "sample"):
         raise BadModel(f"{model}: likelihoods of models that predict {prediction!r} are not known here")
     schedule = Schedule(prediction, betas.detach().cpu().double(), length)
     if prediction == "epsilon" and not (1 - betas).prod() > 0:
         raise BadModel(f"{model}: with no signal left in its last step, a prediction of the noise says nothing")
     return schedule
-
-
-def check_terms(schedule: Schedule, want: Asked) -> None:
-    """Raise BadOption for terms that a model of this schedule has not."""
-    if want.terms == "log_p" and schedule.is_flow:
-        raise BadOption(
-            "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
-            "model for its errors (terms=error, as the metric selfeval-elbo does)"
-        )
-    _check(want.steps, schedule.length)
 
 
 @dataclass(frozen=True)
@@ -113,7 +87,7 @@ def respaced(betas: torch.Tensor, steps: int) -> Steps:
 
     Raises BadOption where the schedule has not so many.
     """
-    _check(steps, len(betas))
+    check_steps(steps, len(betas))
     timesteps = torch.linspace(0, len(betas) - 1, steps, dtype=torch.float64).round().long()
     signal = torch.cumprod(1 - betas, 0)[timesteps]
     before = torch.cat([torch.ones(1, dtype=torch.float64), signal[:-1]])
@@ -122,11 +96,6 @@ def respaced(betas: torch.Tensor, steps: int) -> Steps:
 
 def midpoints(length: int, steps: int) -> torch.Tensor:
     """Return the middles of so many equal intervals of a schedule, int64: where Li et al. look at errors."""
-    _check(steps, length)
+    check_steps(steps, length)
     interval = length // steps
     return interval // 2 + interval * torch.arange(steps)
-
-
-def _check(steps: int, length: int) -> None:
-    if steps > length:
-        raise BadOption(f"likelihood, param steps: {steps}, but the model was trained on {length}")

@@ -535,7 +535,7 @@ def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint:
         (BadModel, "EDMEulerScheduler has no betas", edm, errors, {}),
         (BadModel, "EDMEulerScheduler has no betas", noise, errors, {"scheduler": "EDMEulerScheduler"}),
         (BadModel, "how a flow of StableDiffusionPipeline counts time", of_flow, errors, {}),
-        (BadModel, "its scheduler cannot be made", broken, errors, {}),
+        (BadModel, "scheduler_config.json: is no JSON", broken, errors, {}),
         (BadOption, "a flow has none; ask this model for its errors", flow, {}, {}),
         (BadOption, "1001, but the model was trained on 1000", noise, {"steps": 1001}, {}),
         (BadOption, "param guidance", noise, {"guidance": 3}, {}),
