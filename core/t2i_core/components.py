@@ -39,6 +39,8 @@ class Setup(Generic[OptionsT]):
     batch_size:  how many at a time to begin with, fewer where memory runs out; None: a beginning of one's own
     offline:     nothing may be fetched
     labels:      for prompt sources that read them: the classes that the judge knows
+    dry:         for prompt sources: the plan alone is wanted. Images of prompts that would have to be made first
+                 are not: each has a path of its own then, where nothing is
     """
 
     argument: str | None
@@ -47,6 +49,7 @@ class Setup(Generic[OptionsT]):
     batch_size: int | None = None
     offline: bool = False
     labels: tuple[ObjectClass, ...] | None = None
+    dry: bool = False
 
 
 @dataclass(frozen=True)
@@ -323,9 +326,10 @@ class Component(Generic[InfoT]):
         batch_size: int | None = None,
         offline: bool = False,
         labels: tuple[ObjectClass, ...] | None = None,
+        dry: bool = False,
     ) -> Setup[Any]:
         """Return what its factory is given."""
-        return Setup(self.argument, self.options, device, batch_size, offline, labels)
+        return Setup(self.argument, self.options, device, batch_size, offline, labels, dry)
 
     def manifest(self) -> dict[str, Any]:
         """Return what a run's manifest says of it."""

@@ -54,10 +54,13 @@ class Plan:
         return tuple(job for job in self.jobs if job.metric.info is IMAGES)
 
 
-def make_plan(request: Request, resolver: Resolver | None = None) -> Plan:
-    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights."""
+def make_plan(request: Request, resolver: Resolver | None = None, dry: bool = False) -> Plan:
+    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights.
+
+    dry: the plan will be told and not carried out: images that prompts bring need not be made yet
+    """
     _check(request)
-    return _Planner(request, resolver).plan()
+    return _Planner(request, resolver, dry).plan()
 
 
 def _check(request: Request) -> None:
@@ -87,8 +90,9 @@ _Settled = tuple[Component[MetricInfo], Metric, Defaults]
 class _Planner:
     """Settles one request, and remembers what it used, so that an option for nobody is found."""
 
-    def __init__(self, request: Request, resolver: Resolver | None) -> None:
+    def __init__(self, request: Request, resolver: Resolver | None, dry: bool) -> None:
         self.request = request
+        self.dry = dry
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
@@ -338,7 +342,8 @@ class _Planner:
                 raise BadPrompts(f"{who} has no prompts of its own: name some with --prompts")
             key = (names, labels)
             if key not in self.lists:
-                self.lists[key] = checked([p for n in names for p in self.read(n, labels)], " + ".join(names))
+                every = [p for n in names for p in self.read(n, labels)]
+                self.lists[key] = checked(every, " + ".join(names), self.dry)
         prompts = self.lists[key]
         chosen = limited(prompts, self.request.limit)
         if len(chosen) < len(prompts):
@@ -352,7 +357,7 @@ class _Planner:
             self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline)
+        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline, self.dry)
         self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 
