@@ -79,9 +79,8 @@ def all_terms(world: World, x0: torch.Tensor, want: Asked) -> Floats:
     found = []
     for trial in range(want.trials):
         xs = forward(x0, steps, noises(want.seed, trial, want.steps, x0.shape), "step")[:, None]
-        means = mean_before(
-            xs[1:], world.image_behind(xs[1:], wide.signal), wide, slice(None)
-        )  # of all steps at once
+        # of all steps at once
+        means = mean_before(xs[1:], world.image_behind(xs[1:], wide.signal), wide, slice(None))
         squares = (xs[:-1] - means) ** 2 / posterior + torch.log(2 * torch.pi * posterior)
         found.append(-0.5 * squares.sum(dim=-1))
     return torch.stack(found).numpy()
