@@ -83,13 +83,14 @@ class OfChoices(MetricContract):
     test_light_import = None  # all are of one module, which TestSelfEval imports
 
     @pytest.fixture(scope="class")
-    def run(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    @classmethod
+    def run(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         """One run for all tests that look at it."""
-        folder = tmp_path_factory.mktemp(self.name)
-        (info,) = (info for info in t2i_metrics() if info.name == self.name)
+        folder = tmp_path_factory.mktemp(cls.name)
+        (info,) = (info for info in t2i_metrics() if info.name == cls.name)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
-            yield self.evaluate(info, folder / "run")
+            yield cls().evaluate(info, folder / "run")
 
 
 class TestSelfEval(OfChoices):
