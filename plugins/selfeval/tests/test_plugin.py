@@ -92,6 +92,11 @@ class OfChoices(MetricContract):
             patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
             yield cls().evaluate(info, folder / "run")
 
+    def test_a_comparison_counts_samples(self, run: Run) -> None:
+        (comparison,), result = run.results["comparisons"], run.results["results"][0]
+        samples = len(list(self.resolver_parts[0].prompts(None))) * result["n_seeds"]
+        assert comparison["n"] == result["n_ok"] == samples
+
 
 class TestSelfEval(OfChoices):
     __test__ = True
