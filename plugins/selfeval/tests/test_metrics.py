@@ -219,7 +219,9 @@ def test_an_images_own_prior_counts_between_images(bench: Any) -> None:
     own = [bench.terms(np.array([[[1.0, 0.0]]])), bench.terms(np.array([[[0.0, 1.0]]]))]
     far = bench.terms(np.array([[[0.0, 1.0]]]), log_prior=np.full((1, 2), 9.0))
     metric = bench.metric(Winoground, WinogroundOptions, trials=1, steps=2)
-    assert values(bench.measured(metric, sample, *own))["group"] == 1
+    rows = bench.measured(metric, sample, *own)
+    assert values(rows)["group"] == 1
+    assert "log p(x | caption), 1 trial x 2 steps, forward conditioning" in note(rows)
     assert values(bench.measured(metric, sample, own[0], far))["image"] == 0
 
 
