@@ -66,7 +66,7 @@ def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bo
             "name a model (t2i list-plugins --kind generator shows them)", param_hint="--model"
         )
     with stdout_kept_clean():
-        plan = make_plan(wanted, registry)
+        plan = make_plan(wanted, registry, dry=dry_run)
         expected = forecast(plan)
     if dry_run and as_json:
         print_json(expected)

@@ -39,7 +39,8 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
         console.print(shown(_work(what, plan[what])))
     for note in plan["notes"]:
         console.print(shown(note))
-    console.print(shown(f"folder: {plan['folder']}"))
+    if plan["folder"] is not None:
+        console.print(shown(f"folder: {plan['folder']}"))
 
 
 def print_results(console: Console, results: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -39,6 +39,8 @@ class Setup(Generic[OptionsT]):
     batch_size:  how many at a time to begin with, fewer where memory runs out; None: a beginning of one's own
     offline:     nothing may be fetched
     labels:      for prompt sources that read them: the classes that the judge knows
+    dry:         for prompt sources: the plan alone is wanted. Images of prompts that would have to be made first
+                 are not: each has a path of its own then, where nothing is
     """
 
     argument: str | None
@@ -47,6 +49,7 @@ class Setup(Generic[OptionsT]):
     batch_size: int | None = None
     offline: bool = False
     labels: tuple[ObjectClass, ...] | None = None
+    dry: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,8 @@ class GeneratorInfo(_Info):
     existing:      its images exist already as files; they are not copied
     capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
     judge_code:    files of its package, beyond `code`, that its answers as a judge depend on and its images do not
-    check_judge:   says before anything is loaded why it cannot be asked for one of its capabilities with this
-                   argument and these options: raises a T2IError
+    check_judge:   says before anything is loaded why it cannot be asked for one of its capabilities, with these
+                   params of queries (`Need.params`), with this argument and these options: raises a T2IError
     prompts:       its own prompts, where it comes with some (a folder of images)
     seeds:         the seeds that it has images for, where they exist already
     holds:         whether it has an image of a prompt and a seed, where they exist already; opens none
@@ -141,7 +144,7 @@ class GeneratorInfo(_Info):
     existing: bool = False
     capabilities: frozenset[Capability] = frozenset()
     judge_code: tuple[str, ...] = ()
-    check_judge: Callable[[Setup[Any], Capability], None] | None = None
+    check_judge: Callable[[Setup[Any], Capability, Sequence[Mapping[str, Any]]], None] | None = None
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     holds: Callable[[Setup[Any]], Callable[[Prompt, int], bool]] | None = None
@@ -323,9 +326,10 @@ class Component(Generic[InfoT]):
         batch_size: int | None = None,
         offline: bool = False,
         labels: tuple[ObjectClass, ...] | None = None,
+        dry: bool = False,
     ) -> Setup[Any]:
         """Return what its factory is given."""
-        return Setup(self.argument, self.options, device, batch_size, offline, labels)
+        return Setup(self.argument, self.options, device, batch_size, offline, labels, dry)
 
     def manifest(self) -> dict[str, Any]:
         """Return what a run's manifest says of it."""

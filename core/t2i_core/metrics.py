@@ -112,6 +112,8 @@ class Need:
                  `run`: asked once, about reference images or a pool of texts; the answers are in `Unit.shared`
     queries:     the queries for one item's samples; per run, for samples without images, one of each prompt. By
                  default the image alone, or, for a reward, image and prompt
+    params:      of a need that the model itself answers: the `params` of an item's queries, as far as they are the
+                 same for all items, so that a model can refuse them before it is loaded
     requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
     knows:       the judge must know every class of the prompts' scenes
     confidence:  of detections and segments: the metric looks at those from here on, so the judge must keep them
@@ -124,6 +126,7 @@ class Need:
     images: Literal["generated", "prompt"] = "generated"
     per: Literal["item", "run"] = "item"
     queries: Callable[[Sequence[Sample]], Sequence[Query]] = image_alone
+    params: tuple[Mapping[str, Any], ...] = ()
     requires: frozenset[str] = frozenset()
     knows: bool = False
     confidence: float = 1.0

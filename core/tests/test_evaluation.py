@@ -464,6 +464,36 @@ def test_the_forecast_says_which_images_a_folder_lacks(tmp_path: Path) -> None:
         evaluate((BRIGHTNESS, TWIN), lacking, seeds=4, resolver=RESOLVER)
 
 
+class OwnImages(Brightness):
+    """Looks at the images that prompts bring."""
+
+    needs = (Need("reward", "reward", images="prompt", queries=lambda s: [Query(s[0].own_images, ("text",))]),)
+
+
+def test_a_dry_plan_needs_no_images_that_are_not_made_yet(tmp_path: Path) -> None:
+    def prompts(setup: Any) -> Iterator[Prompt]:
+        for n in range(3):
+            path = tmp_path / f"{n}.png"
+            if not setup.dry:
+                PILImage.new("RGB", (4, 4), (n, 0, 0)).save(path)
+            yield Prompt(f"p{n}", "text", images=(str(path),))
+
+    source = PromptSourceInfo(name="pictures", summary="p", prompts=prompts)
+    metric = MetricInfo(name="own", summary="s", create=OwnImages, measures=BRIGHTNESS.measures)
+    request = Request((metric,), (ModelRequest(TEST_MODEL),), ("pictures",))
+    resolver = StaticResolver(TEST_JUDGE, source)
+    told = forecast(make_plan(request, resolver, dry=True))
+    assert told["observations"]["to_make"] == 3
+    assert told["folder"] is None
+    assert "3 images that prompts bring are not there yet: the run makes them first" in told["notes"]
+    assert not list(tmp_path.glob("*.png"))
+    assert forecast(make_plan(replace(request, out=tmp_path / "run"), resolver, dry=True))["folder"] is not None
+    made = make_plan(request, resolver)
+    after = forecast(make_plan(request, resolver, dry=True))
+    assert after["folder"] == forecast(made)["folder"] == str(made.folder)
+    assert after["observations"]["to_make"] == 3
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("precious")
@@ -1047,10 +1077,10 @@ def test_the_first_image_kept_under_a_key_stays() -> None:
 
 def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
     class AsksItself(Brightness):
-        needs = (Need("likelihood", "likelihood", source="model"),)
+        needs = (Need("likelihood", "likelihood", source="model", params=({"steps": 3},)),)
 
-    def refuse(setup: Any, capability: str) -> None:
-        raise NoJudge(f"no {capability} of {setup.argument} on {setup.device}")
+    def refuse(setup: Any, capability: str, params: Any) -> None:
+        raise NoJudge(f"no {capability} of {params[0]['steps']} steps of {setup.argument} on {setup.device}")
 
     metric = MetricInfo(
         name="own", summary="x", create=AsksItself, measures=(Measure("brightness", "x"),), defaults=Defaults()
@@ -1058,9 +1088,9 @@ def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
     model = replace(TEST_MODEL, name="able", capabilities=frozenset({"likelihood"}), check_judge=refuse)
     resolver = StaticResolver(model, metric, TEST_PROMPTS)
     asked = Request(("own",), (ModelRequest("able"),), (TEST_PROMPTS.name,), device="cpu")
-    with pytest.raises(NoJudge, match="no likelihood of None on cpu"):
+    with pytest.raises(NoJudge, match="no likelihood of 3 steps of None on cpu"):
         make_plan(asked, resolver)
-    broken = replace(model, check_judge=lambda setup, capability: 1 / 0)
+    broken = replace(model, check_judge=lambda setup, capability, params: 1 / 0)
     with pytest.raises(BrokenPlugin, match="asked for likelihood"):
         make_plan(asked, StaticResolver(broken, metric, TEST_PROMPTS))
 

@@ -95,8 +95,8 @@ def test_values_of_prompts_do_not_rest_on_one_seed(run):
 def test_models_are_compared_by_reweighting(run):
     (comparison,) = run.results["comparisons"]
     assert comparison["diff"] == 0
-    # the rows of both models: images of either, and one value for each prompt
-    assert comparison["n"] == len(run.measurements())
+    prompts = run.measurements()["prompt"].nunique()
+    assert comparison["n"] == prompts * SEEDS  # and not the rows of both models, nor those of prompts
 
 
 class Surer(Distance):

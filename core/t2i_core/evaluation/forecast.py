@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..generation import Failure
-from ..images import Image
+from ..images import Image, image_file
 from ..metrics import Need, Sample
 from ..prompts import Prompt
 from ..store import Store
@@ -17,6 +17,7 @@ from .jobs import Failures, Job, Model
 from .making import guarded
 from .observing import NOT_KEPT, asked, desks, gather
 from .plan import Plan
+from .selection import unmade
 
 
 @dataclass
@@ -45,19 +46,24 @@ class _Images(Work):
 def forecast(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
 
-    Where nothing is measured, there are no metrics, judges and observations to speak of.
+    Where nothing is measured, there are no metrics, judges and observations to speak of. There is no folder yet
+    where its name depends on images of prompts that are not made yet.
     """
+    pictures = len({path for job in plan.jobs for path in unmade(job.prompts)})
+    first = (
+        [f"{pictures} images that prompts bring are not there yet: the run makes them first"] if pictures else []
+    )
     measures = len(plan.unmeasured) < len(plan.jobs)
     with Store(fresh=plan.request.fresh) as store:
         failures = Failures()
         images, lacking = _images(plan, store, failures)
         observations = {"observations": asdict(_observations(plan, store, failures))} if measures else {}
     return {
-        "folder": str(plan.folder),
+        "folder": None if pictures and plan.request.out is None else str(plan.folder),
         "jobs": [{**_drawn(job), **(_measured(job) if measures else {})} for job in plan.jobs],
         "images": asdict(images),
         **observations,
-        "notes": [*plan.notes, *lacking],
+        "notes": [*plan.notes, *first, *lacking],
     }
 
 
@@ -157,9 +163,20 @@ def _as_if_made(
     models = tuple(models)
     found = gather(job, models, prompt, seed, need, store, failures)
     if found is not NOT_KEPT:
-        return found
+        return (
+            found if isinstance(found, Failure) else tuple(_Planned(s.model, prompt, seed, s.image) for s in found)
+        )
     keys = [(model.label, job.image_key(model, prompt, seed)) for model in models]
     for _, key in keys:
         if key in failures.images:
             return failures.images[key]
-    return tuple(Sample(label, prompt, seed, store.image(key) or Image(key, Path(key))) for label, key in keys)
+    return tuple(_Planned(label, prompt, seed, store.image(key) or Image(key, Path(key))) for label, key in keys)
+
+
+class _Planned(Sample):
+    """A sample whose prompt may bring images that are not made yet: such a one has its path for a digest."""
+
+    @property
+    def own_images(self) -> tuple[Image, ...]:
+        paths = map(Path, self.prompt.images)
+        return tuple(image_file(path) if path.is_file() else Image(str(path), path) for path in paths)

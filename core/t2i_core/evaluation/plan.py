@@ -18,7 +18,7 @@ from ..components import (
     component,
 )
 from ..errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, in_one_line
-from ..judging import Capability, Query
+from ..judging import Query
 from ..looking import look
 from ..metrics import Metric, Need
 from ..observations import Labels
@@ -54,10 +54,13 @@ class Plan:
         return tuple(job for job in self.jobs if job.metric.info is IMAGES)
 
 
-def make_plan(request: Request, resolver: Resolver | None = None) -> Plan:
-    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights."""
+def make_plan(request: Request, resolver: Resolver | None = None, dry: bool = False) -> Plan:
+    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights.
+
+    dry: the plan will be told and not carried out: images that prompts bring need not be made yet
+    """
     _check(request)
-    return _Planner(request, resolver).plan()
+    return _Planner(request, resolver, dry).plan()
 
 
 def _check(request: Request) -> None:
@@ -87,8 +90,9 @@ _Settled = tuple[Component[MetricInfo], Metric, Defaults]
 class _Planner:
     """Settles one request, and remembers what it used, so that an option for nobody is found."""
 
-    def __init__(self, request: Request, resolver: Resolver | None) -> None:
+    def __init__(self, request: Request, resolver: Resolver | None, dry: bool) -> None:
         self.request = request
+        self.dry = dry
         self._resolver = resolver
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
@@ -166,11 +170,12 @@ class _Planner:
             with guarded(found, "to check its argument and options"):
                 found.info.check(found.setup(self.request.device, offline=self.request.offline))
 
-    def check_judge(self, model: Component[GeneratorInfo], capability: Capability) -> None:
+    def check_judge(self, model: Component[GeneratorInfo], need: Need) -> None:
         """Have a model say why it cannot be asked about itself, before anything is loaded."""
         if model.info.check_judge is not None:
-            with guarded(model, f"to check whether it can be asked for {capability}"):
-                model.info.check_judge(model.setup(self.request.device, offline=self.request.offline), capability)
+            setup = model.setup(self.request.device, offline=self.request.offline)
+            with guarded(model, f"to check whether it can be asked for {need.capability}"):
+                model.info.check_judge(setup, need.capability, need.params)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
@@ -290,7 +295,7 @@ class _Planner:
                         f"metric {metric.spec!r} asks the model itself for {need.capability}, "
                         f"which {described(model.component)} does not offer"
                     )
-                self.check_judge(model.component, need.capability)
+                self.check_judge(model.component, need)
             return Served(need, None)
         if need.capability == "pixels":
             return Served(need, look())
@@ -337,7 +342,8 @@ class _Planner:
                 raise BadPrompts(f"{who} has no prompts of its own: name some with --prompts")
             key = (names, labels)
             if key not in self.lists:
-                self.lists[key] = checked([p for n in names for p in self.read(n, labels)], " + ".join(names))
+                every = [p for n in names for p in self.read(n, labels)]
+                self.lists[key] = checked(every, " + ".join(names), self.dry)
         prompts = self.lists[key]
         chosen = limited(prompts, self.request.limit)
         if len(chosen) < len(prompts):
@@ -351,7 +357,7 @@ class _Planner:
             self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline)
+        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline, self.dry)
         self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, TypedDict
@@ -132,7 +132,8 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
         return None
     if headline.name in _statistic(job, rows)(np.ones(len(rows))):
         statistic = _one_each(job, rows, (a, b), headline.name)
-        return statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, rows))[a, b]
+        found = statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, rows))[a, b]
+        return replace(found, n=_samples(rows))  # a sample has a row of each measure and model
     return _paired(job, headline, rows, (a, b), interval)
 
 
@@ -255,6 +256,13 @@ def _shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
     both = table.groupby(cell, observed=True, dropna=False)["model"].transform("nunique") == 2
     return table[both]
+
+
+def _samples(rows: pd.DataFrame) -> int:
+    """How many samples rows are about; prompts, where those are measured as a whole."""
+    if "seed" in rows and rows["seed"].notna().any():
+        return len(rows.dropna(subset="seed")[["prompt", "seed"]].drop_duplicates())
+    return int(rows["prompt"].nunique())
 
 
 def _paired(

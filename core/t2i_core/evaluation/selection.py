@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,13 @@ from .making import described, guarded
 
 
 def load(
-    source: Component[PromptSourceInfo], labels: tuple[ObjectClass, ...] | None, offline: bool = False
+    source: Component[PromptSourceInfo],
+    labels: tuple[ObjectClass, ...] | None,
+    offline: bool = False,
+    dry: bool = False,
 ) -> list[Prompt]:
     """Return a source's prompts. Raises BrokenPlugin where the source fails."""
-    return collect(source, source.info.prompts, source.setup(offline=offline, labels=labels))
+    return collect(source, source.info.prompts, source.setup(offline=offline, labels=labels, dry=dry))
 
 
 def collect(
@@ -34,8 +37,11 @@ def collect(
     return prompts
 
 
-def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
-    """Refuse an empty list and ids that stand twice."""
+def checked(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tuple[Prompt, ...]:
+    """Refuse an empty list, ids that stand twice, what no table holds, and images that are not there.
+
+    dry: images of prompts need not be made yet
+    """
     if not prompts:
         raise BadPrompts(f"prompts {name!r}: there are none")
     twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
@@ -56,10 +62,14 @@ def checked(prompts: Sequence[Prompt], name: str) -> tuple[Prompt, ...]:
     hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
     if hidden:
         raise BadPrompts(f"prompts {name!r}: no facet may be called {hidden!r}, as a column of the table is")
-    missing = next((path for p in prompts for path in p.images if not Path(path).is_file()), None)
-    if missing:
+    if not dry and (missing := next(unmade(prompts), None)) is not None:
         raise BadPrompts(f"prompts {name!r}: there is no image {missing}")
     return tuple(prompts)
+
+
+def unmade(prompts: Iterable[Prompt]) -> Iterator[str]:
+    """Yield the paths of prompts' own images where nothing is."""
+    return (path for p in prompts for path in p.images if not Path(path).is_file())
 
 
 def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:

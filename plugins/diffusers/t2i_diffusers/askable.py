@@ -2,28 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from t2i_core import Setup
-from t2i_core.errors import NoJudge
+from t2i_core.errors import BadModel, NoJudge
 
-from .hub import index_folder
+from .asking import asked, check_terms
+from .hub import folder_with, index_folder
 from .options import DiffusersOptions
-from .sources import parts_of, read_index, sources
+from .sources import SCHEDULER, parts_of, read_index, read_object, sources
 
 DENOISERS = ("unet", "transformer")
 """What pipelines call their denoiser."""
 
+VELOCITIES = {
+    "StableDiffusion3Pipeline": (1000.0, False),
+    "SanaPipeline": (1000.0, False),
+    "FluxPipeline": (1.0, False),
+    "Flux2Pipeline": (1.0, False),
+    "Flux2KleinPipeline": (1.0, False),
+    "QwenImagePipeline": (1.0, False),
+    "ZImagePipeline": (1.0, True),
+}
+"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
 
-def check_askable(setup: Setup[DiffusersOptions]) -> None:
-    """Raise NoJudge where a model's index tells that it has no likelihood of an image under a text.
+TRAINING_STEPS = 1000
+"""Of a schedule whose configuration does not say how many there were: the default of diffusers."""
 
-    How it calls its denoiser, and its schedule, are known only when it is loaded.
+
+def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse a model that has no likelihood of an image under a text, as far as its index and its schedule tell.
+
+    params: of the queries that it will be asked
+
+    How it calls its denoiser is known only when it is loaded. Raises NoJudge, BadModel for a schedule that is not
+    known here, and BadOption for params that are not possible with it.
     """
     main = sources(setup.argument, setup.options)[0]
     index = read_index(index_folder(main, setup.offline))
     if why := why_not(index["_class_name"], parts_of(index), setup.options.stages):
         raise NoJudge(f"{main}: {why}")
+    config = read_object(folder_with(main, SCHEDULER, setup.offline) / SCHEDULER)
+    scheduler = setup.options.scheduler or str(index["scheduler"][1])
+    config |= setup.options.scheduler_options
+    flow = is_flow(scheduler, config, index["_class_name"], main.model)
+    for own in params:
+        check_terms(asked(own), flow, int(config.get("num_train_timesteps", TRAINING_STEPS)))
+
+
+def is_flow(scheduler: str, config: Mapping[str, Any], pipeline: str, model: str) -> bool:
+    """Whether a schedule mixes image and noise along a straight line, without betas.
+
+    scheduler, pipeline:  their classes
+
+    Raises BadModel where it is a flow's and how the pipeline counts time is not known, or has no betas either, as
+    far as its class tells.
+    """
+    if scheduler.startswith("FlowMatch") or config.get("prediction_type") == "flow_prediction":
+        if pipeline in VELOCITIES:
+            return True
+        raise BadModel(
+            f"{model}: {scheduler} is a flow's, and how a flow of {pipeline} counts time is not known here"
+        )
+    if scheduler.startswith("EDM"):
+        raise without_betas(scheduler, model)
+    return False
+
+
+def without_betas(scheduler: str, model: str) -> BadModel:
+    """What to say of a schedule that is neither a flow's nor has betas."""
+    return BadModel(f"{model}: {scheduler} has no betas, so that there is no chain whose likelihood could be told")
 
 
 def why_not(pipeline: str, parts: Collection[str], stages: Collection[str]) -> str | None:

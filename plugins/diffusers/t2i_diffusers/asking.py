@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
-from t2i_core import Options, Query
+from t2i_core import Options
 from t2i_core.errors import BadOption
 
 SAMPLES = 10
@@ -68,10 +69,26 @@ class Asked(Options):
         return self.error_rate is not None or bool(self.stages)
 
 
-def asked(query: Query) -> Asked:
+def check_terms(want: Asked, flow: bool, length: int) -> None:
+    """Raise BadOption for terms that a model has not: of a flow, or trained on so many steps."""
+    if want.terms == "log_p" and flow:
+        raise BadOption(
+            "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
+            "model for its errors (terms=error, as the metric selfeval-elbo does)"
+        )
+    check_steps(want.steps, length)
+
+
+def check_steps(steps: int, length: int) -> None:
+    """Raise BadOption for more steps than a model was trained on."""
+    if steps > length:
+        raise BadOption(f"likelihood, param steps: {steps}, but the model was trained on {length}")
+
+
+def asked(params: Mapping[str, Any]) -> Asked:
     """Read a query's params. Raises BadOption for unknown ones and for values that they cannot have."""
     try:
-        return Asked(**query.params)
+        return Asked(**params)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -12,6 +12,7 @@ import torch
 from t2i_core.errors import BadModel, FailedRun
 from t2i_core.models.batches import Batches, is_out_of_memory
 
+from .askable import VELOCITIES
 from .conditions import Heard, hear, together
 from .latents import size_of
 from .loading import Loaded
@@ -25,17 +26,6 @@ CAPTIONS = 64
 
 _ON_GPU, _ELSEWHERE = 16, 8
 """How many samples are tried at once, where that is left to us."""
-
-_VELOCITIES = {
-    "StableDiffusion3Pipeline": (1000.0, False),
-    "SanaPipeline": (1000.0, False),
-    "FluxPipeline": (1.0, False),
-    "Flux2Pipeline": (1.0, False),
-    "Flux2KleinPipeline": (1.0, False),
-    "QwenImagePipeline": (1.0, False),
-    "ZImagePipeline": (1.0, True),
-}
-"""How flow models count time, which is the share of noise times this; or backwards, with the velocity's sign."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +46,8 @@ class Denoiser:
 
     def __init__(self, loaded: Loaded, batch_size: int | None) -> None:
         self._stage, self._loaded = loaded.main, loaded
-        name = type(self._stage.pipe).__name__
         self.parts = parts(loaded)
-        self.schedule = schedule_of(self.parts.scheduler, self._stage.model)
-        if self.schedule.is_flow and name not in _VELOCITIES:
-            raise BadModel(f"{self._stage.model}: how {name} counts time is not known here")
+        self.schedule = schedule_of(self.parts.scheduler, type(self._stage.pipe).__name__, self._stage.model)
         self.size = size_of(self.parts, self._stage)
         self.batches = Batches(batch_size, _ELSEWHERE if loaded.device.type == "cpu" else _ON_GPU)
         self.calls = 0
@@ -103,7 +90,7 @@ class Denoiser:
         """Return times as the denoiser is told them."""
         told = torch.tensor(times, dtype=torch.float64)
         if self.schedule.is_flow:
-            scale, backwards = _VELOCITIES[type(self._stage.pipe).__name__]
+            scale, backwards = VELOCITIES[type(self._stage.pipe).__name__]
             own = getattr(self.parts.denoiser.config, "timestep_scale", None) or 1.0
             told = (1 - told if backwards else told) * scale * own
         return told.to(heard.timestep.dtype).to(heard.timestep.device)
@@ -134,5 +121,5 @@ class Denoiser:
         with torch.inference_mode():
             output = self.parts.denoiser(**arguments)[0]
         stacked = torch.stack(output) if isinstance(output, list) else output
-        backwards = self.schedule.is_flow and _VELOCITIES[type(self._stage.pipe).__name__][1]
+        backwards = self.schedule.is_flow and VELOCITIES[type(self._stage.pipe).__name__][1]
         return list((-stacked if backwards else stacked).cpu().double())

@@ -32,6 +32,14 @@ def index_folder(source: Source, offline: bool) -> Path:
 
     Raises BadModel where it cannot be had.
     """
+    return folder_with(source, INDEX, offline)
+
+
+def folder_with(source: Source, file: str, offline: bool) -> Path:
+    """Return a pipeline's folder, with one small file of it, which alone is fetched where it is not here.
+
+    Raises BadModel where it cannot be had.
+    """
     if (folder := source.folder) is not None:
         return folder
     from huggingface_hub import constants, hf_hub_download
@@ -40,21 +48,24 @@ def index_folder(source: Source, offline: bool) -> Path:
     # a revision whose commit is not known is asked for by its own name, so that the cache remembers what it meant
     revision = files.known_commit(source.model, source.revision) or source.revision
     with suppress(LocalEntryNotFoundError):
-        return Path(hf_hub_download(source.model, INDEX, revision=revision, local_files_only=True)).parent
+        return _folder(hf_hub_download(source.model, file, revision=revision, local_files_only=True), file)
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
     if why := files.unreachable():
         raise not_here(source, network=why)
     try:
-        return Path(hf_hub_download(source.model, INDEX, revision=revision)).parent
+        return _folder(hf_hub_download(source.model, file, revision=revision), file)
     except LocalEntryNotFoundError as error:  # the network is gone
         raise not_here(source, network=said(error)) from error
     except EntryNotFoundError as error:
-        raise BadModel(
-            f"{source}: the repository holds no pipeline of diffusers ({INDEX} is not there)"
-        ) from error
+        raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is not there)") from error
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(str(source), source.model, error) from error
+
+
+def _folder(found: str, file: str) -> Path:
+    """The folder from which a file in it is named."""
+    return Path(found).parents[file.count("/")]
 
 
 def not_here(source: Source, missing: str | None = None, network: str | None = None) -> NotHere:

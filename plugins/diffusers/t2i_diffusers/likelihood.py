@@ -13,7 +13,7 @@ from typing import Any
 from t2i_core import Failure, LikelihoodTerms, Query, Setup
 from t2i_core.errors import BadModel
 
-from .asking import Asked, asked
+from .asking import Asked, asked, check_terms
 from .denoising import Denoiser
 from .latents import encode, fitted
 from .loading import Loaded
@@ -38,7 +38,7 @@ class Likelihood:
         Raises BadOption for params that are unknown or not possible with this model.
         """
         for query in queries:
-            want = asked(query)
+            want = asked(query.params)
             if len(query.images) != 1 or not query.texts:
                 yield query, Failure("a likelihood is asked of one image under one caption or more")
                 continue
@@ -77,6 +77,8 @@ class Likelihood:
         }
 
     def _terms(self, query: Query, want: Asked) -> Terms:
+        schedule = self._denoiser.schedule
+        check_terms(want, schedule.is_flow, schedule.length)
         pixels = fitted(query.images[0].pil(), self._denoiser.size, want.fit)
         x0 = encode(self._denoiser.parts, pixels, self._loaded.device)
         expected = self._denoiser.shape(query.texts[0])

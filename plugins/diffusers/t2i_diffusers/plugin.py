@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +75,12 @@ def _check_attend_excite(setup: Setup[DiffusersOptions]) -> None:
     _check(setup, PIPELINE)
 
 
-def _check_judge(setup: Setup[DiffusersOptions], capability: Capability) -> None:
+def _check_judge(
+    setup: Setup[DiffusersOptions], capability: Capability, params: Sequence[Mapping[str, Any]]
+) -> None:
     from .askable import check_askable
 
-    check_askable(setup)
+    check_askable(setup, params)
 
 
 def _prefetch(setup: Setup[DiffusersOptions]) -> None:

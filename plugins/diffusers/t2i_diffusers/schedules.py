@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.errors import BadModel
 
-_FLOW = "flow_prediction"
+from .askable import is_flow, without_betas
+from .asking import check_steps
 
 
 @dataclass(frozen=True)
@@ -33,18 +34,21 @@ class Schedule:
         return self.betas is None
 
 
-def schedule_of(scheduler: Any, model: str) -> Schedule:
+def schedule_of(scheduler: Any, pipeline: str, model: str) -> Schedule:
     """Read a scheduler of diffusers, whose betas are float32, into float64.
 
-    Raises BadModel where it has neither betas nor a flow, or predicts what is not known here.
+    pipeline:  the class of pipeline that it belongs to
+
+    Raises BadModel where it has neither betas nor a flow whose time the pipeline is known to count, or predicts
+    what is not known here.
     """
     name, config = type(scheduler).__name__, scheduler.config
     prediction, length = config.get("prediction_type", "epsilon"), config.num_train_timesteps
-    if name.startswith("FlowMatch") or prediction == _FLOW:
+    if is_flow(name, config, pipeline, model):
         return Schedule("flow", None, length)
     betas = getattr(scheduler, "betas", None)
     if betas is None:
-        raise BadModel(f"{model}: {name} has no betas, so that there is no chain whose likelihood could be told")
+        raise without_betas(name, model)
     if prediction not in ("epsilon", "v_prediction", "sample"):
         raise BadModel(f"{model}: likelihoods of models that predict {prediction!r} are not known here")
     schedule = Schedule(prediction, betas.detach().cpu().double(), length)
@@ -83,7 +87,7 @@ def respaced(betas: torch.Tensor, steps: int) -> Steps:
 
     Raises BadOption where the schedule has not so many.
     """
-    _check(steps, len(betas))
+    check_steps(steps, len(betas))
     timesteps = torch.linspace(0, len(betas) - 1, steps, dtype=torch.float64).round().long()
     signal = torch.cumprod(1 - betas, 0)[timesteps]
     before = torch.cat([torch.ones(1, dtype=torch.float64), signal[:-1]])
@@ -92,11 +96,6 @@ def respaced(betas: torch.Tensor, steps: int) -> Steps:
 
 def midpoints(length: int, steps: int) -> torch.Tensor:
     """Return the middles of so many equal intervals of a schedule, int64: where Li et al. look at errors."""
-    _check(steps, length)
+    check_steps(steps, length)
     interval = length // steps
     return interval // 2 + interval * torch.arange(steps)
-
-
-def _check(steps: int, length: int) -> None:
-    if steps > length:
-        raise BadOption(f"likelihood, param steps: {steps}, but the model was trained on {length}")

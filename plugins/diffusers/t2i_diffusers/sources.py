@@ -20,6 +20,9 @@ from .options import CallOptions, DiffusersOptions
 INDEX = "model_index.json"
 """The file that makes a folder a pipeline: its class and the classes of its parts."""
 
+SCHEDULER = "scheduler/scheduler_config.json"
+"""A pipeline's schedule."""
+
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 SAFE = ".safetensors"
 
@@ -84,13 +87,23 @@ def read_index(folder: Path) -> dict[str, Any]:
     file = folder / INDEX
     if not file.is_file():
         raise BadModel(f"{folder}: holds no pipeline of diffusers ({INDEX} is not there)")
-    try:
-        index = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadModel(f"{file}: is no JSON ({error})") from error
-    if not isinstance(index, dict) or not isinstance(index.get("_class_name"), str):
+    index = read_object(file)
+    if not isinstance(index.get("_class_name"), str):
         raise BadModel(f"{file}: names no pipeline class (`_class_name`)")
     return index
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Return what a file of JSON holds. Raises BadModel for one that is not there, or holds no object."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadModel(f"{file}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise BadModel(f"{file}: is no JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise BadModel(f"{file}: holds no JSON object")
+    return found
 
 
 def parts_of(index: Mapping[str, Any]) -> list[str]:

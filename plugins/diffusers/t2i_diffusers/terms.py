@@ -92,13 +92,9 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: A
     log_prior:  of p(x_T), (trials, captions), the same for all captions
     log_q:      of q(x_t | x_{t-1}), the same for all captions; where each step has its own noise
 
-    Raises BadOption for flows, which have no such chain.
+    Flows have no such chain (`check_terms`).
     """
-    if denoiser.schedule.betas is None:
-        raise BadOption(
-            "likelihood, param terms: log_p is of a chain of Gaussians with betas, and a flow has none; ask this "
-            "model for its errors (terms=error, as the metric selfeval-elbo does)"
-        )
+    assert denoiser.schedule.betas is not None
     steps = respaced(denoiser.schedule.betas, want.steps)
     shape = (want.trials, want.steps, len(captions))
     found: Terms = {"log_prior": np.full((want.trials, len(captions)), np.nan)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from t2i_core import (
     PromptSourceInfo,
     Query,
     Row,
+    Setup,
 )
 from t2i_core.checking import stored_form
 from t2i_core.errors import BadModel, BadOption, FailedRun, NoJudge
@@ -500,3 +502,44 @@ def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
     model = ModelRequest(f"diffusers:{folder}", settings=options)
     with pytest.raises(NoJudge, match=said):
         make_plan(Request((PICK,), (model,), ("captions",)), StaticResolver(source, *t2i_generators()))
+
+
+def copied(folder: Path, to: Path, scheduler: str) -> Path:
+    """The same checkpoint with another scheduler, and without the weights of its denoiser."""
+    shutil.copytree(folder, to, ignore=shutil.ignore_patterns("*.safetensors"))
+    own = {"_class_name": scheduler, "num_train_timesteps": 1000}
+    (to / "scheduler" / "scheduler_config.json").write_text(json.dumps(own))
+    index = json.loads((to / "model_index.json").read_text())
+    (to / "model_index.json").write_text(json.dumps({**index, "scheduler": ["diffusers", scheduler]}))
+    return to
+
+
+def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint: Any, tmp_path: Path) -> None:
+    from t2i_diffusers.askable import check_askable
+    from t2i_diffusers.options import DiffusersOptions
+
+    noise, flow = (checkpoint(name)[0] for name in ("StableDiffusionPipeline", "StableDiffusion3Pipeline"))
+    edm = copied(noise, tmp_path / "edm", "EDMEulerScheduler")
+    of_flow = copied(noise, tmp_path / "flow", "FlowMatchEulerDiscreteScheduler")
+    broken = copied(noise, tmp_path / "broken", "DDIMScheduler")
+    (broken / "scheduler" / "scheduler_config.json").write_text("{")
+
+    def check(folder: Path, *params: dict[str, Any], **options: Any) -> None:
+        check_askable(Setup(str(folder), DiffusersOptions(**options), "cpu"), params)
+
+    errors = {"terms": "error", "steps": 1000}
+    check(noise, {"steps": 1000}, errors)
+    check(flow, errors)
+    check(noise, scheduler="DPMSolverMultistepScheduler")
+    for error, told, folder, params, options in (
+        (BadModel, "EDMEulerScheduler has no betas", edm, errors, {}),
+        (BadModel, "EDMEulerScheduler has no betas", noise, errors, {"scheduler": "EDMEulerScheduler"}),
+        (BadModel, "how a flow of StableDiffusionPipeline counts time", of_flow, errors, {}),
+        (BadModel, "scheduler_config.json: is no JSON", broken, errors, {}),
+        (BadOption, "a flow has none; ask this model for its errors", flow, {}, {}),
+        (BadOption, "1001, but the model was trained on 1000", noise, {"steps": 1001}, {}),
+        (BadOption, "param guidance", noise, {"guidance": 3}, {}),
+    ):
+        with pytest.raises(error, match=told) as caught:
+            check(folder, params, **options)
+        assert "\n" not in str(caught.value)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core import Query
 from t2i_core.errors import BadModel, BadOption
 from t2i_diffusers.arithmetic import (
     forward,
@@ -70,7 +69,7 @@ def test_the_errors_of_the_golden_values() -> None:
     from diffusers import DDIMScheduler
 
     scheduler = DDIMScheduler(beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear")
-    schedule = schedule_of(scheduler, "toy")
+    schedule = schedule_of(scheduler, "StableDiffusionPipeline", "toy")
     times = midpoints(schedule.length, 4)
     assert times.tolist() == given["timesteps"]
     signal = torch.cumprod(1 - schedule.betas, 0)[times]
@@ -125,13 +124,17 @@ def test_noise_is_the_trials_own_and_the_first_steps_do_not_depend_on_how_many_t
 def test_schedules_without_betas_and_unknown_predictions_are_refused() -> None:
     from diffusers import DDPMScheduler, EDMEulerScheduler, FlowMatchEulerDiscreteScheduler
 
-    assert schedule_of(FlowMatchEulerDiscreteScheduler(), "toy").is_flow
+    def of(scheduler: Any, pipeline: str = "StableDiffusionPipeline") -> Any:
+        return schedule_of(scheduler, pipeline, "toy")
+
+    assert of(FlowMatchEulerDiscreteScheduler(), "FluxPipeline").is_flow
+    with pytest.raises(BadModel, match="is a flow's, and how a flow of StableDiffusionPipeline counts time"):
+        of(FlowMatchEulerDiscreteScheduler())
     with pytest.raises(BadModel, match="EDMEulerScheduler has no betas"):
-        schedule_of(EDMEulerScheduler(), "toy")
-    flawed = DDPMScheduler(rescale_betas_zero_snr=True)
+        of(EDMEulerScheduler())
     with pytest.raises(BadModel, match="no signal left"):
-        schedule_of(flawed, "toy")
-    assert schedule_of(DDPMScheduler(rescale_betas_zero_snr=True, prediction_type="v_prediction"), "toy")
+        of(DDPMScheduler(rescale_betas_zero_snr=True))
+    assert of(DDPMScheduler(rescale_betas_zero_snr=True, prediction_type="v_prediction"))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_schedules_without_betas_and_unknown_predictions_are_refused() -> None:
 )
 def test_params_that_make_no_sense_are_refused(params: dict[str, Any], said: str) -> None:
     with pytest.raises(BadOption, match=said):
-        asked(Query(texts=("a cat",), params=params))
+        asked(params)
 
 
 def test_more_steps_than_the_model_was_trained_on_are_refused() -> None:

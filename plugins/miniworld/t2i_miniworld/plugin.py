@@ -206,7 +206,7 @@ def _prompts(tasks: tuple[str, ...], setup: Setup[QuestionOptions]) -> Iterable[
     from t2i_miniworld.question_prompts import prompts_of
 
     code = sources_digest(__name__, (*_DRAWING, "question_pictures.py"))
-    return prompts_of(tasks, setup.options, code)
+    return prompts_of(tasks, setup.options, code, setup.dry)
 
 
 def _simulator(setup: Setup[SimulatorOptions]) -> Generator:

@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from t2i_core import Prompt
+from t2i_core.store import Store
 
 from t2i_miniworld.options import QuestionOptions
 from t2i_miniworld.question_pictures import Shot, taken
 from t2i_miniworld.questions import TASKS, WINOGROUND, Question, ask
 
 
-def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str) -> Iterator[Prompt]:
-    """Yield the samples of some tasks, after their pictures have been drawn; ``code``: digest of what draws."""
+def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str, dry: bool = False) -> Iterator[Prompt]:
+    """Yield the samples of some tasks, after their pictures have been drawn, but in a dry run.
+
+    code: digest of what draws
+    """
     asked = [(task, question) for task in tasks for question in _questions(task, options)]
     shots = [shot for _, question in asked for shot in _shots(question)]
-    paths = iter(taken(shots, options.size, code, options.workers))
+    paths = iter(_known(shots, options.size, code) if dry else taken(shots, options.size, code, options.workers))
     for task, question in asked:
         own = [next(paths) for _ in question.scenes]
         yield from [_pair(question, own)] if task == WINOGROUND else _choices(task, question, own)
+
+
+def _known(shots: Sequence[Shot], size: int, code: str) -> list[str]:
+    """The path of each picture that is drawn already, and of any other its digest, where nothing is."""
+    with Store() as store:
+        digests = [shot.digest(size, code) for shot in shots]
+        kept = [store.image(digest) for digest in digests]
+    return [digest if image is None else str(image.path) for digest, image in zip(digests, kept, strict=True)]
 
 
 def _questions(task: str, options: QuestionOptions) -> list[Question]:

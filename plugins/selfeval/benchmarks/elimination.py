@@ -74,19 +74,14 @@ def betas() -> torch.Tensor:
 def all_terms(world: World, x0: torch.Tensor, want: Asked) -> Floats:
     """Return log p(x_t-1 | x_t, caption), (trials, steps, captions), as the generator's own chain has it."""
     steps: Steps = respaced(betas(), want.steps)
-    posterior = steps.posterior[:, None]
+    wide = Steps(steps.timesteps, *(of[:, None, None] for of in (steps.beta, steps.signal, steps.before)))
+    posterior = steps.posterior[:, None, None]
     found = []
     for trial in range(want.trials):
-        xs = forward(x0, steps, noises(want.seed, trial, want.steps, x0.shape), "step")
-        means = torch.stack(
-            [
-                mean_before(xs[i + 1], world.image_behind(xs[i + 1], steps.signal[i]), steps, i)
-                for i in range(len(steps))
-            ]
-        )
-        squares = (xs[:-1, None] - means) ** 2 / posterior[..., None] + torch.log(
-            2 * torch.pi * posterior[..., None]
-        )
+        xs = forward(x0, steps, noises(want.seed, trial, want.steps, x0.shape), "step")[:, None]
+        # of all steps at once
+        means = mean_before(xs[1:], world.image_behind(xs[1:], wide.signal), wide, slice(None))
+        squares = (xs[:-1] - means) ** 2 / posterior + torch.log(2 * torch.pi * posterior)
         found.append(-0.5 * squares.sum(dim=-1))
     return torch.stack(found).numpy()
 

@@ -43,7 +43,7 @@ def picture(folder: Path, number: int) -> Kept:
 @torch.inference_mode()
 def naive(pipe, image: Kept, captions: tuple[str, ...], trials: int, steps: int) -> np.ndarray:
     """Return log p(x_t-1 | x_t, caption), (trials, steps, captions), by the shortest code that is right."""
-    schedule = schedule_of(pipe.scheduler, "it")
+    schedule = schedule_of(pipe.scheduler, type(pipe).__name__, "it")
     chain, device, dtype = respaced(schedule.betas, steps), pipe.unet.device, pipe.unet.dtype
     side = pipe.unet.config.sample_size * pipe.vae_scale_factor
     found = np.empty((trials, steps, len(captions)))

@@ -26,15 +26,16 @@ def need(options: TermsOptions, asked: Sequence[Params], empty: bool = False, bl
     empty: under the empty caption too, which comes last
     """
 
+    params = tuple({"trials": options.trials, "fit": options.fit, **own} for own in asked)
+
     def queries(samples: Sequence[Sample]) -> list[Query]:
         sample = samples[0]
         texts = (*sample.prompt.texts, EMPTY) if empty else sample.prompt.texts
         images: tuple[Image, ...] = (image_file(GREY),) if blind else sample.own_images
         # the noise of all samples of one seed is the same: a repeat is another seed
-        common = {"trials": options.trials, "fit": options.fit, "seed": sample.seed}
-        return [Query((image,), texts, {**common, **own}) for own in asked for image in images]
+        return [Query((image,), texts, {**own, "seed": sample.seed}) for own in params for image in images]
 
-    return Need(NEED, "likelihood", source="model", images="prompt", queries=queries)
+    return Need(NEED, "likelihood", source="model", images="prompt", queries=queries, params=params)
 
 
 def chain_params(options: SelfEvalOptions | WinogroundOptions, steps: int) -> Params:

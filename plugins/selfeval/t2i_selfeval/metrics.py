@@ -27,7 +27,7 @@ from .estimators import (
     standing,
     trials_of,
 )
-from .options import ClipOptions, ElboOptions, EliminationOptions, SelfEvalOptions
+from .options import ClipOptions, ElboOptions, EliminationOptions, SelfEvalOptions, TermsOptions
 
 CALLS, ALL_CALLS, POSTERIOR, GAIN, Z = "calls", "calls_unpruned", "posterior", "gain", "z"
 
@@ -188,8 +188,12 @@ def calls(answer: LikelihoodTerms, captions: int, options: EliminationOptions) -
 
 def said(options: EliminationOptions, steps: str) -> str:
     """Say what a reader must know of the estimate."""
-    shown = " of a grey image in place of each sample's own" if options.blind else ""
-    return f"{options.trials} trial{'s' * (options.trials > 1)} x {options.steps} {steps}{shown}"
+    return amount(options, steps) + (" of a grey image in place of each sample's own" if options.blind else "")
+
+
+def amount(options: TermsOptions, steps: str) -> str:
+    """Say of how many terms an estimate is made."""
+    return f"{options.trials} trial{'s' * (options.trials > 1)} x {options.steps} {steps}"
 
 
 def said_of_elimination(options: SelfEvalOptions | ElboOptions) -> str:

@@ -23,7 +23,8 @@ _DECISIONS = (
     Measure("above_chance", "Mean over tasks of accuracy minus chance.", low=-1, high=1, facets=("task",)),
     Measure("above_papers_chance", "The same with the chances of the paper's Table 2.", low=-1, high=1),
     Measure("accuracy", "Right captions that are picked, ties shared.", low=0, high=1, facets=("task", "source")),
-    Measure("chance", "Mean of 1/K over samples of K captions.", 0, 1, higher_is_better=None, facets=("task",)),
+    # known of the samples, and no share that is estimated: with a bound above it would get such a one's interval
+    Measure("chance", "Mean of 1/K over samples of K captions.", 0, higher_is_better=None, facets=("task",)),
 )
 _CALLS = (
     Measure("calls", "Calls of the denoiser a sample.", low=0, higher_is_better=False, facets=("task",)),

@@ -97,8 +97,12 @@ def wrong_with(prompt: Prompt, images: int) -> str | None:
     if images == 1:
         if prompt.answer is None or not 0 <= prompt.answer < len(prompt.texts):
             return "does not say which of its captions is right (an answer)"
+        if prompt.text != prompt.texts[prompt.answer]:
+            return f"has another text than its right caption, number {prompt.answer} from 0"
         if not prompt.facets.get("task"):
             return "does not say of which task it is (a facet 'task')"
     elif len(prompt.texts) != images:
         return f"has {len(prompt.texts)} captions, want one for each of its two images"
+    elif prompt.text != prompt.texts[0]:
+        return "has another text than its first image's caption"
     return None

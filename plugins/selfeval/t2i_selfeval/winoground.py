@@ -13,7 +13,7 @@ from t2i_core.prompts import Prompt
 
 from .asking import NEED, chain_params, need
 from .estimators import Floats, Terms, Unusable, errors_of, log_likelihood
-from .metrics import CALLS, cosines, cut, embeddings
+from .metrics import CALLS, amount, cosines, cut, embeddings
 from .options import WinogroundOptions
 from .samples import wrong_with
 
@@ -90,8 +90,8 @@ class Winoground(Metric):
             return "cosines of a CLIP"
         less = ", less the same of the empty caption" if options.minus_empty else ""
         if options.by == "error":
-            return f"errors, {options.trials} trials x {options.steps} timesteps{less}"
+            return f"errors, {amount(options, 'timesteps')}{less}"
         return (
-            f"log p(x | caption), {options.trials} trials x {options.steps} steps, {options.chain} conditioning, "
+            f"log p(x | caption), {amount(options, 'steps')}, {options.chain} conditioning, "
             f"estimator {options.estimator}{less}"
         )

@@ -214,3 +214,16 @@ def test_right_captions_are_prompts(t2i: Any, asked: Any, samples: Any, tmp_path
     assert json.loads(done.stdout)["images"]["to_make"] == 4
     refused = t2i("generate", "--model", "simulator", "--prompts", "selfeval-captions:selfeval-mini", *how)
     assert "want a file of samples" in one_line(refused, 10)
+
+
+def test_a_dry_run_draws_no_pictures(t2i: Any, tmp_path: Path) -> None:
+    done = t2i("eval", "--metric", "selfeval", "--model", "mini", "--device", "cpu", "--dry-run", "--json")
+    assert done.exit_code == 0, done.output
+    plan = json.loads(done.stdout)
+    assert (plan["observations"]["to_make"], plan["observations"]["kept"]) == (360, 0)
+    assert plan["folder"] is None  # it is named after the pictures
+    assert "360 images that prompts bring are not there yet: the run makes them first" in plan["notes"]
+    assert not list((tmp_path / "cache").rglob("*.png"))
+    shown = t2i("eval", "--metric", "selfeval", "--model", "mini", "--device", "cpu", "--dry-run", "--out", "here")
+    assert "observations: 360 to make" in shown.stdout
+    assert "folder: here" in shown.stdout

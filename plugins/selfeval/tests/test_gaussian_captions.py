@@ -39,11 +39,12 @@ class Gaussians:
             exact = -0.5 * ((level - np.array(means)) / SIGMA) ** 2
             rng = np.random.default_rng([int(query.images[0].digest[:12], 16), query.params["seed"]])
             noise = rng.normal(0, self.tau / np.sqrt(2), size=(query.params["trials"], 1, 2))
-            log_p = np.broadcast_to(exact + noise, (query.params["trials"], 1, 2))
+            # a chain has two steps at least: of the second one all is said, of the first nothing
+            log_p = np.concatenate([np.zeros_like(noise), exact + noise], axis=1)
             yield query, LikelihoodTerms({"log_p": log_p, "log_prior": np.zeros((len(log_p), 2))}, log_p.size)
 
 
-@pytest.mark.parametrize(("distance", "tau", "trials"), [(20, 0.0, 1), (20, 3.0, 1), (40, 4.0, 4)])
+@pytest.mark.parametrize(("distance", "tau", "trials"), [(20, 0.0, 1), (40, 4.0, 4)])
 def test_accuracy_is_what_distance_and_noise_make_of_it(
     distance: float, tau: float, trials: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +77,7 @@ def test_accuracy_is_what_distance_and_noise_make_of_it(
         prompts="levels",
         out=tmp_path / "run",
         resolver=StaticResolver(source),
-        options={"selfeval": {"trials": trials, "steps": 1, "exact": True}},
+        options={"selfeval": {"trials": trials, "steps": 2, "exact": True}},
     )
     (result,) = run.results["results"]
     mean = distance**2 / (2 * SIGMA**2)

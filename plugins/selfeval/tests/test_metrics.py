@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -218,7 +219,9 @@ def test_an_images_own_prior_counts_between_images(bench: Any) -> None:
     own = [bench.terms(np.array([[[1.0, 0.0]]])), bench.terms(np.array([[[0.0, 1.0]]]))]
     far = bench.terms(np.array([[[0.0, 1.0]]]), log_prior=np.full((1, 2), 9.0))
     metric = bench.metric(Winoground, WinogroundOptions, trials=1, steps=2)
-    assert values(bench.measured(metric, sample, *own))["group"] == 1
+    rows = bench.measured(metric, sample, *own)
+    assert values(rows)["group"] == 1
+    assert "log p(x | caption), 1 trial x 2 steps, forward conditioning" in note(rows)
     assert values(bench.measured(metric, sample, own[0], far))["image"] == 0
 
 
@@ -236,6 +239,9 @@ def test_prompts_that_are_no_samples_are_refused(bench: Any, selfeval: Any) -> N
         (selfeval(), type(good)("x", "x"), "has no images of its own"),
         (selfeval(), type(good)("x", "x", images=("a.png",), texts=("a", "a"), answer=0), "one caption twice"),
         (selfeval(), type(good)("x", "x", images=("a.png",), texts=("a", "b")), "which of its captions is right"),
+        (selfeval(), replace(good, text=good.texts[1]), "another text than its right caption, number 0 from 0"),
+        (selfeval(), replace(good, answer=4), "which of its captions is right"),
+        (winoground, replace(two, text="two"), "another text than its first image's caption"),
     ):
         with pytest.raises(BadPrompts, match=said) as caught:
             metric.check([prompt])

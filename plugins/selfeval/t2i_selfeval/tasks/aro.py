@@ -7,7 +7,9 @@ Yuksekgonul et al.: When and why vision-language models behave like bags-of-word
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from t2i_core import Prompt, Setup
 from t2i_core.store import Store
@@ -27,9 +29,7 @@ SPATIAL = frozenset(
 def attribution(setup: Setup[AroOptions]) -> Iterator[Prompt]:
     """Yield the samples of attributes. Raises BadPrompts."""
     file = folder_of(setup.argument, "aro-attribution") / "visual_genome_attribution.json"
-    return _samples(
-        file, [(n, entry, "", {}) for n, entry in enumerate(listed(file))], "attribute-binding", setup.options
-    )
+    return _samples(file, [(n, entry, "", {}) for n, entry in enumerate(listed(file))], "attribute-binding", setup)
 
 
 def relation(setup: Setup[AroRelationOptions]) -> Iterator[Prompt]:
@@ -38,26 +38,26 @@ def relation(setup: Setup[AroRelationOptions]) -> Iterator[Prompt]:
     every = setup.options.relations == "all"
     named = [(n, entry, entry.text("relation_name")) for n, entry in enumerate(listed(file))]
     kept = [(n, entry, name, {"relation": name}) for n, entry, name in named if every or name in SPATIAL]
-    return _samples(file, kept, "spatial", setup.options)
+    return _samples(file, kept, "spatial", setup)
 
 
 def _samples(
-    file: Path, entries: list[tuple[int, Entry, str, dict[str, str]]], task: str, options: AroOptions
+    file: Path, entries: list[tuple[int, Entry, str, dict[str, str]]], task: str, setup: Setup[Any]
 ) -> Iterator[Prompt]:
-    drafts = [_draft(file, *one, task, options.crop) for one in entries]
+    options: AroOptions = setup.options
+    drafts = [draft for one in entries if (draft := _draft(file, *one, task, options.crop)) is not None]
     with Store() as store:
-        yield from samples(drafts, "aro", str(file), options.limit, options.seed, lambda draft: cut(draft, store))
+        shown = partial(cut, store=store, dry=setup.dry)
+        yield from samples(drafts, "aro", str(file), options.limit, options.seed, shown)
 
 
 def _draft(
     file: Path, number: int, entry: Entry, answer: str, facets: dict[str, str], task: str, crop: bool
-) -> Draft:
-    box = tuple(entry.number(f"bbox_{name}") for name in "xywh")
-    if min(box[2:]) < 1:
-        entry.fail("bbox_w" if box[2] < 1 else "bbox_h", "want 1 or more")
+) -> Draft | None:
+    """One sample; None where what was exchanged is the same (a dog to the left of a dog)."""
     right, wrong = entry.text("true_caption"), entry.text("false_caption")
     if right == wrong:
-        entry.fail("false_caption", "is the true one")
+        return None
     return Draft(
         id=f"{file.stem.replace('visual_genome', 'aro').replace('_', '-')}-{number}",
         image=file.parent / "images" / entry.text("image_path"),
@@ -65,6 +65,13 @@ def _draft(
         wrong=(wrong,),
         task=task,
         answer=answer,
-        part=(box[0], box[1], box[2], box[3]) if crop else None,
+        part=_box(entry) if crop else None,
         facets=facets,
     )
+
+
+def _box(entry: Entry) -> tuple[int, int, int, int]:
+    x, y, width, height = (entry.number(f"bbox_{name}") for name in "xywh")
+    if min(width, height) < 1:
+        entry.fail("bbox_w" if width < 1 else "bbox_h", "want 1 or more")
+    return x, y, width, height

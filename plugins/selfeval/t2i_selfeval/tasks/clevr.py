@@ -80,16 +80,20 @@ def _described(entries: list[Entry], images: Path, options: ClevrOptions) -> Ite
 
 def _scene(entry: Entry, images: Path) -> Scene:
     things = tuple((one.one_of("color", COLOURS), one.one_of("shape", SHAPES)) for one in entry.entries("objects"))
-    relations = entry.data.get("relationships")
-    for name in (*_SIDES, *_DEPTHS):
-        lists = relations.get(name) if isinstance(relations, dict) else None
-        if not isinstance(lists, list) or len(lists) != len(things):
-            entry.fail(f"relationships.{name}", f"want a list for each of the {len(things)} objects")
-        for others in lists:
-            known = isinstance(others, list) and all(type(i) is int and 0 <= i < len(things) for i in others)
-            if not known:
-                entry.fail(f"relationships.{name}", "want lists of the objects' numbers")
+    relations = {name: _related(entry, name, len(things)) for name in (*_SIDES, *_DEPTHS)}
     return Scene(images / entry.text("image_filename"), things, relations)
+
+
+def _related(entry: Entry, name: str, count: int) -> list[list[int]]:
+    """For each of so many objects those that lie so of it."""
+    relations = entry.data.get("relationships")
+    lists = relations.get(name) if isinstance(relations, dict) else None
+    if not isinstance(lists, list) or len(lists) != count:
+        entry.fail(f"relationships.{name}", f"want a list for each of the {count} objects")
+    for others in lists:
+        if not isinstance(others, list) or not all(type(i) is int and 0 <= i < count for i in others):
+            entry.fail(f"relationships.{name}", "want lists of the objects' numbers")
+    return lists
 
 
 def _colour(scene: Scene, rng: Random) -> Said | None:

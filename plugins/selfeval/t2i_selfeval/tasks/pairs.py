@@ -68,7 +68,7 @@ def prompts(setup: Setup[PairOptions]) -> Iterator[Prompt]:
         twice.entry.fail("id", f"{twice.entry.number('id')} stands twice")
     ids = sorted((one.id for one in listed), key=lambda id: ranked(options.seed, id))[: options.limit]
     chosen = [one for one in listed if one.id in set(ids)]
-    return _of_files(chosen) if texts else _of_tables(chosen)
+    return _of_files(chosen) if texts else _of_tables(chosen, setup.dry)
 
 
 def _of_files(chosen: list[_Listed]) -> Iterator[Prompt]:
@@ -91,14 +91,14 @@ def _listed(tables: list[Path]) -> list[_Listed]:
     return [_Listed(file, number, Entry(f"{file}: row {number}", row)) for file, (number, row) in found]
 
 
-def _of_tables(chosen: list[_Listed]) -> Iterator[Prompt]:
+def _of_tables(chosen: list[_Listed], dry: bool) -> Iterator[Prompt]:
     wanted = {(one.file, one.row): one for one in chosen}
     with Store() as store:
         for file in dict.fromkeys(one.file for one in chosen):
             for number, row in enumerate(_rows(file, _IMAGES), 1):
                 if (one := wanted.get((file, number))) is not None:
                     entry = Entry(one.entry.where, row)
-                    yield one.prompt((_kept(entry, "image_0", store), _kept(entry, "image_1", store)))
+                    yield one.prompt((_kept(entry, "image_0", store, dry), _kept(entry, "image_1", store, dry)))
 
 
 def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -117,14 +117,16 @@ def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         raise BadPrompts(f"{file}: cannot be read ({said(error)})") from error
 
 
-def _kept(entry: Entry, field: str, store: Store) -> str:
-    """The path of an image that a table has in itself, kept in the store."""
+def _kept(entry: Entry, field: str, store: Store, dry: bool) -> str:
+    """The path of an image that a table has in itself, kept in the store; in a dry run a path of nothing."""
     value: Any = entry.data.get(field)
     data = value.get("bytes") if isinstance(value, Mapping) else None
     if not isinstance(data, bytes):
         entry.fail(field, "want an image's bytes, as Hugging Face's datasets writes them")
     key = digest_of(["image in a table", hashlib.sha256(data).hexdigest()])
     if (kept := store.image(key)) is None:
+        if dry:
+            return key
         try:
             kept = store.put_image(key, PILImage.fromarray(decode(data, entry.where)))
         except DamagedImage as error:

@@ -14,8 +14,10 @@ from t2i_core.store import Store
 from .picking import Draft
 
 
-def cut(draft: Draft, store: Store) -> Path:
+def cut(draft: Draft, store: Store, dry: bool) -> Path:
     """Return the path of the part of an image that is shown.
+
+    dry: cut nothing; a part that is not kept yet has a path of its own then, where nothing is
 
     An image that is none is given back as it is: it fails where it is opened, as one sample. Raises BadPrompts
     where the part lies outside, or the image cannot be read at all.
@@ -26,6 +28,8 @@ def cut(draft: Draft, store: Store) -> Path:
         key = digest_of(["part", file_digest(draft.image), list(draft.part)])
         if (kept := store.image(key)) is not None:
             return kept.path
+        if dry:
+            return Path(key)
         pixels = decode(draft.image.read_bytes(), str(draft.image))
     except DamagedImage:
         return draft.image

@@ -34,11 +34,13 @@ def prompts(setup: Setup[TifaOptions]) -> Iterator[Prompt]:
 
 def _drafts(file: Path, images: Path, options: TifaOptions) -> Iterator[Draft]:
     for number, entry in enumerate(listed(file)):
-        kind, choices, answer = entry.text("element_type"), entry.texts("choices"), entry.text("answer")
+        task = _TYPES.get(entry.text("element_type"))
+        if task not in options.tasks or "coco_val_id" not in entry.data:
+            continue
+        choices, answer = entry.texts("choices"), entry.text("answer")
         if answer not in choices:
             entry.fail("answer", f"{answer!r} is none of its choices")
-        task = _TYPES.get(kind)
-        if task not in options.tasks or "coco_val_id" not in entry.data or len(set(choices)) != options.choices:
+        if len(set(choices)) != options.choices:
             continue
         wrong = [choice for choice in choices if choice != answer]
         captions = _captions(entry, answer, wrong, options)
