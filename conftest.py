@@ -16,8 +16,9 @@ os.environ.pop("UV_RUN_RECURSION_DEPTH", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-#: The tests have a process for each core already.
+#: The tests have a process for each core already: neither torch nor the simulator needs more of them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 #: A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import trimesh
 
+from t2i_miniworld.shapes.convex import ball, hull
 from t2i_miniworld.shapes.mesh import Part, Point
-
-_BALL = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
 
 
 def solid(material: str, points: Sequence[Point], rounding: float) -> Part:
     """The convex hull of balls of radius ``rounding`` around ``points``: one point gives a ball, two a rod."""
-    cloud = (np.asarray(points, dtype=float)[:, None] + rounding * _BALL[None]).reshape(-1, 3)
-    hull = trimesh.convex.convex_hull(cloud)
-    return Part(np.asarray(hull.vertices), np.asarray(hull.faces), np.full(len(hull.vertices), material))
+    cloud = (np.asarray(points, dtype=float)[:, None] + rounding * ball(1)[0]).reshape(-1, 3)
+    vertices, faces = hull(cloud)
+    return Part(vertices, faces, np.full(len(vertices), material))
 
 
 def box(material: str, low: Point, high: Point, rounding: float = 0.03) -> Part:
@@ -44,10 +42,10 @@ def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0, detail: in
 
     It has 20 * 4^``detail`` triangles: 2 is enough for an eye or a toe.
     """
-    ball = trimesh.creation.icosphere(subdivisions=detail)
+    unit, faces = ball(detail)
     turn = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
-    vertices = (np.asarray(ball.vertices) * radii) @ turn.T + centre
-    return Part(vertices, np.asarray(ball.faces), np.full(len(vertices), material))
+    vertices = (unit * radii) @ turn.T + centre
+    return Part(vertices, faces, np.full(len(vertices), material))
 
 
 def mirrored(part: Part) -> list[Part]:
