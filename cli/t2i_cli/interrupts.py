@@ -31,7 +31,7 @@ def heed_interrupts() -> None:
 
 
 def raise_interrupt() -> None:
-    """Raise an interrupt again that was swallowed (trimesh, for one, takes it for a module that is not there)."""
+    """Raise an interrupt again that was swallowed (some libraries take it for a module that is not there)."""
     if _received:
         raise KeyboardInterrupt
 
