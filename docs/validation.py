@@ -2,7 +2,8 @@
 
 The simulator puts faults at stated rates into its pictures; each line below says what a metric must then say. Each
 is drawn with 20 salts, for one 95 % interval misses the truth one time in twenty though all is right: at least 16
-must hold it (a right program fails this .3 % of the time). OUT keeps the runs, so that the same command goes on.
+must hold it (a right program fails this .3 % of the time; see `enough`). OUT keeps the runs, so that the same
+command goes on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from t2i_miniworld.taxonomy import LEAVES
 from t2i_wordnet_hypernymy.scores import uniform
 
 PAGE, PLOT = Path(__file__).with_suffix(".md"), Path(__file__).with_suffix(".png")
-SALTS, ENOUGH = 20, 16
+SALTS = 20
 #: A trained judge's own rates are measured on pictures of other salts: this much is added to them.
 APART = 1000
 #: An ideal judge reads annotations, so small pictures do; the trained ones see what their users have.
@@ -56,7 +57,7 @@ class Line:
     put_in    the simulator's options
     expected  the truth, from the judge's rates and the table of measurements
     trained   the trained judge for which the same holds with its own rates, measured with `fault` at 0 and at 1
-    quick     whether the tests that always run hold it
+    quick     whether the tests that always run hold it, with fewer salts
     options   of the metric
     """
 
@@ -77,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Said:
-    """What came out: 20 values with their intervals, and what was expected."""
+    """What came out: a value for each salt with its interval, and what was expected."""
 
     line: Line
     judge: str
@@ -87,13 +88,20 @@ class Said:
 
     @property
     def mean(self) -> float:
-        """Of the 20 values."""
+        """Of the values."""
         return float(np.mean([value for value, _, _ in self.values]))
 
     @property
     def holding(self) -> int:
         """How many intervals hold what was expected, to rounding."""
         return sum(lo - 1e-9 <= self.expected <= hi + 1e-9 for _, lo, hi in self.values)
+
+
+def enough(salts: int) -> int:
+    """How many of so many intervals must hold the truth: as many as a right program fails to have at most .3 % of
+    the time.
+    """
+    return int(binom.ppf(0.003, salts, 0.95))
 
 
 def moved(rate: float, prompt_sd: float, seed_sd: float) -> float:
@@ -168,17 +176,17 @@ LINES = (
 )  # fmt: skip
 
 
-def say(line: Line, judge: str, out: Path) -> Said:
-    """Draw, judge and score a line, 20 times; a trained judge's rates too, on other pictures."""
-    run = _run(line, judge, line.put_in, range(SALTS), out / "drawn")
+def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
+    """Draw, judge and score a line with so many salts; a trained judge's rates too, on other pictures."""
+    run = _run(line, judge, line.put_in, range(salts), out / "drawn")
     table = run.measurements()
     rates = Rates()
     if judge != line.oracle:
-        salts = range(APART, APART + SALTS)
+        others = range(APART, APART + salts)
         right, wrong = (
             float(
                 np.mean(
-                    [one["value"] for one in _scores(line, _run(line, judge, {line.fault: rate}, salts, folder))]
+                    [one["value"] for one in _scores(line, _run(line, judge, {line.fault: rate}, others, folder))]
                 )
             )
             for rate, folder in ((0.0, out / "right"), (1.0, out / "wrong"))
@@ -291,7 +299,11 @@ under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean o
 def page(said: Sequence[Said]) -> str:
     """The document."""
     ideal = {_key(one): one.expected for one in said if one.judge == one.line.oracle}
-    return HEAD.format(salts=SALTS, enough=ENOUGH) + "".join(_row(one, ideal[_key(one)]) for one in said) + FOOT
+    return (
+        HEAD.format(salts=SALTS, enough=enough(SALTS))
+        + "".join(_row(one, ideal[_key(one)]) for one in said)
+        + FOOT
+    )
 
 
 def _key(said: Said) -> tuple[str, str]:

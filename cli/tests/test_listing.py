@@ -160,9 +160,8 @@ def test_listing_imports_nothing_heavy(toy, site, words):
     assert done.stderr.splitlines()[-1] == "heavy:"
 
 
-def test_listing_is_quick(toy, site, monkeypatch):
+def test_listing_is_quick(toy, site):
     """The bar is 0.30 s on an idle machine; other work is no fault of ours, so the CPU time counts here."""
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
     def seconds() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

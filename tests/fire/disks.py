@@ -206,6 +206,7 @@ def in_child(work: Callable[[], Any], before: Callable[[], None]) -> str:
 def small_files(limit: int) -> None:
     """Let this process write no file beyond so many bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    sys.dont_write_bytecode = True  # the half of a module would be there for all processes
 
 
 def small_database(pages: int) -> None:

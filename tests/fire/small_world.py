@@ -231,6 +231,7 @@ def ended(work: Callable[[], Run], limit: int | None = None, user: int | None = 
     if limit is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        sys.dont_write_bytecode = True  # the half of a module would be there for all processes
     if user is not None:
         os.setgid(user)
         os.setuid(user)

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TypeVar
 
-from loky import get_reusable_executor
+from loky import cpu_count, get_reusable_executor
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -77,9 +77,8 @@ def _first(waiting: deque[tuple[Job, Future[Result]]]) -> tuple[Job, Result]:
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+    """The cores that this process may use: by its affinity, its container and LOKY_MAX_CPU_COUNT."""
+    return cpu_count()
 
 
 def _settle(parent: int) -> None:

@@ -76,8 +76,11 @@ def test_workers_below_one_are_refused():
         next(map_ordered(slow_square, [1], workers=0))
 
 
-def test_there_is_a_core():
-    assert available_cores() >= 1
+def test_cores_are_those_that_may_be_used(monkeypatch):
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)
+    assert 1 <= available_cores() <= os.cpu_count()
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    assert available_cores() == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
