@@ -11,12 +11,12 @@ from open_clip.timm_model import TimmModel
 from torch import Tensor, nn
 from transformers import CLIPTextModel, CLIPTokenizer
 
-from t2i_miniworld import oracle_embedding, text_encoder
+from t2i_miniworld import classifier, oracle_embedding, text_encoder
 
-#: The trunk's name in timm, and how its last map is pooled: with positions, which relations and numbers need.
-TRUNK, POOL = "convnext_atto", "abs_attn"
+#: The picture tower's name in timm: the mini-classifier's, so that it can begin with what that has learnt.
+TRUNK = classifier.ARCHITECTURE
 SIZE, WIDTH = 128, 384
-#: Of the pictures' channels, by which they are made even.
+#: Of the pictures' channels, by which they are made even: as the classifier has them.
 MEAN, DEVIATION = 0.5, 0.25
 
 
@@ -51,9 +51,8 @@ class Clip(nn.Module):
 
     def __init__(self, told: TextSide) -> None:
         super().__init__()
-        self.visual = TimmModel(
-            TRUNK, embed_dim=WIDTH, image_size=SIZE, pool=POOL, proj="linear", pretrained=False
-        )
+        # Without a projection of open_clip's the trunk's own last layer is one.
+        self.visual = TimmModel(TRUNK, embed_dim=WIDTH, image_size=SIZE, pool="avg", proj="", pretrained=False)
         self.told = told
 
     def images(self, pictures: Tensor) -> Tensor:

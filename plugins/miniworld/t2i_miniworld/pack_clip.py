@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import CLIPTextModel
 
 from t2i_miniworld import train_clip
-from t2i_miniworld.clip import DEVIATION, MEAN, POOL, SIZE, TRUNK, WIDTH, Clip
+from t2i_miniworld.clip import DEVIATION, MEAN, SIZE, TRUNK, WIDTH, Clip
 
 _NAME = "mini-clip"
 #: A block's parts, as transformers and as open_clip name them.
@@ -85,8 +85,8 @@ def _config(encoder: CLIPTextModel) -> dict[str, Any]:
         "vision_cfg": {
             "timm_model_name": TRUNK,
             "timm_model_pretrained": False,
-            "timm_pool": POOL,
-            "timm_proj": "linear",
+            "timm_pool": "avg",
+            "timm_proj": "",
             "image_size": SIZE,
         },
         "text_cfg": {

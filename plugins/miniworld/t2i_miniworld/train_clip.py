@@ -1,8 +1,9 @@
 """Train `mini-clip`'s pictures: ``python -m t2i_miniworld.train_clip DATA... TEXT OUT``; the same command goes on.
 
-TEXT is a folder of `train_text`, whose texts and scenes stay where they are. A picture learns to be where its
-scene is, and which texts of the batch are true of it. That the features say what stands where is trained beside
-it, for a vector alone teaches a network slowly which pixels it is about.
+TEXT is a folder of `train_text`, whose texts and scenes stay where they are. The pictures' tower begins as the
+mini-classifier. A picture learns to be where its scene is, and which texts of the batch are true of it. That the
+features say what stands where is trained beside it, for a vector alone teaches a network slowly which pixels it is
+about.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from t2i_core.models.training import Course, load_average, train
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 
-from t2i_miniworld import train_text
+from t2i_miniworld import classifier, train_text
 from t2i_miniworld.augment import degrade
 from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
-from t2i_miniworld.clip import POOL, TRUNK, Clip, TextSide
+from t2i_miniworld.clip import TRUNK, Clip, TextSide
 from t2i_miniworld.latents import digest
 from t2i_miniworld.train_classifier import read
 from t2i_miniworld.train_text import fit_of, ideal, texts_of, tokens, truths_of
+
+#: Which of the trunk's blocks has as many cells as `cells_of`, and how many layers.
+_MIDWAY, _LAYERS = 3, 48
 
 
 class Learning(nn.Module):
@@ -31,10 +35,8 @@ class Learning(nn.Module):
     def __init__(self, network: Clip) -> None:
         super().__init__()
         self.clip = network
-        stage = network.visual.trunk.stages[2]
-        stage.register_forward_hook(self._keep)
-        width = stage.blocks[-1].conv_dw.in_channels
-        self.cells = nn.Conv2d(width, sum(GROUPS), 1)
+        network.visual.trunk.blocks[_MIDWAY].register_forward_hook(self._keep)
+        self.cells = nn.Conv2d(_LAYERS, sum(GROUPS), 1)
         self._midway = torch.empty(0)
 
     def _keep(self, _module: nn.Module, _given: object, features: Tensor) -> None:
@@ -53,18 +55,26 @@ def trained(folder: Path) -> tuple[CLIPTokenizer, Clip]:
     return tokenizer, network.clip
 
 
+def begin_as(clip: Clip, start: Path) -> None:
+    """Give a fresh CLIP's pictures' tower all that a classifier has but the layer that names."""
+    learnt = classifier.load(start).state_dict()
+    named = {name: value for name, value in learnt.items() if not name.startswith("classifier.")}
+    left = clip.visual.trunk.load_state_dict(named, strict=False)
+    assert set(left.missing_keys) == {"classifier.weight", "classifier.bias"}, left
+
+
 def run(
     data: list[Path],
     text: Path,
     out: Path,
     course: Course,
     scenes: int,
-    start: Path | None = None,
+    start: Path | None = classifier.WEIGHTS,
     device: str = "cpu",
 ) -> nn.Module:
     """Train on the first ``scenes`` pictures of each folder; return the averaged network with its reader of cells.
 
-    start: another training of the same text, whose pictures' side it begins with
+    start: the classifier that the pictures' tower begins as (None: fresh weights)
     """
     images, all_truths = read(data, scenes)
     tokenizer, told = train_text.trained(text)
@@ -73,8 +83,9 @@ def run(
     torch.manual_seed(course.seed)
     clip = Clip(told)
     if start is not None:
-        clip.visual.load_state_dict(trained(start)[1].visual.state_dict())
-    network = Learning(clip).train().to(device)
+        begin_as(clip, start)
+    # The order of memory in which convolutions are fastest.
+    network = Learning(clip).train().to(device, memory_format=torch.channels_last)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         rng = np.random.default_rng((course.seed, step))
@@ -82,7 +93,7 @@ def run(
         truths = [all_truths[index] for index in chosen.tolist()]
         shown = [truth.instances for truth in truths]
         texts = texts_of(shown, rng)
-        views = images[chosen].float() / 255
+        views = (images[chosen].float() / 255).contiguous(memory_format=torch.channels_last)
         # Half of them as a small diffusion model's pictures may be: unsharp, noisy, off in colour.
         views[: course.batch // 2] = degrade(views[: course.batch // 2], random)
         vectors, cells = network(views.to(device))
@@ -97,10 +108,9 @@ def run(
 
     about = {
         "scenes": len(images),
-        "start": start and digest(clip.visual),
+        "start": digest(clip.visual),
         "text": digest(told),
         "trunk": TRUNK,
-        "pool": POOL,
     }
     return train(network, batch, course, out, about)
 
@@ -117,12 +127,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=16_500)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--start", type=Path, help="a CLIP of the same TEXT to begin with")
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     course = Course(given.steps, given.batch, given.rate, given.seed, decay=0.05)
-    run(given.data, given.text, given.out, course, given.scenes, given.start, given.device)
+    run(given.data, given.text, given.out, course, given.scenes, device=given.device)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Train the text encoder: ``python -m t2i_miniworld.train_text DATA OUT``; the same command goes on.
+"""Train the text encoder: ``python -m t2i_miniworld.train_text DATA... OUT``; the same command goes on.
 
 Each batch has for every scene a caption that is true and one that is nearly so; the network learns of each scene
 and each text of the batch whether the text is true of the scene, which the grammar knows. Of a scene it is given
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from t2i_miniworld.clip import TextSide
 from t2i_miniworld.oracle_embedding import embed_image
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
-from t2i_miniworld.training_data import load
+from t2i_miniworld.training_data import PER_SHARD, load
 
 
 def texts_of(shown: list[tuple[Instance, ...]], rng: np.random.Generator) -> list[str]:
@@ -75,9 +75,10 @@ def trained(folder: Path) -> tuple[CLIPTokenizer, TextSide]:
     return tokenizer, network
 
 
-def run(data: Path, out: Path, course: Course, scenes: int, device: str = "cpu") -> nn.Module:
-    """Train on the first ``scenes`` scenes; return the averaged network."""
-    truths = list(islice((truth for drawn in load(data, "train") for truth in drawn.truths), scenes))
+def run(data: list[Path], out: Path, course: Course, scenes: int, device: str = "cpu") -> nn.Module:
+    """Train on the first ``scenes`` scenes of each folder; return the averaged network."""
+    shards = (islice(load(folder, "train"), scenes // PER_SHARD) for folder in data)
+    truths = [truth for drawn in chain.from_iterable(shards) for truth in drawn.truths]
     said = ideal(truths)
     tokenizer = mini_tokenizer.build()
     tokenizer.save_pretrained(out / "tokenizer")
@@ -100,13 +101,13 @@ def run(data: Path, out: Path, course: Course, scenes: int, device: str = "cpu")
 def main() -> None:
     """Read the command line and train."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="+")
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int, default=2_000)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenes", type=int, default=16_500)
+    parser.add_argument("--scenes", type=int, default=16_500, help="at most so many of each folder")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()

@@ -15,6 +15,7 @@ from t2i_core.models.training import Course
 from t2i_core.testing import sample_images
 from t2i_miniworld import (
     autoencoder,
+    classifier,
     denoiser,
     latents,
     mini_tokenizer,
@@ -51,7 +52,7 @@ SIDE, SHARD = 128, 8
 def _small():
     """Shards, logs and networks that take no time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (training_data, pictures, train_classifier, train_denoiser):
+        for module in (training_data, pictures, train_classifier, train_text, train_denoiser):
             patch.setattr(module, "PER_SHARD", SHARD)
         patch.setattr(training, "ROW", 2)
         patch.setattr(training, "CHECKPOINT", 2)
@@ -95,7 +96,7 @@ def trained(data, tmp_path_factory):
     out = tmp_path_factory.mktemp("trained")
     train_autoencoder.run(data, out / "autoencoder", course(), (8, 8, 8, 8), 2 * SHARD)
     latents.encode(data, out / "autoencoder", out / "latents")
-    train_text.run(data, out / "text", course(2), 2 * SHARD)
+    train_text.run([data], out / "text", course(2), 2 * SHARD)
     train_clip.run([data], out / "text", out / "clip", course(2), 2 * SHARD)
     train_denoiser.run(
         data, out / "latents", out / "text", out / "denoiser", course(snapshots=(2,)), "test", 2 * SHARD
@@ -291,15 +292,15 @@ def test_cells_say_what_people_wear():
     assert [one.nonzero().flatten().tolist() for one in shows] == [[value] for value in values]
 
 
-def test_a_clip_begins_with_another(trained, data, tmp_path):
-    before = train_clip.trained(trained / "clip")[1]
+def test_a_clip_begins_as_the_classifier(trained, data, tmp_path):
     begun = Course(steps=1, batch=2, rate=1e-9, warm=1, decay=0.0)
-    train_clip.run([data, data], trained / "text", tmp_path, begun, SHARD, trained / "clip")
-    after = train_clip.trained(tmp_path)[1]
-    weights = dict(after.visual.named_parameters())
-    for name, value in before.visual.named_parameters():
-        assert torch.allclose(weights[name], value, atol=1e-6), name
-    assert json.loads((tmp_path / "settings.json").read_text())["scenes"] == 2 * SHARD
+    train_clip.run([data, data], trained / "text", tmp_path, begun, 2 * SHARD)
+    trunk = train_clip.trained(tmp_path)[1].visual.trunk
+    begins = classifier.load()
+    named = dict(begins.named_parameters())
+    for name, value in trunk.named_parameters():
+        assert name.startswith("classifier.") or torch.allclose(named[name], value, atol=1e-6), name
+    assert json.loads((tmp_path / "settings.json").read_text())["scenes"] == 4 * SHARD
 
 
 def test_pictures_leave_texts_where_they_are(trained):
