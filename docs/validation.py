@@ -31,8 +31,9 @@ PAGE, PLOT = Path(__file__).with_suffix(".md"), Path(__file__).with_suffix(".png
 SALTS = 20
 #: A trained judge's own rates are measured on pictures of other salts: this much is added to them.
 APART = 1000
-#: An ideal judge reads annotations, so small pictures do; the trained ones see what their users have.
-ORACLE = {"size": 64, "spp": 2}
+#: An ideal judge reads annotations, so small pictures do; the trained ones see them as large as their users do, a
+#: little noisier, for so many are drawn.
+ORACLE, TRAINED = {"size": 64, "spp": 2}, {"spp": 8}
 #: No upper bound beside: an ideal judge's is 1.
 ALONE = {"upper": None}
 
@@ -56,7 +57,8 @@ class Line:
     measure   which of the metric's scores
     put_in    the simulator's options
     expected  the truth, from the judge's rates and the table of measurements
-    trained   the trained judge for which the same holds with its own rates, measured with `fault` at 0 and at 1
+    trained   the trained judge for which the same holds with its own rates, measured with `fault` at both `ends`
+    rated     what of the measurements its rates are; by default the measure itself
     quick     whether the tests that always run hold it, with fewer salts
     options   of the metric
     """
@@ -70,6 +72,8 @@ class Line:
     oracle: str = "oracle"
     trained: str = ""
     fault: str = ""
+    ends: tuple[Any, Any] = (0.0, 1.0)
+    rated: Callable[[pd.DataFrame], float] | None = None
     seeds: int = 4
     limit: int = 10
     quick: bool = False
@@ -111,9 +115,18 @@ def moved(rate: float, prompt_sd: float, seed_sd: float) -> float:
     return float(mean)
 
 
-def voted(skew: float, *_: Any) -> float:
-    """The MAD of votes, each of nine images, of which more than half show one of two looks: each at this rate."""
-    return float(binom.sf(4, 9, skew)) - 0.5
+def voted(skew: float, rates: Rates, _: pd.DataFrame) -> float:
+    """The MAD of votes, each of nine images, of which more than half show one of two looks.
+
+    One is drawn at the rate of the skew, and read where it is drawn and where it is not by the judge's rates.
+    """
+    return abs(float(binom.sf(4, 9, rates.mixed(1 - skew))) - 0.5)
+
+
+def hats(table: pd.DataFrame) -> float:
+    """The share of images that are read as with a hat."""
+    read = (table["measure"] == "image-share") & (table["answer"] == "hat: hat")
+    return float(table.loc[read, "value"].mean())
 
 
 def leaves(table: pd.DataFrame) -> np.ndarray:
@@ -170,8 +183,9 @@ LINES = (
     Line("relations flipped: 1 - f, and 1 for two of a kind", "paintskills-spatial", "paintskills-spatial",
          "paintskills-spatial", {"flip_relation": 0.3}, other_pairs, limit=40, seeds=2, options=ALONE),
     # at .5 the mean of distances is more than their truth, 0; their intervals hold it
-    *(Line(f"nine vote for hats: P(Bin(9, {skew}) > 4) - 1/2", "bias", "mad", "bias-mini",
-           {"skew": f"hat:yes:{skew}"}, partial(voted, skew), seeds=9, limit=6,
+    *(Line("nine vote for hats: |P(Bin(9, q) > 4) - 1/2|", "bias", "mad", "bias-mini",
+           {"skew": f"hat:yes:{skew}"}, partial(voted, skew), trained="mini-clip", fault="skew",
+           ends=("hat:yes:1.0", "hat:no:1.0"), rated=hats, seeds=9, limit=6,
            options={"groups": "mini", "only": ["hat"]}) for skew in (0.5, 0.6, 0.8, 1.0)),
 )  # fmt: skip
 
@@ -183,21 +197,16 @@ def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
     rates = Rates()
     if judge != line.oracle:
         others = range(APART, APART + salts)
-        right, wrong = (
-            float(
-                np.mean(
-                    [one["value"] for one in _scores(line, _run(line, judge, {line.fault: rate}, others, folder))]
-                )
-            )
-            for rate, folder in ((0.0, out / "right"), (1.0, out / "wrong"))
-        )
-        rates = Rates(right, wrong)
+        # what several lines share is drawn once
+        shared = out.parent / f"rates-{judge}-{line.prompts}"
+        ends = zip(line.ends, (shared / "right", shared / "wrong"), strict=True)
+        rates = Rates(*(_rate(line, _run(line, judge, {line.fault: end}, others, to)) for end, to in ends))
     values = tuple((one["value"], *one["ci"]) for one in _scores(line, run))
     return Said(line, judge, line.expected(rates, table), values, len(run.samples()))
 
 
 def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int], out: Path) -> Run:
-    small = ORACLE if judge == line.oracle else {}
+    small = ORACLE if judge == line.oracle else TRAINED
     models = [ModelRequest("simulator", f"salt {salt}", {**small, **put_in, "salt": salt}) for salt in salts]
     run = evaluate(
         line.metric, models, prompts=line.prompts, seeds=line.seeds, limit=line.limit, judge=judge, out=out,
@@ -206,6 +215,13 @@ def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int]
     if run.failed is not None:
         raise SystemExit(f"{out}: {run.failed}")
     return run
+
+
+def _rate(line: Line, run: Run) -> float:
+    """A trained judge's own rate, over all models of a run."""
+    if line.rated is not None:
+        return line.rated(run.measurements())
+    return float(np.mean([one["value"] for one in _scores(line, run)]))
 
 
 def _scores(line: Line, run: Run) -> list[dict[str, Any]]:
@@ -292,7 +308,8 @@ FOOT = """
 d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. w:
 rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
 under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
-1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped.
+1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read,
+the skew where the judge never errs.
 """
 
 

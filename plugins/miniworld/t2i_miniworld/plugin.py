@@ -45,7 +45,12 @@ _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
-    judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
+    judges={
+        "segment": "mini-segmenter",
+        "detect": "mini-segmenter",
+        "classify": "mini-classifier",
+        "embed": "mini-clip",
+    },
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
@@ -76,8 +81,9 @@ _WEIGHTS = Path(__file__).parent / "weights"
 #: Of `mini` and its like: the fewest steps that cost nothing, and the guidance that draws most objects (its card).
 STEPS, GUIDANCE = 10, 5.0
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
+#: What weights have as SHA-256, so that a plan need not try them.
 _CLASSIFIER = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
-"""What its weights have as SHA-256, so that a plan need not try them."""
+_CLIP = "4e73e2610a92d645e4a1fcb1d7ab81448d336e78b5ba910e2334994d89d81422"
 
 
 @hookimpl
@@ -162,6 +168,17 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             domain=DOMAIN,
             licence="Apache-2.0",
             citation="MobileNetV3: Howard et al., ICCV 2019",
+        ),
+        Preset(
+            name="mini-clip",
+            summary="The mini world's pictures and texts as vectors of one space: a small CLIP of open_clip.",
+            of="t2i-open-clip/open-clip",
+            argument=str(_WEIGHTS / "mini-clip"),
+            options={"sha256": _CLIP},
+            domain=DOMAIN,
+            licence="Apache-2.0",
+            citation="CLIP: Radford et al., ICML 2021",
+            notes="Does not know how things stand to one another.",
         ),
     ]
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from loky import cpu_count
 from t2i_core.models.training import follow
 from torch import Tensor, nn
 
 from t2i_miniworld import segmenter, training_data
 from t2i_miniworld.augment import augment
-from t2i_miniworld.workers import available_cores
 
 #: Weight in the loss of background pixels further from all things than `_NEAR` pixels: they are many, and easy.
 #: Those between two things count in full, for they are what keeps two of one class apart.
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=Path, help="folder of trained weights whose encoder to start from")
-    parser.add_argument("--processes", type=int, default=available_cores())
+    parser.add_argument("--processes", type=int, default=cpu_count())
     given = vars(parser.parse_args())
     train(given.pop("data"), given.pop("out"), Settings(**given))
 

@@ -24,7 +24,8 @@ _IDLE = 120
 def map_ordered(
     function: Callable[[Job], Result], jobs: Iterable[Job], workers: int | None = None
 ) -> Iterator[tuple[Job, Result]]:
-    """Apply a picklable ``function`` to each job in ``workers`` processes (default: one per core).
+    """Apply a picklable ``function`` to each job in ``workers`` processes (default: one per core
+    that this process may use, by its affinity, its container and LOKY_MAX_CPU_COUNT).
 
     Yields each job, the same object, with its result, in the order of the jobs; at most four jobs per worker
     are in flight. What a job raises is raised here. Raises ValueError where ``workers`` is below 1.
@@ -33,7 +34,7 @@ def map_ordered(
     they do not import the caller's main module, so that a plain script needs no guard; and they stay for the
     next call, for each takes a second to import the renderer.
     """
-    count = workers if workers is not None else available_cores()
+    count = workers if workers is not None else cpu_count()
     if count < 1:
         raise ValueError(f"workers must be at least 1, not {count}")
     pool = get_reusable_executor(count, initializer=_settle, initargs=(os.getpid(),), timeout=_IDLE)
@@ -74,11 +75,6 @@ def _sheltered() -> Iterator[None]:
 def _first(waiting: deque[tuple[Job, Future[Result]]]) -> tuple[Job, Result]:
     job, future = waiting.popleft()
     return job, future.result()
-
-
-def available_cores() -> int:
-    """The cores that this process may use: by its affinity, its container and LOKY_MAX_CPU_COUNT."""
-    return cpu_count()
 
 
 def _settle(parent: int) -> None:

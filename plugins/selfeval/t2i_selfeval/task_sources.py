@@ -23,7 +23,7 @@ _ARO = (
     "Yuksekgonul et al.: When and why vision-language models behave like bags-of-words, and what to do about it? "
     "ICLR 2023"
 )
-_ARO_NOTES = "Licence: MIT; Visual Genome's images CC BY 4.0."
+_ARO_NOTES = "Licence: MIT; Visual Genome's images CC BY 4.0. Entries whose two captions are equal are left out."
 
 
 def _read(module: str, name: str = "prompts") -> Callable[[Setup[Any]], Iterable[Prompt]]:
