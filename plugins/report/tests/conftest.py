@@ -24,7 +24,7 @@ from t2i_core import (
 )
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.metrics import Analysis, Study
-from t2i_core.runs import Run
+from t2i_core.runs import Run, finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 
 PROMPTS = {
@@ -59,6 +59,10 @@ class Painter:
             yield request, Generated(pixels)
 
 
+class BrightOptions(Options):
+    over: float = 0.6
+
+
 class Bright(Metric):
     """Whether an image is bright, and how bright each half."""
 
@@ -66,7 +70,7 @@ class Bright(Metric):
 
     def measure(self, unit: Any) -> Iterator[Row]:
         value = unit.one().one("reward").value / 255
-        yield Row("bright", float(value > 0.6))
+        yield Row("bright", float(value > self.options.over))
         for half in ("left", "right"):
             yield Row("shade", value, {"half": half})
 
@@ -86,6 +90,7 @@ class Broken(Bright):
 BRIGHT = MetricInfo(
     name="bright",
     summary="Bright?",
+    options=BrightOptions,
     create=Bright,
     measures=(
         Measure("bright", "Share of bright images.", low=0, high=1, facets=("kind",)),
@@ -93,7 +98,7 @@ BRIGHT = MetricInfo(
     ),
 )
 BROKEN = MetricInfo(
-    name="broken", summary="Broken.", create=Broken,
+    name="broken", summary="Broken.", options=BrightOptions, create=Broken,
     measures=(
         Measure("bright", "Share.", low=0, high=1, higher_is_better=False),
         Measure("shade", "Shade.", low=0, high=1),
@@ -113,16 +118,16 @@ RESOLVER = StaticResolver(BRIGHT, BROKEN, PAINT, LISTED, TEST_JUDGE)
 MakeRun = Callable[..., Run]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def resolver() -> StaticResolver:
     """Finds the parts of these runs."""
     return RESOLVER
 
 
-def write_run(folder: Path, metrics: Any = "bright", seeds: int = 4, models: dict[str, Any] | None = None) -> Run:
+def write_run(folder: Path, metrics: Any = "bright", seeds: int = 4, models: Any = None, **more: Any) -> Run:
     """Have core make a run of squares; each model has a label and options."""
     asked = models or {"dark": {"level": 60}, "light": {"level": 110}}
-    return evaluate(
+    evaluate(
         metrics,
         [ModelRequest("paint", label, settings) for label, settings in asked.items()],
         prompts="listed",
@@ -130,7 +135,9 @@ def write_run(folder: Path, metrics: Any = "bright", seeds: int = 4, models: dic
         out=folder,
         resolver=RESOLVER,
         max_failed=0.5,
+        **more,
     )
+    return finished_run(folder)
 
 
 @pytest.fixture
