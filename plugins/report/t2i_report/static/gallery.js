@@ -91,7 +91,7 @@
     if (own) {
       if (own.sides) orders.unshift(["far", "most different first"], ["low", `${own.sides[1]} higher first`], ["high", `${own.sides[0]} higher first`]);
       else if (own.better === null) orders.unshift(["low", "lowest first"], ["high", "highest first"]);
-      else orders.unshift([own.better ? "low" : "high", "worst first"], [own.better ? "high" : "low", "best first"]);
+      else orders.unshift(["worst", "worst first"], ["best", "best first"]);
     }
     fill(f.order, orders);
   }
@@ -131,7 +131,9 @@
       if (f.tag.value.startsWith("=") && !tagsOf(i).includes(f.tag.value.slice(1))) continue;
       chosen.push(i);
     }
-    const by = { low: (v) => v, high: (v) => -v, far: (v) => -Math.abs(v) }[f.order.value];
+    const down = own && own.better === false ? -1 : 1;
+    const ways = { worst: (v) => down * v, best: (v) => -down * v, low: (v) => v, high: (v) => -v, far: (v) => -Math.abs(v) };
+    const by = ways[f.order.value];
     if (by) chosen.sort((a, b) => (values[a] === null) - (values[b] === null) || by(values[a]) - by(values[b]) || a - b);
     else if (f.order.value === "seed") chosen.sort((a, b) => data.seed[a] - data.seed[b] || a - b);
     $("count").textContent = `${chosen.length} of ${total} ${sides > 1 ? "pairs" : "pictures"}`;
@@ -262,6 +264,7 @@
 
   // one picture
   const look = $("look");
+  let looked = 0; // apart from `at`: a dialog that closes gives the focus back to the card that opened it
   function open(position) {
     at = position;
     show();
@@ -271,6 +274,7 @@
     $("look-facts").append(make("dt", name), make("dd", value));
   }
   function show() {
+    looked = at;
     const i = chosen[at];
     const [id, text] = data.prompts[data.prompt[i]];
     $("look-pictures").replaceChildren(
@@ -328,7 +332,7 @@
   });
   look.addEventListener("close", () => {
     lay(true);
-    go(at);
+    go(looked);
   });
   $("tagging").addEventListener("submit", (event) => {
     event.preventDefault();
