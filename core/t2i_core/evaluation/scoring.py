@@ -172,6 +172,17 @@ def difference(
     return _paired(way, headline, rows, (a, b), interval)
 
 
+def scored(way: Way, table: pd.DataFrame) -> float:
+    """A model's headline score, worked out from its rows; NaN where they have none. For no metric of pairs."""
+    headline = way.measures[0].name
+    if way.instance.group_by == "model":
+        return _left_out(table, headline)[0]
+    aggregated = _statistic(way, table)(np.ones(len(table)))
+    if headline in aggregated:
+        return aggregated[headline]
+    return float(table.loc[table["measure"] == headline, "value"].mean())
+
+
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
     """Compare each two models of a metric of pairs that have a score, all under the same weights."""
     if table.empty:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isclose
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from ..runs import Run
 from ..statistics import Comparison
 from .making import guarded
 from .request import NoisePolicy
-from .scoring import difference, shared
+from .scoring import difference, scored, shared
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,13 @@ def paired(a: Side, b: Side, metric: Component[MetricInfo]) -> Paired:
     request = a.run.manifest["request"]
     way = _StoredWay(metric, instance, measures, request["noise"])
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
+    for side, result in ((each, _measured(each, metric)) for each in (a, b)):
+        own = table[table["model"] == side.name]
+        if result is not None and not isclose(
+            again := scored(way, own), result["score"], rel_tol=1e-6, abs_tol=1e-9
+        ):
+            why = f"the rows of {side.name} give {again:.6g} now, where its run says {result['score']:.6g}"
+            return Paired(metric.spec, measures[0], None, f"{why}: was the metric altered?", nothing)
     same = _same_prompts(a, b, table)
     found = difference(way, a.name, b.name, table, same, request["interval"])
     if found is None:
@@ -90,9 +98,11 @@ def _incomparable(a: Side, b: Side, metric: Component[MetricInfo], instance: Met
             return f"the runs' --{what} differ ({asked[0]}, {asked[1]})"
     if len({len(_options(side, metric.spec)) for side in (a, b)} | {1}) > 1:
         return "a run has the metric under several options"
-    options = [result_options(metric.info.options(**_options(side, metric.spec)[0])) for side in (a, b)]
-    if options[0] != options[1]:
-        differing = sorted(key for key in options[0] if options[0][key] != options[1].get(key))
+    options = [_options(side, metric.spec)[0] for side in (a, b)]
+    silent = type(metric.options).model_fields.keys() - result_options(metric.options).keys()
+    if differing := [
+        k for k in sorted({*options[0], *options[1]} - silent) if options[0].get(k) != options[1].get(k)
+    ]:
         return f"the metric's options differ ({', '.join(differing)})"
     judges = [_judges(side, metric.spec, result) for side, result in zip((a, b), said, strict=True) if result]
     if judges[0] != judges[1]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.analyzing import metrics_of
-from t2i_core.errors import BadOption, UnknownName
+from t2i_core.errors import BadOption, T2IError, UnknownName
 from t2i_core.evaluation.stored import Paired, Side, paired
 from t2i_core.numbers import interval, number, p_value
 from t2i_core.prompts import digest_of
@@ -85,11 +85,20 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
     sides = Side(first, a, names[0]), Side(second, b, names[1])
     metrics = metrics_of(first, resolver)
     theirs = _metrics(second)
-    found = [paired(*sides, made) for name, made in metrics.made.items() if name in theirs]
-    left_out = [(pair.metric, pair.why) for pair in found if pair.found is None]
+    found, left_out = [], []
+    for name in (name for name in metrics.made if name in theirs):
+        try:
+            pair = paired(*sides, metrics.made[name])
+        except T2IError as error:  # a metric that is broken harms no other
+            left_out.append((name, str(error)))
+            continue
+        if pair.found is None:
+            left_out.append((name, pair.why))
+        else:
+            found.append(pair)
     left_out += [(name, why) for name, why in metrics.absent.items() if name in theirs]
     left_out += [(name, "only one of the runs has it") for name in sorted(theirs ^ _metrics(first))]
-    return Compared(*sides, [pair for pair in found if pair.found is not None], left_out)
+    return Compared(*sides, found, left_out)
 
 
 def _metrics(run: Run) -> set[str]:

@@ -75,6 +75,18 @@ def test_what_was_not_measured_alike_is_left_out_and_why(compared: Any, make_run
     assert compared(dark, strict).left_out == [("bright", "the metric's options differ (over)")]
 
 
+def test_rows_that_do_not_give_their_score_again_are_not_compared(
+    shared_run: Run, resolver: StaticResolver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric = resolver.component("metric", "bright", {}).info.create
+    monkeypatch.setattr(metric, "aggregate", lambda self, table, weights: {"bright": 0.125})
+    found = compare(shared_run, shared_run, ("dark", "light"), resolver)
+    assert found.pairs == []  # both metrics are made of the one that was altered
+    assert [why for _, why in found.left_out] == [
+        "the rows of dark give 0.125 now, where its run says 0.25: was the metric altered?"
+    ] * 2
+
+
 def test_which_models_must_be_clear(compared: Any, shared_run: Run) -> None:
     with pytest.raises(BadOption, match="has 2 models: name one of them with --a: dark, light"):
         compared(shared_run, shared_run)

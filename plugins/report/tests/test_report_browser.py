@@ -11,7 +11,10 @@ import pytest
 from t2i_core.runs import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare, write_comparison
+from t2i_report.gallery import Column, Gallery, Shown
+from t2i_report.page import write_page
 from t2i_report.report import write_report
+from t2i_report.thumbnails import Thumbnails
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -156,6 +159,30 @@ def test_the_gallery_by_keyboard_alone(reader: Reader) -> None:
     look.wait_for(state="hidden")
     assert reader.focused == across + 2
     assert reader.said == []
+
+
+def test_of_ten_thousand_only_those_in_view_are_there(browser: Any, tmp_path: Path) -> None:
+    images = [
+        Shown("m", f"p{n // 20}", f"a thing {n // 20}", n % 20, None, "failed: blank") for n in range(10_000)
+    ]
+    wall = Gallery(images, [Column("score", True, [n % 977 / 977 for n in range(10_000)])])
+    target = tmp_path / "many.html"
+    pictures = Thumbnails(wall.pictures, 160)
+    known = {"told": [], "pictures": pictures, "n_images": 10_000, "most_rows": 1}
+    write_page(target, "report.html", gallery=lambda: {"id": "many", "side": 160, **wall.plain({})}, **known)
+    reader = Reader(browser, target)
+    assert reader.count == "10000 of 10000 pictures"
+    assert "score: 0\n" in f"{reader.cards()[0]}\n"
+    reader.page.locator("#grid button").first.focus()
+    for key in ("PageDown", "End", "PageUp", "End"):
+        reader.page.keyboard.press(key)
+        assert reader.page.locator("#grid li").count() < 100
+    assert reader.focused == 9_999
+    assert "score: 0.999" in reader.cards()[-1]
+    reader.page.locator("#f-text").fill("a thing 499")
+    assert reader.count == "20 of 10000 pictures"
+    assert reader.said == []
+    reader.context.close()
 
 
 def test_tags_are_kept_filtered_and_exported(reader: Reader, tmp_path: Path) -> None:
