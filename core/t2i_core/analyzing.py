@@ -29,7 +29,8 @@ class StoredMetrics:
 
 
 def metrics_of(run: Run, resolver: Resolver) -> StoredMetrics:
-    """Make the metrics of a run again; one that is not installed any more harms no other."""
+    """Make the metrics of a run's results again; one that is not installed any more harms no other."""
+    scored = {result["metric"] for result in run.results["results"]}
     made: dict[str, Component[MetricInfo]] = {}
     recorded: dict[str, Mapping[str, Any]] = {}
     absent: dict[str, str] = {}
@@ -38,6 +39,8 @@ def metrics_of(run: Run, resolver: Resolver) -> StoredMetrics:
             continue
         name = said["name"]
         recorded[name] = said["options"]
+        if name not in scored:
+            continue
         try:
             made[name] = resolver.component("metric", name, {_key(name): said["options"]})
         except T2IError as error:

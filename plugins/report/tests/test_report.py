@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image as PILImage
 from t2i_core.errors import BadFolder
+from t2i_core.evaluation.jobs import IMAGES
 from t2i_core.runs import Run, finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import report_app
@@ -167,3 +168,12 @@ def test_runs_of_one_model_share_their_pictures_and_others_are_told_apart(make_r
     apart = gallery([one, other], {})
     assert {image.model for image in apart.images} == {"m (one)", "m (other)"}
     assert len(apart.images) == 12
+
+
+def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_path: Path) -> None:
+    run = make_run(metrics=IMAGES, seeds=1)
+    text, warnings = page(tmp_path / "report.html", resolver, run)
+    data = data_of(text)
+    assert (len(data["model"]), data["measures"], data["facets"]) == (8, [], [])
+    assert "<p>No scores.</p>" in text
+    assert warnings == []
