@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -17,40 +17,37 @@ from t2i_core.texts import visible
 
 from .names import model_names, run_names
 
+COUNTS = ("n_prompts", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
+
 Format = Literal["csv", "parquet", "json", "markdown", "latex"]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
     """One row per score: run, metric, model, name (of a named score), facet, level, value, low, high, interval,
-    prompts, n_prompts, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes first; `facet`
-    and `level` are empty for scores over all rows.
+    prompts, n_prompts, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes first, whose
+    interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those of a level.
     """
     rows = []
     for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
         for result in run.results["results"]:
             head = {"run": name, "metric": result["metric"], "model": models[result["as"]]}
-            tail = {
-                "interval": result["interval"],
-                "prompts": result["prompts"],
-                **{
-                    key: result[key]
-                    for key in ("n_prompts", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
-                },
-                "judge": (result["judge"] or {}).get("name"),
-            }
-            found = [(score, None, None, said) for score, said in result["scores"].items()]
-            found += [
-                (measure, facet, level, said)
-                for measure, by_facet in result["facets"].items()
-                for facet, levels in by_facet.items()
-                for level, said in levels.items()
-            ]
-            for score, facet, level, said in found:
-                value = {"value": said["value"], "low": said["ci"][0], "high": said["ci"][1]}
-                rows.append({**head, "name": score, "facet": facet, "level": level, **value, **tail})
+            asked = {"prompts": result["prompts"], "judge": (result["judge"] or {}).get("name")}
+            counted = {key: result[key] for key in COUNTS}
+            for place_of, (score, said) in enumerate(result["scores"].items()):
+                method = {} if place_of else {"interval": result["interval"]}
+                rows.append({**head, "name": score, **_value(said), **method, **asked, **counted})
+            for measure, by_facet in result["facets"].items():
+                for facet, levels in by_facet.items():
+                    for level, said in levels.items():
+                        place = {"name": measure, "facet": facet, "level": level}
+                        rows.append({**head, **place, **_value(said), **asked})
     columns = ["run", "metric", "model", "name", "facet", "level", "value", "low", "high", "interval", "prompts"]
-    columns += ["n_prompts", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded", "judge"]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=[*columns, *COUNTS, "judge"])
+    return table.astype(dict.fromkeys(COUNTS, "Int64"))
+
+
+def _value(said: Mapping[str, Any]) -> dict[str, float | None]:
+    return {"value": said["value"], "low": said["ci"][0], "high": said["ci"][1]}
 
 
 def measured(runs: Sequence[Run]) -> pd.DataFrame:

@@ -30,6 +30,9 @@ def test_scores_are_the_runs(shared_run: Run) -> None:
         assert whole["name"].tolist() == list(result["scores"])
         assert whole["value"].iloc[0] == result["score"]
         assert whole[["low", "high"]].iloc[0].tolist() == result["ci"]
+        assert whole["interval"].dropna().tolist() == [result["interval"]]
+        assert whole["n_ok"].tolist() == [result["n_ok"]] * len(whole)
+        assert own[own["facet"].notna()]["n_ok"].isna().all()
         kind = own[(own["facet"] == "kind") & (own["level"] == "plain")]["value"].tolist()
         facets = result["facets"].get("bright", {}).get("kind", {})
         assert kind == ([facets["plain"]["value"]] if facets else [])
