@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import BadFolder, BadOption, BrokenPlugin, MissingDependency, T2IError, UnknownName
+from t2i_core.analyzing import analyses, metrics_of
+from t2i_core.errors import BadFolder, MissingDependency
 from t2i_core.evaluation.folder import slug
-from t2i_core.metrics import Analysis, Study
-from t2i_core.options import result_options
-from t2i_core.resolving import OptionTable
-from t2i_core.runs import Run, load_run
+from t2i_core.metrics import Analysis
+from t2i_core.runs import Run, finished_run
 from t2i_registry import Registry
 
 from .rendering import print_results
@@ -23,7 +22,6 @@ from .terminal import console, print_json, shown
 
 if TYPE_CHECKING:
     import pandas as pd
-    from t2i_core.components import Component, MetricInfo
 
 
 def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, as_json: bool) -> None:
@@ -35,8 +33,11 @@ def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, a
     table = registry.read_options(options)
     taken: set[str] = set()
     for folder in folders:
-        run = _finished(load_run(folder))
-        found = list(_analyses(run, registry, table))
+        run = finished_run(folder)
+        metrics = metrics_of(run, registry)
+        found = list(analyses(run, metrics, registry, table))
+        for name, why in metrics.absent.items():
+            typer.echo(f"warning: {run.folder}: {name} cannot be asked: {why}", err=True)
         if not found:
             typer.echo(f"{run.folder}: {_why_nothing(run)}", err=True)
         if out is not None:
@@ -62,91 +63,6 @@ def _free(name: str, taken: set[str]) -> str:
     free = next(n for n in chain([name], (f"{name}-{number}" for number in count(2))) if n not in taken)
     taken.add(free)
     return free
-
-
-def _finished(run: Run) -> Run:
-    """Refuse a run that has no results yet."""
-    if run.status == "running":
-        raise BadFolder(f"{run.folder}: the run is still going on; wait for its end")
-    if run.status == "interrupted":
-        raise BadFolder(
-            f"{run.folder}: the run was interrupted before it had results; its own command, given again, goes on "
-            "where it stopped"
-        )
-    return run
-
-
-def _analyses(run: Run, registry: Registry, options: OptionTable) -> Iterator[tuple[str, Analysis]]:
-    """Ask each metric of a run, made again with the options it had."""
-    metrics = [c for c in run.manifest.get("components", []) if c["kind"] == "metric"]
-    names = [recorded["name"].partition(":")[0] for recorded in metrics]
-    for key in options:
-        if key.removeprefix("metric:") not in names:
-            raise UnknownName.among("metric", key, names, f"of {run.folder}: {', '.join(names)}")
-    if not run.results["results"]:
-        return
-    table, samples = run.measurements(), run.samples()
-    models = run.manifest["models"]
-    varied = dict.fromkeys(key for said in models.values() for key in said["settings"])
-    settings = {
-        label: {
-            key: value
-            for key in varied
-            if (value := said["options"].get(key, said["settings"].get(key))) is not None
-        }
-        for label, said in models.items()
-    }
-    known: dict[str, Component[MetricInfo]] = {}
-    for recorded, short in zip(metrics, names, strict=True):
-        name = recorded["name"]
-        try:
-            known[name] = registry.component("metric", name, {f"metric:{short}": recorded["options"]})
-        except T2IError as error:
-            typer.echo(f"warning: {run.folder}: {name} cannot be asked: {error}", err=True)
-    for recorded, short in zip(metrics, names, strict=True):
-        name, key = recorded["name"], f"metric:{short}"
-        if name not in known:
-            continue
-        made = known[name]
-        given = {**options.get(short, {}), **options.get(key, {})}
-        if given:
-            measured_with = result_options(made.options)
-            made = registry.component("metric", name, {key: {**recorded["options"], **given}})
-            if result_options(made.options) != measured_with:
-                raise BadOption(f"{name}: {', '.join(given)}: the run was measured with that; give it to t2i eval")
-        own = table["metric"] == name
-        if not own.any():  # all its samples failed
-            continue
-        study = Study(
-            table[own].drop(columns="metric").dropna(axis="columns", how="all"),
-            samples,
-            run.folder,
-            table[~own].dropna(axis="columns", how="all"),
-            settings,
-            run.manifest["request"]["interval"],
-            _floors(run, name),
-            {name: made.info.measures for name, made in known.items()},
-        )
-        try:
-            metric = made.info.create(made.setup())
-            for analysis in metric.analyses(study):
-                yield name, analysis
-        except T2IError:
-            raise
-        except Exception as error:
-            cause = f"{type(error).__name__}: {error}"
-            raise BrokenPlugin(
-                f"plugin {made.dist} {made.version} ({made.module}): analyses of {name}: {cause}"
-            ) from error
-
-
-def _floors(run: Run, metric: str) -> dict[str, float]:
-    """By need the confidence below which judges keep nothing: the highest, where models have several judges."""
-    floors: dict[str, float] = {}
-    for said in run.manifest.get("judges", []):
-        if said["metric"] == metric and "floor" in said:
-            floors[said["need"]] = max(said["floor"], floors.get(said["need"], 0.0))
-    return floors
 
 
 def _plain(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:

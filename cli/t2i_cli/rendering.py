@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+from t2i_core.numbers import interval, number, p_value
 
 from .progress import duration, rate
 from .terminal import shown
@@ -74,22 +75,6 @@ def print_images(console: Console, images: Mapping[str, Any]) -> None:
             objects = f"{each['n_annotations']} objects in {each['n_annotated']} images"
             console.print(shown(f"annotations of {each['model']}: {each['annotations']} ({objects})"))
     console.print(shown(f"folder: {images['run']}"))
-
-
-def number(value: float | None) -> str:
-    """Write a score: three decimals, fewer where it is large; `-` where there is none."""
-    if value is None:
-        return "-"
-    if value and abs(value) < 0.001:
-        return f"{value:.2g}"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
-
-
-def interval(ci: Sequence[float | None] | None) -> str:
-    """Write an interval; empty where there is none."""
-    if ci is None or ci[0] is None or ci[1] is None:
-        return "-"
-    return f"[{number(ci[0])}, {number(ci[1])}]"
 
 
 def _table(*columns: str, title: str | None = None) -> Table:
@@ -186,15 +171,11 @@ def _comparisons(comparisons: Sequence[Mapping[str, Any]]) -> Table:
                 each["b"],
                 number(each["diff"]),
                 interval(each["ci"]),
-                _p_value(each["p"]),
+                p_value(each["p"]),
                 each["n"],
             )
         )
     return table
-
-
-def _p_value(p: float | None) -> str:
-    return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _method_lines(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:

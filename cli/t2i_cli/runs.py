@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.errors import BadFolder
+from t2i_core.numbers import interval, number
 from t2i_core.runs import Run
 from t2i_core.runs import list_runs as stored_runs
 
-from .rendering import interval, number
 from .terminal import console, print_json, shown
 
 #: Where runs go that are given no folder of their own.

@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 from t2i_cli import interrupts
 from t2i_cli.progress import Lines, duration
-from t2i_cli.rendering import interval, number, print_results
+from t2i_cli.rendering import print_results
+from t2i_core.numbers import interval, number
 
 
 class Clock:

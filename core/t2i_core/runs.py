@@ -121,6 +121,19 @@ def load_run(folder: str | Path) -> Run:
     return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"))
 
 
+def finished_run(folder: str | Path) -> Run:
+    """Read a run that has come to an end. Raises BadFolder for none, or one that goes on or was interrupted."""
+    run = load_run(folder)
+    if run.status == "running":
+        raise BadFolder(f"{run.folder}: the run is still going on; wait for its end")
+    if run.status == "interrupted":
+        raise BadFolder(
+            f"{run.folder}: the run was interrupted before it had results; its own command, given again, goes on "
+            "where it stopped"
+        )
+    return run
+
+
 def list_runs(folder: str | Path) -> Iterator[Run]:
     """Yield the run that a folder is, or the runs in its direct subfolders, by name.
 

@@ -6,14 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..metrics import Note, SettledMeasure
+from ..components import Component, MetricInfo
+from ..metrics import Metric, Note, SettledMeasure
 from ..options import result_options
 from ..statistics import (
     Comparison,
@@ -27,12 +28,37 @@ from ..statistics import (
 )
 from .jobs import Job
 from .making import guarded
+from .request import NoisePolicy
 
 MOST_LEVELS = 1000
 """A facet with more levels than this is left to the measurement table."""
 
 Statistic = Callable[[NDArray[np.float64]], Mapping[str, float]]
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+
+
+class Way(Protocol):
+    """How rows become scores: of a job, or of a stored run whose rows are read again."""
+
+    @property
+    def metric(self) -> Component[MetricInfo]:
+        """Whose rows they are."""
+        ...
+
+    @property
+    def instance(self) -> Metric:
+        """The metric, made."""
+        ...
+
+    @property
+    def measures(self) -> tuple[SettledMeasure, ...]:
+        """What it measures, the headline first."""
+        ...
+
+    @property
+    def noise(self) -> NoisePolicy:
+        """Whether seeds have something in common."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -118,23 +144,43 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
     `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
     nothing, or where one has no score.
     """
-    if table.empty:
-        return None
-    if not {a, b} <= set(table["model"].unique()):
-        return None
-    if job.instance.group_by == "model":
-        return _jackknifed_difference(job, table, a, b)
-    headline = job.measures[0]
     digests = {p.id: p.scene_digest for p in other.prompts}
     same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
-    rows = _shared(table[table["prompt"].isin(same)], a, b)
+    return difference(job, a, b, table, same, interval)
+
+
+def difference(
+    way: Way, a: str, b: str, table: pd.DataFrame, same: Collection[str], interval: Question
+) -> Comparison | None:
+    """Compare two models' headline scores, a - b, neither measured in pairs; None where they share nothing.
+
+    table: the rows of both, its columns but `value` categorical
+    same:  ids of the prompts that are the same for both
+    """
+    if table.empty or not {a, b} <= set(table["model"].unique()):
+        return None
+    if way.instance.group_by == "model":
+        return _jackknifed_difference(way, table, a, b)
+    headline = way.measures[0]
+    rows = shared(table[table["prompt"].isin(same)], a, b)
     if rows.empty:
         return None
-    if headline.name in _statistic(job, rows)(np.ones(len(rows))):
-        statistic = _one_each(job, rows, (a, b), headline.name)
-        found = statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(job, rows))[a, b]
+    if headline.name in _statistic(way, rows)(np.ones(len(rows))):
+        statistic = _one_each(way, rows, (a, b), headline.name)
+        found = statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(way, rows))[a, b]
         return replace(found, n=_samples(rows))  # a sample has a row of each measure and model
-    return _paired(job, headline, rows, (a, b), interval)
+    return _paired(way, headline, rows, (a, b), interval)
+
+
+def scored(way: Way, table: pd.DataFrame) -> float:
+    """A model's headline score, worked out from its rows; NaN where they have none. For no metric of pairs."""
+    headline = way.measures[0].name
+    if way.instance.group_by == "model":
+        return _left_out(table, headline)[0]
+    aggregated = _statistic(way, table)(np.ones(len(table)))
+    if headline in aggregated:
+        return aggregated[headline]
+    return float(table.loc[table["measure"] == headline, "value"].mean())
 
 
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
@@ -184,24 +230,24 @@ def _facets(
     return found, notes
 
 
-def _clusters(job: Job, rows: pd.DataFrame) -> _Clusters:
-    strata = job.instance.strata
+def _clusters(way: Way, rows: pd.DataFrame) -> _Clusters:
+    strata = way.instance.strata
     return {
         "prompt": rows["cluster"].cat.codes.to_numpy(),
         # values of a prompt, which may stand among those of its images, have none
         "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
         # where each prompt has noise of its own, seeds have nothing in common
-        "crossed": job.instance.crossed and job.noise == "shared",
+        "crossed": way.instance.crossed and way.noise == "shared",
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
     }
 
 
-def _statistic(job: Job, table: pd.DataFrame) -> Statistic:
+def _statistic(way: Way, table: pd.DataFrame) -> Statistic:
     """The metric's own scores as a function of weights."""
 
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
-        with guarded(job.metric, "to aggregate its rows"):
-            found = job.instance.aggregate(table, weights)
+        with guarded(way.metric, "to aggregate its rows"):
+            found = way.instance.aggregate(table, weights)
             if not isinstance(found, Mapping):
                 raise TypeError(f"gave {type(found).__name__} where scores by name were asked for")
             return found
@@ -242,15 +288,15 @@ def _aggregated(
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **_clusters(job, table))
 
 
-def _one_each(job: Job, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
+def _one_each(way: Way, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
     """One score of each of several models, under the same weights."""
     own = [(label, (rows["model"] == label).to_numpy()) for label in labels]
     parts = [(label, mask, rows[mask]) for label, mask in own]
-    statistics = [(label, mask, _statistic(job, part)) for label, mask, part in parts]
+    statistics = [(label, mask, _statistic(way, part)) for label, mask, part in parts]
     return lambda weights: {label: statistic(weights[mask])[name] for label, mask, statistic in statistics}
 
 
-def _shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+def shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """The rows of two models whose prompt (and seed, or all seeds that a value is made of) both have."""
     table = table[table["model"].isin([a, b])]
     cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
@@ -266,14 +312,14 @@ def _samples(rows: pd.DataFrame) -> int:
 
 
 def _paired(
-    job: Job, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
+    way: Way, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
 ) -> Comparison | None:
     """Pair the cells of two models; a cell with several rows counts with their mean."""
     rows = rows[rows["measure"] == measure.name]
     if rows.empty:
         return None
     # values of prompts may stand among those of images, which alone have seeds
-    cell = [c for c in ("prompt", "cluster", "seed", job.instance.strata) if c and c in rows]
+    cell = [c for c in ("prompt", "cluster", "seed", way.instance.strata) if c and c in rows]
     cell = [c for c in cell if not rows[c].isna().all()]
     wide = rows.groupby([*cell, "model"], observed=True)["value"].mean().unstack("model")
     wide = wide.reindex(columns=list(labels)).dropna().reset_index()
@@ -285,7 +331,7 @@ def _paired(
         interval=interval,
         low=measure.low,
         high=measure.high,
-        **_clusters(job, wide),
+        **_clusters(way, wide),
     )
 
 
@@ -311,9 +357,9 @@ def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
     return scores
 
 
-def _jackknifed_difference(job: Job, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
+def _jackknifed_difference(way: Way, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
     """Compare two sets by leaving the same blocks of images out of both."""
-    name = job.measures[0].name
+    name = way.measures[0].name
     both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
     if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
         return None  # sets of different images: a difference would be one of size too

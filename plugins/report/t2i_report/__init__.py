@@ -1,0 +1,1 @@
+"""Results to read: reports, comparisons, exports."""

@@ -1,0 +1,103 @@
+"""The commands `t2i report` and `t2i compare`. Each one's work is imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+report_app = typer.Typer(add_completion=False)
+compare_app = typer.Typer(add_completion=False)
+
+SideOption = Annotated[
+    int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Of the longer side of pictures.")
+]
+
+
+def _warn(message: str) -> None:
+    from t2i_core.texts import visible
+
+    print(f"warning: {visible(message)}", file=sys.stderr)
+
+
+def _said(page: Path) -> None:
+    print(f"{page} ({page.stat().st_size / 1e6:.1f} MB)", file=sys.stderr)
+
+
+@report_app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders (see t2i runs).")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where it goes. Default: report.html, or standard output."),
+    ] = None,
+    how: Annotated[
+        Literal["html", "csv", "parquet", "json", "markdown", "latex"],
+        typer.Option("--format", help="A page, or a table."),
+    ] = "html",
+    table: Annotated[
+        Literal["scores", "rows", "comparisons"],
+        typer.Option("--table", help="Which table: of scores, of all measured values, of paired comparisons."),
+    ] = "scores",
+    side: SideOption = 160,
+) -> None:
+    """Write runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
+    from t2i_core.runs import finished_run
+
+    read = [finished_run(folder) for folder in runs]
+    if how == "html":
+        from t2i_core.resolving import installed_resolver
+
+        from .report import write_report
+
+        page = out or Path("report.html")
+        write_report(read, page, installed_resolver(), side, _warn)
+        _said(page)
+    else:
+        from .tables import comparisons, measured, scores, write_table
+
+        write_table({"scores": scores, "rows": measured, "comparisons": comparisons}[table](read), how, out)
+
+
+@compare_app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A run's folder.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one, or the same.")],
+    a: Annotated[
+        str | None, typer.Option("--a", metavar="LABEL", help="The model of A, where it has several.")
+    ] = None,
+    b: Annotated[
+        str | None, typer.Option("--b", metavar="LABEL", help="The model of B, where it has several.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write a page with the pictures side by side, or the table."),
+    ] = None,
+    how: Annotated[
+        Literal["html", "csv", "parquet", "json", "markdown", "latex"],
+        typer.Option("--format", help="What --out is, or what is printed."),
+    ] = "html",
+    table: Annotated[
+        Literal["differences", "prompts"], typer.Option("--table", help="Of metrics, or prompt by prompt.")
+    ] = "differences",
+    side: SideOption = 160,
+) -> None:
+    """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
+    from t2i_core.resolving import installed_resolver
+    from t2i_core.runs import finished_run
+
+    from .compare import as_text, write_comparison
+    from .compare import compare as compared
+
+    found = compared(finished_run(first), finished_run(second), (a, b), installed_resolver())
+    if how != "html":
+        from .tables import write_table
+
+        write_table(found.differences() if table == "differences" else found.prompts(), how, out)
+        return
+    print(as_text(found, most=10))
+    if out is not None:
+        write_comparison(found, out, side, _warn)
+        _said(out)

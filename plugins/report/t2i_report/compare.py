@@ -1,0 +1,248 @@
+"""Two models compared on what their runs share: by metric with intervals, by prompt, picture by picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from t2i_core.analyzing import metrics_of
+from t2i_core.errors import BadOption, T2IError, UnknownName
+from t2i_core.evaluation.stored import Paired, Side, paired
+from t2i_core.numbers import interval, number, p_value
+from t2i_core.prompts import digest_of
+from t2i_core.resolving import Resolver
+from t2i_core.runs import Run
+from t2i_core.texts import visible
+
+from .gallery import Column, Gallery, Shown, gallery
+from .names import model_names, run_names
+from .page import write_page
+from .thumbnails import CHUNK, Picture, Thumbnails
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two models of stored runs. left_out: metrics without a comparison, and why."""
+
+    a: Side
+    b: Side
+    pairs: Sequence[Paired]
+    left_out: Sequence[tuple[str, str]]
+
+    def differences(self) -> pd.DataFrame:
+        """One row per metric: metric, measure, a, b, diff, low, high, p, n, interval."""
+        rows = []
+        for pair in self.pairs:
+            found = pair.found
+            assert found is not None
+            said = found.diff, found.lo, found.hi, found.p, found.n
+            rows.append((pair.metric, pair.measure.name, self.a.name, self.b.name, *said, _interval(pair)))
+        columns = ["metric", "measure", "a", "b", "diff", "low", "high", "p", "n", "interval"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def prompts(self) -> pd.DataFrame:
+        """One row per metric and prompt that both share, lowest difference first: metric, prompt, a, b (means over
+        what both have), diff, n (samples).
+        """
+        found = []
+        for pair in self.pairs:
+            if pair.rows.empty:
+                continue
+            groups = pair.rows.groupby(["prompt", "model"], observed=True)["value"]
+            means = groups.mean().unstack("model").rename(columns={self.a.name: "a", self.b.name: "b"})
+            counts = pair.rows.groupby("prompt", observed=True).size() // 2
+            rows = means[["a", "b"]].assign(diff=means["a"] - means["b"], n=counts)
+            rows = rows.sort_values("diff", kind="stable").reset_index()
+            found.append(rows.assign(metric=pair.metric, prompt=rows["prompt"].astype(str)))
+        columns = ["metric", "prompt", "a", "b", "diff", "n"]
+        return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
+
+
+def _interval(pair: Paired) -> str:
+    assert pair.found is not None
+    return f"{pair.found.method}; {pair.found.question}"
+
+
+def compare(first: Run, second: Run, labels: tuple[str | None, str | None], resolver: Resolver) -> Compared:
+    """Compare a model of one run with a model of another one, or of the same.
+
+    labels: which models; None where the run has one alone
+
+    Raises BadOption where a run has several models and none is named, or where both sides are one model of one
+    run; UnknownName for a model that a run has not.
+    """
+    a, b = (
+        _label(run, label, flag) for run, label, flag in zip((first, second), labels, ("--a", "--b"), strict=True)
+    )
+    if first.folder == second.folder and a == b:
+        raise BadOption(f"{first.folder}: {a!r} would be compared with itself; name two models with --a and --b")
+    names = [own[label] for own, label in zip(model_names([first, second]), (a, b), strict=True)]
+    if names[0] == names[1]:  # one model, measured in two runs
+        names = [f"{label} ({name})" for label, name in zip((a, b), run_names([first, second]), strict=True)]
+    sides = Side(first, a, names[0]), Side(second, b, names[1])
+    metrics = metrics_of(first, resolver)
+    theirs = _metrics(second)
+    found, left_out = [], []
+    for name in (name for name in metrics.made if name in theirs):
+        try:
+            pair = paired(*sides, metrics.made[name])
+        except T2IError as error:  # a metric that is broken harms no other
+            left_out.append((name, str(error)))
+            continue
+        if pair.found is None:
+            left_out.append((name, pair.why))
+        else:
+            found.append(pair)
+    left_out += [(name, why) for name, why in metrics.absent.items() if name in theirs]
+    left_out += [(name, "only one of the runs has it") for name in sorted(theirs ^ _metrics(first))]
+    return Compared(*sides, found, left_out)
+
+
+def _metrics(run: Run) -> set[str]:
+    return {result["metric"] for result in run.results["results"]}
+
+
+def _label(run: Run, label: str | None, flag: str) -> str:
+    bounds = {r["upper_bound"]["model"] for r in run.results["results"] if r.get("upper_bound")}
+    known = [name for name in run.manifest["models"] if name not in bounds]
+    if label is not None:
+        if label not in run.manifest["models"]:
+            raise UnknownName.among("model", label, known, f"{run.folder} has {', '.join(known)}")
+        return label
+    if len(known) != 1:
+        raise BadOption(f"{run.folder} has {len(known)} models: name one of them with {flag}: {', '.join(known)}")
+    return known[0]
+
+
+def as_text(found: Compared, most: int) -> str:
+    """What was compared, for a terminal: differences, and the `most` prompts at either end."""
+    lines = [f"a: {found.a.name}", f"b: {found.b.name}", ""]
+    rows = [("metric", "a - b", "95 % interval", "p", "n")]
+    for pair in found.pairs:
+        assert pair.found is not None
+        c = pair.found
+        rows.append((pair.metric, number(c.diff), interval(_ends(c.lo, c.hi)), p_value(_there(c.p)), str(c.n)))
+    lines += _aligned(rows)
+    prompts = found.prompts()
+    for metric, own in prompts.groupby("metric", sort=False):
+        shown = own if len(own) <= 2 * most else pd.concat([own.head(most), own.tail(most)])
+        said = f"{len(own)} prompts" if len(own) <= 2 * most else f"{most} prompts at either end of {len(own)}"
+        lines += ["", f"{metric}: {said}"]
+        lines += _aligned(
+            [
+                ("prompt", "a", "b", "a - b", "n"),
+                *((r.prompt, number(r.a), number(r.b), number(r.diff), str(r.n)) for r in shown.itertuples()),
+            ]
+        )
+    methods = dict.fromkeys(f"interval of {pair.metric}: {_interval(pair)}" for pair in found.pairs)
+    notes = dict.fromkeys(f"note: {note}" for pair in found.pairs if pair.found for note in pair.found.notes)
+    left_out = [f"not compared: {metric}: {why}" for metric, why in found.left_out]
+    return "\n".join(visible(line) for line in [*lines, "", *methods, *notes, *left_out])
+
+
+def _there(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _ends(low: float, high: float) -> tuple[float | None, float | None]:
+    return _there(low), _there(high)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[str], None]) -> None:
+    """Write a comparison as a page with the pictures side by side.
+
+    side: of the longer side of pictures, in pixels
+    """
+    a, b = found.a, found.b
+    shown = gallery([a.run] if a.run.folder == b.run.folder else [a.run, b.run], {})
+    columns = _Sides(found, shown)
+    pictures = Thumbnails(columns.pictures, side)
+    write_page(
+        target,
+        "compare.html",
+        found=found,
+        pictures=pictures,
+        n_pairs=len(columns.cells),
+        ends=_there,
+        gallery=lambda: {
+            "id": digest_of(["compare", a.run.manifest["plan"], b.run.manifest["plan"], a.label, b.label]),
+            "side": side,
+            **columns.plain(pictures.damaged),
+        },
+    )
+    if pictures.damaged:
+        warn(f"{len(pictures.damaged)} images cannot be read; the first: {next(iter(pictures.damaged.values()))}")
+
+
+class _Sides:
+    """The pictures of prompts and seeds that both models have, and the differences of their values."""
+
+    def __init__(self, found: Compared, shown: Gallery) -> None:
+        self.found = found
+        names = model_names([found.a.run, found.b.run])
+        wanted = [own[side.label] for own, side in zip(names, (found.a, found.b), strict=True)]
+        by_side: list[dict[tuple[str, str, int], Shown]] = [
+            {(i.prompt, i.text, i.seed): i for i in shown.images if i.model == name} for name in wanted
+        ]
+        self.cells = [(by_side[0][cell], by_side[1][cell]) for cell in by_side[0] if cell in by_side[1]]
+
+    @property
+    def pictures(self) -> list[Picture | None]:
+        return [image.picture for cell in self.cells for image in cell]
+
+    def plain(self, damaged: dict[int, str]) -> dict[str, Any]:
+        images = [first for first, _ in self.cells]
+        measures = []
+        names = self.found.a.name, self.found.b.name
+        for pair in self.found.pairs:
+            values = self._values(pair)
+            columns = [
+                [values.get((i.prompt, i.seed, name), values.get((i.prompt, None, name))) for i in images]
+                for name in names
+            ]
+            apart = [None if None in (x, y) else x - y for x, y in zip(*columns, strict=True)]
+            better = pair.measure.higher_is_better
+            title = f"{pair.metric}: a - b"
+            measures.append(
+                {**Column(title, None, apart).plain(), "right": False, "sides": list(map(visible, names))}
+            )
+            measures += [
+                Column(f"{pair.metric}: {name}", better, own).plain()
+                for name, own in zip(names, columns, strict=True)
+            ]
+        plain = Gallery(images).plain({})
+        why = {
+            n: "; ".join(dict.fromkeys(said))
+            for n, cell in enumerate(self.cells)
+            if (
+                said := [
+                    *(i.why for i in cell if i.why),
+                    *(damaged[p] for p in (2 * n, 2 * n + 1) if p in damaged),
+                ]
+            )
+        }
+        return {
+            **plain,
+            "sides": 2,
+            "chunk": CHUNK,
+            "sideNames": [visible(name) for name in names],
+            "models": [visible(" | ".join(names))],
+            "model": [0] * len(images),
+            "measures": [m for m in measures if any(v is not None for v in m["values"])],
+            "why": {n: visible(said) for n, said in why.items()},
+        }
+
+    @staticmethod
+    def _values(pair: Paired) -> dict[tuple[str, int | None, str], float]:
+        """By prompt, seed (None: of all seeds) and model."""
+        rows = pair.rows
+        seeds = [int(s) for s in rows["seed"]] if "seed" in rows else [None] * len(rows)
+        return dict(zip(zip(rows["prompt"], seeds, rows["model"], strict=True), rows["value"], strict=True))

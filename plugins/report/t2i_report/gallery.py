@@ -1,0 +1,237 @@
+"""The images of runs with what was measured of each, in columns, as the page's script takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+from t2i_core.metrics import Measure
+from t2i_core.runs import Run
+from t2i_core.texts import visible
+
+from .names import model_names, run_names
+from .thumbnails import CHUNK, Picture
+
+MOST_LEVELS = 500
+"""A facet with more levels is no filter that anybody could use."""
+
+_COLUMNS = {
+    *("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure"),
+    "value",
+}
+"""Columns of measurements.csv that are no facets."""
+
+Place = tuple[str, str, str, int]
+"""Model, prompt's id, its text, seed."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An image that was asked for. why: there is none, where there is no picture."""
+
+    model: str
+    prompt: str
+    text: str
+    seed: int
+    picture: Picture | None
+    why: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The prompt, told from another one of the same id in another run."""
+        return f"{self.prompt}\0{self.text}"
+
+
+@dataclass
+class Column:
+    """What was measured, by place in the gallery; None where there is nothing.
+
+    better: whether higher is better; None where neither is, or where nobody knows
+    """
+
+    title: str
+    better: bool | None
+    values: list[float | None]
+
+    def plain(self) -> dict[str, Any]:
+        """As the page's script takes it."""
+        there = {value for value in self.values if value is not None}
+        return {
+            "title": visible(self.title),
+            "better": self.better,
+            "right": there <= {0.0, 1.0},
+            "values": [None if value is None else float(f"{value:.6g}") for value in self.values],
+        }
+
+
+@dataclass
+class Gallery:
+    """Images with what was measured of them.
+
+    facets: by name, the level of each place (None: it has none)
+    """
+
+    images: list[Shown]
+    columns: list[Column] = field(default_factory=list)
+    facets: dict[str, list[str | None]] = field(default_factory=dict)
+
+    @property
+    def pictures(self) -> list[Picture | None]:
+        """The pictures, by place."""
+        return [image.picture for image in self.images]
+
+    def plain(self, damaged: Mapping[int, str]) -> dict[str, Any]:
+        """As the page's script takes it. damaged: by place, why a picture could not be shown."""
+        prompts = dict.fromkeys((image.prompt, image.text) for image in self.images)
+        models = dict.fromkeys(image.model for image in self.images)
+        numbers = {prompt: number for number, prompt in enumerate(prompts)}
+        model_numbers = {model: number for number, model in enumerate(models)}
+        return {
+            "chunk": CHUNK,
+            "sides": 1,
+            "models": [visible(model) for model in models],
+            "prompts": [[visible(id), visible(text)] for id, text in prompts],
+            "model": [model_numbers[image.model] for image in self.images],
+            "prompt": [numbers[image.prompt, image.text] for image in self.images],
+            "seed": [image.seed for image in self.images],
+            "why": {n: visible(image.why) for n, image in enumerate(self.images) if image.why}
+            | {n: visible(why) for n, why in damaged.items()},
+            "measures": [column.plain() for column in self.columns],
+            "facets": [_coded(name, levels) for name, levels in self.facets.items()],
+        }
+
+
+def _coded(name: str, levels: Sequence[str | None]) -> dict[str, Any]:
+    known = sorted({level for level in levels if level is not None}, key=_by_number)
+    codes = {level: number for number, level in enumerate(known)}
+    return {
+        "name": visible(name),
+        "levels": [visible(level) for level in known],
+        "codes": [-1 if level is None else codes[level] for level in levels],
+    }
+
+
+def _by_number(level: str) -> tuple[bool, float, str]:
+    try:
+        return False, float(level), level
+    except ValueError:
+        return True, 0.0, level
+
+
+def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> Gallery:
+    """Read the images of runs and what was measured of each.
+
+    measures: what each metric measures, of those that are installed, the headline first
+    """
+    names = model_names(runs)
+    found: dict[Place, Shown] = {}
+    for run, own in zip(runs, names, strict=True):
+        for image in _images(run, own):
+            place = (image.model, image.prompt, image.text, image.seed)
+            if place not in found or found[place].picture is None:
+                found[place] = image
+    shown = Gallery(list(found.values()))
+    tables = [_table(run, own) for run, own in zip(runs, names, strict=True)]
+    shown.columns = list(_columns(shown.images, tables, run_names(runs), measures))
+    shown.facets = _facets(shown.images, tables)
+    return shown
+
+
+def _images(run: Run, names: Mapping[str, str]) -> Iterable[Shown]:
+    for row in run.samples().itertuples():
+        ok = row.status == "ok"
+        yield Shown(
+            names[row.model],
+            row.prompt,
+            _text(row.text),
+            int(row.seed),
+            Picture(row.digest, run.folder / row.image) if ok else None,
+            "" if ok else f"{row.status}: {_text(row.reason)}",
+        )
+
+
+def _text(cell: Any) -> str:
+    return "" if pd.isna(cell) else str(cell)
+
+
+def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
+    """The rows that are about a model's image, or about all of its images of one prompt."""
+    if "measurements.csv" not in run.manifest.get("files", {}):
+        return pd.DataFrame()
+    table = run.measurements()
+    if not {"model", "prompt"} <= set(table.columns):
+        return pd.DataFrame()
+    table = table.dropna(subset=["model", "prompt"])
+    if "seed" not in table:
+        table["seed"] = pd.array([None] * len(table), "Int64")
+    samples = run.samples().drop_duplicates("prompt")
+    texts = dict(zip(samples["prompt"], samples["text"].fillna(""), strict=True))
+    asked = [f"{id}\0{texts.get(id, '')}" for id in table["prompt"]]
+    return table.assign(model=table["model"].map(names), prompt=asked)
+
+
+Cells = dict[tuple[str, str, int | None], Any]
+"""By model, prompt as `Shown.asked` has it, and seed (None: of all seeds)."""
+
+
+def _columns(
+    images: Sequence[Shown],
+    tables: Sequence[pd.DataFrame],
+    names: Sequence[str],
+    measures: Mapping[str, Sequence[Measure]],
+) -> Iterable[Column]:
+    """A column for each measure: one of each run, where runs measured the same image differently."""
+    found: dict[tuple[str, str], dict[str, Cells]] = {}
+    for table, name in zip(tables, names, strict=True):
+        for (metric, measure), rows in table.groupby(["metric", "measure"], sort=False) if len(table) else ():
+            found.setdefault((metric, measure), {})[name] = _cells(rows, "mean", "value")
+    order = {(metric, m.name): n for metric, own in measures.items() for n, m in enumerate(own)}
+    better = {(metric, m.name): m.higher_is_better for metric, own in measures.items() for m in own}
+    metrics = list(dict.fromkeys(metric for metric, _ in found))
+    for key in sorted(found, key=lambda key: (metrics.index(key[0]), order.get(key, 0))):
+        title = " ".join(dict.fromkeys(key))
+        merged: Cells = {}
+        agree = all(merged.setdefault(cell, v) == v for cells in found[key].values() for cell, v in cells.items())
+        for name, cells in {"": merged}.items() if agree else found[key].items():
+            values = [_of(cells, image) for image in images]
+            if any(value is not None for value in values):
+                yield Column(f"{title} ({name})" if name else title, better.get(key, True), values)
+
+
+def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:
+    """One value a cell: of its image, or of all images of its prompt."""
+    cells: Cells = {}
+    for one, own in ((True, rows[rows["seed"].notna()]), (False, rows[rows["seed"].isna()])):
+        keys = ["model", "prompt", "seed"] if one else ["model", "prompt"]
+        for key, value in own.groupby(keys, sort=False)[column].agg(how).items():
+            cells[(key[0], key[1], int(key[2]) if one else None)] = value
+    return cells
+
+
+def _of(cells: Cells, image: Shown) -> Any:
+    found = cells.get((image.model, image.asked, image.seed))
+    return cells.get((image.model, image.asked, None)) if found is None else found
+
+
+def _facets(images: Sequence[Shown], tables: Sequence[pd.DataFrame]) -> dict[str, list[str | None]]:
+    """What each image has one level of: a facet with several in one image (a position) divides no gallery."""
+    cells: dict[str, Cells] = {}
+    several: set[str] = set()
+    for table in tables:
+        for name in set(table.columns) - _COLUMNS:
+            rows = table.dropna(subset=[name]).drop_duplicates(["model", "prompt", "seed", name])
+            if rows.duplicated(["model", "prompt", "seed"]).any():
+                several.add(name)
+                continue
+            own = _cells(rows, "first", name)
+            known = cells.setdefault(name, {})
+            if any(known.setdefault(cell, level) != level for cell, level in own.items()):
+                several.add(name)
+    found = {}
+    for name in sorted(set(cells) - several):
+        levels = [_of(cells[name], image) for image in images]
+        if 1 < len({level for level in levels if level is not None}) <= MOST_LEVELS:
+            found[name] = levels
+    return found

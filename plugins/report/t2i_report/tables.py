@@ -1,0 +1,162 @@
+"""Tables of results in the formats that others read: CSV, parquet, JSON, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from t2i_core.errors import BadFolder, BadOption
+from t2i_core.numbers import number
+from t2i_core.runs import Run
+from t2i_core.texts import visible
+
+from .names import model_names, run_names
+
+COUNTS = ("n_prompts", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
+
+Format = Literal["csv", "parquet", "json", "markdown", "latex"]
+
+
+def scores(runs: Sequence[Run]) -> pd.DataFrame:
+    """One row per score: run, metric, model, name (of a named score), facet, level, value, low, high, interval,
+    prompts, n_prompts, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes first, whose
+    interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those of a level.
+    """
+    rows = []
+    for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
+        for result in run.results["results"]:
+            head = {"run": name, "metric": result["metric"], "model": models[result["as"]]}
+            asked = {"prompts": result["prompts"], "judge": (result["judge"] or {}).get("name")}
+            counted = {key: result[key] for key in COUNTS}
+            for place_of, (score, said) in enumerate(result["scores"].items()):
+                method = {} if place_of else {"interval": result["interval"]}
+                rows.append({**head, "name": score, **_value(said), **method, **asked, **counted})
+            for measure, by_facet in result["facets"].items():
+                for facet, levels in by_facet.items():
+                    for level, said in levels.items():
+                        place = {"name": measure, "facet": facet, "level": level}
+                        rows.append({**head, **place, **_value(said), **asked})
+    columns = ["run", "metric", "model", "name", "facet", "level", "value", "low", "high", "interval", "prompts"]
+    table = pd.DataFrame(rows, columns=[*columns, *COUNTS, "judge"])
+    return table.astype(dict.fromkeys(COUNTS, "Int64"))
+
+
+def _value(said: Mapping[str, Any]) -> dict[str, float | None]:
+    return {"value": said["value"], "low": said["ci"][0], "high": said["ci"][1]}
+
+
+def measured(runs: Sequence[Run]) -> pd.DataFrame:
+    """The measured rows of runs, as measurements.csv has them, with a first column `run`."""
+    found = [
+        run.measurements().assign(model=lambda table, own=models: _named(table, own), run=name)
+        for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
+        if "measurements.csv" in run.manifest.get("files", {})
+    ]
+    if not found:
+        return pd.DataFrame(columns=["run", "metric", "measure", "value"])
+    table = pd.concat(found, ignore_index=True).dropna(axis="columns", how="all")
+    return table[["run", *(name for name in table.columns if name != "run")]]
+
+
+def _named(table: pd.DataFrame, names: dict[str, str]) -> Any:
+    return table["model"].map(names) if "model" in table else None
+
+
+def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
+    """The paired comparisons of runs: run, metric, a, b, diff, low, high, p (adjusted by Holm), n, interval."""
+    rows = [
+        {
+            "run": name, "metric": c["metric"], "a": c["a"], "b": c["b"], "diff": c["diff"],
+            "low": c["ci"][0], "high": c["ci"][1], "p": c["p"], "n": c["n"], "interval": c["interval"],
+        }
+        for run, name in zip(runs, run_names(runs), strict=True)
+        for c in run.results["comparisons"]
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["run", "metric", "a", "b", "diff", "low", "high", "p", "n", "interval"])
+
+
+def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
+    """Write a table to a file, whole or not at all, or to standard output.
+
+    Raises BadOption for parquet without a file, BadFolder where the file cannot be written.
+    """
+    if target is None:
+        if how == "parquet":
+            raise BadOption("--format parquet is no text: name a file with --out")
+        sys.stdout.write(_text(table, how))
+        return
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        if how == "parquet":
+            table.to_parquet(part, engine="pyarrow", index=False)
+        else:
+            part.write_bytes(_text(table, how).encode("utf-8", "backslashreplace"))
+        part.replace(target)
+    except OSError as error:
+        raise BadFolder(f"{target}: cannot be written ({error.strerror or error})") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _text(table: pd.DataFrame, how: Format) -> str:
+    if how == "csv":
+        return str(table.to_csv(index=False, lineterminator="\r\n"))
+    if how == "json":
+        return f"{table.to_json(orient='records', force_ascii=False, indent=1, double_precision=15)}\n"
+    cells = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
+    columns = [str(name) for name in table.columns]
+    return _markdown(columns, cells) if how == "markdown" else _latex(columns, cells)
+
+
+def _cell(value: Any) -> str:
+    """A cell for readers: numbers as t2i prints them, nothing where there is none."""
+    if value is None or value is pd.NA or value != value:
+        return ""
+    return number(value) if isinstance(value, float) else visible(str(value))
+
+
+def _markdown(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    def line(row: Sequence[str]) -> str:
+        return f"| {' | '.join(cell.translate(_MARKDOWN) for cell in row)} |\n"
+
+    return "".join([line(columns), f"|{'---|' * len(columns)}\n", *map(line, cells)])
+
+
+#: what would end a cell, begin a tag or be read as markup
+_MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|`*_[]<>"})
+
+_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
+)
+
+
+def _latex(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    r"""A tabular with the rules of the package booktabs."""
+
+    def line(row: Sequence[str]) -> str:
+        plain = [cell.translate(_LATEX) for cell in row]
+        # a bracket after the end of a line would be read as its argument
+        return f"{' & '.join(f'{{{cell}}}' if cell.startswith('[') else cell for cell in plain)} \\\\\n"
+
+    numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]
+    form = "".join("r" if each and cells else "l" for each in numeric)
+    return (
+        f"\\begin{{tabular}}{{{form}}}\n\\toprule\n{line(columns)}\\midrule\n"
+        f"{''.join(map(line, cells))}\\bottomrule\n\\end{{tabular}}\n"
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell or 0)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""Two models of stored runs: what an evaluation of both would have said, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from t2i_core.errors import BadOption, UnknownName
+from t2i_core.runs import Run
+from t2i_core.testing import StaticResolver
+from t2i_report.command import compare_app
+from t2i_report.compare import Compared, as_text, compare, write_comparison
+from typer.testing import CliRunner
+
+MakeRun = Callable[..., Run]
+
+
+@pytest.fixture
+def compared(resolver: StaticResolver) -> Callable[..., Compared]:
+    return lambda first, second, a=None, b=None: compare(first, second, (a, b), resolver)
+
+
+def test_two_models_of_one_run_differ_as_the_run_says(compared: Any, shared_run: Run) -> None:
+    found = compared(shared_run, shared_run, "dark", "light")
+    table = found.differences().set_index("metric")
+    for said in shared_run.results["comparisons"]:
+        row = table.loc[said["metric"]]
+        assert (row["a"], row["b"], row["n"]) == ("dark", "light", said["n"])
+        assert [row["diff"], row["low"], row["high"]] == pytest.approx([said["diff"], *said["ci"]])
+        assert row["p"] == pytest.approx(said["p_unadjusted"])
+        assert row["interval"] == said["interval"]
+
+
+def test_models_of_two_runs_differ_as_in_one(compared: Any, make_run: MakeRun) -> None:
+    both = make_run("both", models={"dark": {"level": 60}, "light": {"level": 110}})
+    dark = make_run("one", models={"dark": {"level": 60}})
+    light = make_run("two", models={"light": {"level": 110}}, seeds=5)  # a seed more, which is not shared
+    (said,) = both.results["comparisons"]
+    (row,) = compared(dark, light).differences().itertuples()
+    assert (row.diff, row.low, row.high, row.p) == pytest.approx((said["diff"], *said["ci"], said["p"]))
+    assert row.n == said["n"] == 16
+
+
+def test_prompt_by_prompt_only_what_both_have_counts(compared: Any, shared_run: Run) -> None:
+    prompts = compared(shared_run, shared_run, "dark", "light").prompts()
+    own = prompts[prompts["metric"] == "bright"].set_index("prompt")
+    assert own["diff"].is_monotonic_increasing
+    assert dict(own["n"]) == {"plain": 3, "script": 4, "template": 4, "lines": 4}  # one image of plain failed
+    table = shared_run.measurements()
+    rows = table[(table["metric"] == "bright") & (table["measure"] == "bright") & (table["prompt"] == "plain")]
+    dark = rows[(rows["model"] == "dark") & (rows["seed"] != 1)]["value"].mean()
+    assert own.loc["plain", "a"] == pytest.approx(dark)
+
+
+def test_one_model_measured_twice_is_told_apart_by_its_runs(compared: Any, make_run: MakeRun) -> None:
+    one, two = (make_run(name, models={"m": {"level": 60}}) for name in ("one", "two"))
+    found = compared(one, two)
+    assert (found.a.name, found.b.name) == ("m (one)", "m (two)")
+    assert found.differences()["diff"].tolist() == [0]
+
+
+def test_what_was_not_measured_alike_is_left_out_and_why(compared: Any, make_run: MakeRun) -> None:
+    dark = make_run("dark", models={"dark": {"level": 60}})
+    more = make_run("more", models={"light": {"level": 110}}, metrics=["bright", "broken"])
+    found = compared(dark, more)
+    assert [pair.metric for pair in found.pairs] == ["bright"]
+    assert found.left_out == [("broken", "only one of the runs has it")]
+    seeds = make_run("seeds", models={"light": {"level": 110}}, interval="seeds")
+    assert compared(dark, seeds).left_out == [("bright", "the runs' --interval differ (new, seeds)")]
+    strict = make_run("strict", models={"light": {"level": 110}}, options={"bright": {"over": 0.7}})
+    assert compared(dark, strict).left_out == [("bright", "the metric's options differ (over)")]
+
+
+def test_rows_that_do_not_give_their_score_again_are_not_compared(
+    shared_run: Run, resolver: StaticResolver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metric = resolver.component("metric", "bright", {}).info.create
+    monkeypatch.setattr(metric, "aggregate", lambda self, table, weights: {"bright": 0.125})
+    found = compare(shared_run, shared_run, ("dark", "light"), resolver)
+    assert found.pairs == []  # both metrics are made of the one that was altered
+    assert [why for _, why in found.left_out] == [
+        "the rows of dark give 0.125 now, where its run says 0.25: was the metric altered?"
+    ] * 2
+
+
+def test_which_models_must_be_clear(compared: Any, shared_run: Run) -> None:
+    with pytest.raises(BadOption, match="has 2 models: name one of them with --a: dark, light"):
+        compared(shared_run, shared_run)
+    with pytest.raises(BadOption, match="with itself"):
+        compared(shared_run, shared_run, "dark", "dark")
+    with pytest.raises(UnknownName, match="did you mean 'light'"):
+        compared(shared_run, shared_run, "dark", "ligth")
+
+
+def test_what_a_terminal_is_told(compared: Any, shared_run: Run) -> None:
+    text = as_text(compared(shared_run, shared_run, "dark", "light"), most=1)
+    said = shared_run.results["comparisons"][0]
+    low, high = said["ci"]
+    assert re.search(
+        rf"bright +{said['diff']:.3f} +\[{low:.3f}, {high:.3f}\] +{said['p_unadjusted']:.3f} +15\n", text
+    )
+    assert "bright: 1 prompts at either end of 4" in text
+    assert "interval of bright: paired, " in text
+
+
+def test_the_page_has_both_pictures_of_each_pair(compared: Any, shared_run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "c.html"
+    write_comparison(compared(shared_run, shared_run, "light", "dark"), target, 160, pytest.fail)
+    text = target.read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+    lines = [
+        line
+        for part in re.findall(r'id="pictures-\d+">(.*?)</script>', text, re.DOTALL)
+        for line in part.split("\n")
+    ]
+    assert len(data["model"]) == 16
+    assert [line == "" for line in lines].count(True) == 1
+    (failed,) = data["why"]
+    assert lines[2 * int(failed)] == "" != lines[2 * int(failed) + 1]
+    titles = [measure["title"] for measure in data["measures"]]
+    assert titles[:3] == ["bright: a - b", "bright: light", "bright: dark"]
+    apart, light, dark = (measure["values"] for measure in data["measures"][:3])
+    for x, y, z in zip(apart, light, dark, strict=True):
+        assert x == (None if y is None or z is None else y - z)
+
+
+def test_the_command_prints_and_exports(
+    shared_run: Run, resolver: StaticResolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2i_core.resolving.installed_resolver", lambda: resolver)
+    words = [str(shared_run.folder), str(shared_run.folder), "--a", "dark", "--b", "light"]
+    printed = CliRunner().invoke(compare_app, [*words, "--out", str(tmp_path / "c.html")])
+    assert (printed.exit_code, (tmp_path / "c.html").exists()) == (0, True), printed.output
+    assert printed.stdout.startswith("a: dark\nb: light\n")
+    table = CliRunner().invoke(compare_app, [*words, "--format", "json", "--table", "prompts"])
+    assert [row["metric"] for row in json.loads(table.stdout)] == ["bright"] * 4 + ["broken"] * 4

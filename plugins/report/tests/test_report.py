@@ -1,0 +1,179 @@
+"""Reports as files: what stands in them, and what may run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image as PILImage
+from t2i_core.errors import BadFolder
+from t2i_core.evaluation.jobs import IMAGES
+from t2i_core.runs import Run, finished_run
+from t2i_core.testing import StaticResolver
+from t2i_report.command import report_app
+from t2i_report.gallery import gallery
+from t2i_report.report import write_report
+from typer.testing import CliRunner
+
+
+def page(target: Path, resolver: Any, *runs: Run) -> tuple[str, list[str]]:
+    """Write a report; its text and the warnings."""
+    warnings: list[str] = []
+    write_report(runs, target, resolver, 160, warnings.append)
+    return target.read_text(encoding="utf-8"), warnings
+
+
+def data_of(text: str) -> dict[str, Any]:
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def lines_of(text: str) -> list[str]:
+    """The pictures of a page, by place."""
+    parts = re.findall(r'<script type="text/plain" id="pictures-\d+">(.*?)</script>', text, re.DOTALL)
+    return [line for part in parts for line in part.split("\n")]
+
+
+@pytest.fixture(scope="module")
+def shown(
+    shared_run: Run, resolver: StaticResolver, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, list[str]]:
+    return page(tmp_path_factory.mktemp("page") / "report.html", resolver, shared_run)
+
+
+def test_scores_intervals_and_comparisons_are_the_runs(shown: Any, shared_run: Run) -> None:
+    text, _ = shown
+    for result in shared_run.results["results"]:
+        low, high = result["ci"]
+        row = f'<th scope="row">{result["as"]}</th><td class="n">{result["score"]:.3f}</td>'
+        assert f'{row}<td class="n">[{low:.3f}, {high:.3f}]</td>' in text
+    (comparison, _) = shared_run.results["comparisons"]
+    assert f'<td class="n">{comparison["diff"]:.3f}</td>' in text
+    assert "lower is better" in text  # of the second metric
+
+
+def test_one_broken_metric_is_told_and_the_other_ones_analyses_are_there(shown: Any) -> None:
+    text, warnings = shown
+    assert [w for w in warnings if "the analyses of broken are left out" in w]
+    assert "KeyError: &#39;oops&#39;" in text
+    assert "<strong>bright prompts</strong>: Means of &lt;prompts&gt;." in text
+    figure = re.search(r'class="figure".*?base64,([^"]+)"', text)[1]
+    assert PILImage.open(io.BytesIO(base64.b64decode(figure))).format == "PNG"
+
+
+def test_failures_stand_with_their_reasons(shown: Any) -> None:
+    text, _ = shown
+    assert "the filter &lt;b&gt;blanked&lt;/b&gt; it" in text
+    assert "2 samples without a value, by reason" in text  # one of each metric
+    data = data_of(text)
+    (place,) = data["why"]
+    assert data["why"][place] == "failed: the filter <b>blanked</b> it"
+    assert lines_of(text)[int(place)] == ""
+    assert all(measure["values"][int(place)] is None for measure in data["measures"])
+
+
+def test_the_gallery_has_each_picture_with_its_own_values(shown: Any, shared_run: Run) -> None:
+    data, lines = data_of(shown[0]), lines_of(shown[0])
+    samples, table = shared_run.samples(), shared_run.measurements()
+    assert len(samples) == len(lines) == len(data["model"]) == 32
+    titles = [measure["title"] for measure in data["measures"]]
+    assert titles == ["bright", "bright shade", "broken bright", "broken shade"]
+    assert [measure["right"] for measure in data["measures"]] == [True, False, True, False]
+    own = table[(table["metric"] == "bright") & (table["measure"] == "bright")]
+    for place, row in enumerate(samples.itertuples()):
+        assert data["models"][data["model"][place]] == row.model
+        assert data["prompts"][data["prompt"][place]][0] == row.prompt
+        value = own[(own["model"] == row.model) & (own["prompt"] == row.prompt) & (own["seed"] == row.seed)][
+            "value"
+        ]
+        assert data["measures"][0]["values"][place] == (None if value.empty else value.item())
+        if row.status == "ok":
+            small = PILImage.open(io.BytesIO(base64.b64decode(lines[place]))).convert("RGB")
+            kept = PILImage.open(shared_run.folder / row.image).convert("RGB")
+            assert small.size == kept.size
+            assert abs(small.getpixel((12, 23))[1] - kept.getpixel((12, 23))[1]) < 12
+
+
+def test_a_facet_with_several_levels_in_one_image_is_no_filter(shown: Any) -> None:
+    (facet,) = data_of(shown[0])["facets"]
+    assert (facet["name"], facet["levels"]) == ("kind", ["hostile", "plain"])
+
+
+def test_nothing_but_the_pages_own_script_and_style_may_run(shown: Any) -> None:
+    text, _ = shown
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1].replace("&#39;", "'")
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    own = {"style": re.findall(r"<style>(.*?)</style>", text, re.DOTALL)}
+    own["script"] = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    for kind, (source,) in own.items():
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert "style=" not in text
+    assert "http://" not in text.replace("http://www.w3.org", "")
+    assert "https://" not in text
+    assert "document.title = 'stolen'</script>" not in text
+    assert "\u202e" not in text
+
+
+def test_a_run_that_goes_on_or_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFolder, match="holds no run"):
+        finished_run(tmp_path)
+
+
+def test_the_command_writes_the_page_though_no_plugin_is_there_any_more(shared_run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "r.html"
+    done = CliRunner().invoke(report_app, [str(shared_run.folder), "--out", str(target), "--side", "16"])
+    assert done.exit_code == 0, done.output
+    assert "bright cannot be asked for its analyses: unknown metric" in done.stderr
+    text = target.read_text()
+    assert len(data_of(text)["model"]) == 32
+    small = PILImage.open(io.BytesIO(base64.b64decode(lines_of(text)[0])))
+    assert max(small.size) == 16
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing(shared_run: Run, resolver: Any, tmp_path: Path) -> None:
+    with pytest.raises(BadFolder, match="cannot be written"):
+        page(tmp_path / "absent" / "report.html", resolver, shared_run)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_image_that_was_altered_is_not_shown(make_run: Any, resolver: Any, tmp_path: Path) -> None:
+    run = make_run(seeds=1)
+    image = run.folder / run.samples()["image"][0]
+    pixels = image.read_bytes()
+    image.unlink()
+    image.write_bytes(pixels[:-1])
+    text, warnings = page(tmp_path / "report.html", resolver, run)
+    assert data_of(text)["why"]["0"].endswith("the file is not the one that was kept")
+    assert warnings[-1].startswith("1 images cannot be read")
+    assert lines_of(text)[0] == ""
+    assert lines_of(text)[1] != ""
+
+
+def test_runs_of_one_model_share_their_pictures_and_others_are_told_apart(make_run: Any, resolver: Any) -> None:
+    one = make_run("one", models={"m": {"level": 60}}, seeds=2)
+    more = make_run("more", models={"m": {"level": 60}}, seeds=3, metrics="broken")
+    other = make_run("other", models={"m": {"level": 200}}, seeds=1)
+    both = gallery([one, more], {})
+    assert len(both.images) == 12
+    values = {column.title: [v is not None for v in column.values] for column in both.columns}
+    assert sum(values["bright"]) == 8
+    assert sum(values["broken shade"]) == 12
+    apart = gallery([one, other], {})
+    assert {image.model for image in apart.images} == {"m (one)", "m (other)"}
+    assert len(apart.images) == 12
+
+
+def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_path: Path) -> None:
+    run = make_run(metrics=IMAGES, seeds=1)
+    text, warnings = page(tmp_path / "report.html", resolver, run)
+    data = data_of(text)
+    assert (len(data["model"]), data["measures"], data["facets"]) == (8, [], [])
+    assert "<p>No scores.</p>" in text
+    assert warnings == []

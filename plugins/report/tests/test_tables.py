@@ -1,0 +1,87 @@
+"""Exports: every format holds the run's numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from t2i_core.errors import BadOption
+from t2i_core.runs import Run
+from t2i_report.command import report_app
+from t2i_report.tables import comparisons, measured, scores, write_table
+from typer.testing import CliRunner
+
+
+def exported(run: Run, *words: str) -> str:
+    done = CliRunner().invoke(report_app, [str(run.folder), *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_scores_are_the_runs(shared_run: Run) -> None:
+    table = scores([shared_run])
+    for result in shared_run.results["results"]:
+        own = table[(table["metric"] == result["metric"]) & (table["model"] == result["as"])]
+        whole = own[own["facet"].isna()]
+        assert whole["name"].tolist() == list(result["scores"])
+        assert whole["value"].iloc[0] == result["score"]
+        assert whole[["low", "high"]].iloc[0].tolist() == result["ci"]
+        assert whole["interval"].dropna().tolist() == [result["interval"]]
+        assert whole["n_ok"].tolist() == [result["n_ok"]] * len(whole)
+        assert own[own["facet"].notna()]["n_ok"].isna().all()
+        kind = own[(own["facet"] == "kind") & (own["level"] == "plain")]["value"].tolist()
+        facets = result["facets"].get("bright", {}).get("kind", {})
+        assert kind == ([facets["plain"]["value"]] if facets else [])
+
+
+def test_csv_and_json_hold_each_number_in_full(shared_run: Run) -> None:
+    wanted = scores([shared_run])["value"].tolist()
+    rows = list(csv.DictReader(io.StringIO(exported(shared_run, "--format", "csv"))))
+    assert [float(row["value"]) for row in rows] == wanted
+    assert [row["value"] for row in json.loads(exported(shared_run, "--format", "json"))] == pytest.approx(
+        wanted, 1e-12
+    )
+
+
+def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(shared_run, "--format", "csv", "--table", "rows"))))
+    assert [float(row["value"]) for row in rows] == shared_run.measurements()["value"].tolist()
+    (first, _) = json.loads(exported(shared_run, "--format", "json", "--table", "comparisons"))
+    assert first["diff"] == pytest.approx(shared_run.results["comparisons"][0]["diff"])
+    assert measured([shared_run])["run"].unique().tolist() == ["run"]
+    assert len(comparisons([shared_run, shared_run])) == 4
+
+
+def test_parquet_reads_back_as_it_was(shared_run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "rows.parquet"
+    exported(shared_run, "--format", "parquet", "--table", "rows", "--out", str(target))
+    back, wanted = pd.read_parquet(target), measured([shared_run])
+    assert back["value"].tolist() == wanted["value"].tolist()
+    assert back["seed"].tolist() == wanted["seed"].tolist()
+    with pytest.raises(BadOption, match="name a file with --out"):
+        write_table(wanted, "parquet", None)
+
+
+HOSTILE = pd.DataFrame({"prompt": ["a|b <b>\\ *x*", "50 % & $1_000 #{~^}", "[x]"], "value": [0.5, None, 1e-5]})
+
+
+def test_markdown_cells_stay_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(HOSTILE, "markdown", None)
+    assert capsys.readouterr().out == (
+        "| prompt | value |\n|---|---|\n"
+        "| a\\|b \\<b\\>\\\\ \\*x\\* | 0.500 |\n| 50 % & $1\\_000 #{~^} |  |\n| \\[x\\] | 1e-05 |\n"
+    )
+
+
+def test_latex_cells_stay_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(HOSTILE, "latex", None)
+    assert capsys.readouterr().out == (
+        "\\begin{tabular}{lr}\n\\toprule\nprompt & value \\\\\n\\midrule\n"
+        "a\\textbar{}b \\textless{}b\\textgreater{}\\textbackslash{} *x* & 0.500 \\\\\n"
+        "50 \\% \\& \\$1\\_000 \\#\\{\\textasciitilde{}\\textasciicircum{}\\} &  \\\\\n"
+        "{[x]} & 1e-05 \\\\\n\\bottomrule\n\\end{tabular}\n"
+    )
