@@ -146,7 +146,8 @@ def test_every_command_and_option_is_documented() -> None:
     for name, command in COMMANDS.items():
         own = section(text, f"## t2i {name}")
         assert "```console\n$ t2i " in own, f"{name} is shown without what it prints"
-        assert undocumented(words_of(command), own) == [], name
+        for each in (command, *getattr(command, "commands", {}).values()):
+            assert undocumented(words_of(each), own) == [], name
     everywhere = section(text, "## For every command")
     assert undocumented(words_of(typer.main.get_command(app)), everywhere) == []
 

@@ -12,7 +12,7 @@ import typer
 
 from . import arguments as given
 from .commands import DEBUG_VARIABLE, RootGroup, run_safely
-from .light import LightCommand
+from .light import DefaultGroup, LightCommand
 
 app = typer.Typer(
     name="t2i",
@@ -176,17 +176,68 @@ def analyze(
     analyze(runs, option or [], out, json)
 
 
-@app.command()
-def runs(
+runs = typer.Typer(cls=DefaultGroup, help="Runs: list them with their scores, show one, remove some.")
+app.add_typer(runs, name="runs")
+
+
+@runs.command("list")
+def list_runs(
     folder: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="Where to look; t2i-runs by default.")
     ] = None,
     json: given.JsonOption = False,
 ) -> None:
-    """List runs with their scores."""
+    """List runs with their scores and the disk they use (what `t2i runs` alone does)."""
     from .runs import list_runs
 
     list_runs(folder, json)
+
+
+@runs.command("show")
+def show_run(run: given.RunArgument, json: given.JsonOption = False) -> None:
+    """Show one run: what was asked, with what, how it ended, scores, disk use."""
+    from .runs import show_run
+
+    show_run(run, json)
+
+
+@runs.command("remove")
+def remove_runs(runs: given.RunsArgument, yes: given.YesOption = False) -> None:
+    """Remove runs' folders; what the cache keeps of them stays there."""
+    from .runs import remove_runs
+
+    remove_runs(runs, yes)
+
+
+cache = typer.Typer(cls=DefaultGroup, help="The cache: what it holds, and cleaning it.")
+app.add_typer(cache, name="cache")
+
+
+@cache.command("show")
+def show_cache(json: given.JsonOption = False) -> None:
+    """Say what the cache holds, and its limit (what `t2i cache` alone does)."""
+    from .cache import show_cache
+
+    show_cache(json)
+
+
+@cache.command("clean")
+def clean_cache(
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            metavar="SIZE",
+            help="Cut it down to so much (20GB, 0): the oldest goes. Default: T2I_CACHE_LIMIT.",
+        ),
+    ] = None,
+    yes: given.YesOption = False,
+    json: given.JsonOption = False,
+) -> None:
+    """Cut the cache down, unless a run uses it; run folders keep their images."""
+    from .cache import clean_cache
+
+    clean_cache(limit, yes, json)
 
 
 @app.command()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from t2i_core.cleaning import using_cache
 from t2i_core.errors import FailedRun, T2IError
 from t2i_core.evaluation import forecast, make_plan, run_plan
 from t2i_registry import Registry
@@ -65,15 +67,16 @@ def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bo
         raise typer.BadParameter(
             "name a model (t2i list-plugins --kind generator shows them)", param_hint="--model"
         )
-    with stdout_kept_clean():
-        plan = make_plan(wanted, registry, dry=dry_run)
-        expected = forecast(plan)
-    if dry_run and as_json:
-        print_json(expected)
-        return None
-    raise_interrupt()
-    print_plan(console(stderr=as_json), expected)
-    return None if dry_run else _run(plan)
+    with using_cache(partial(typer.echo, err=True)):
+        with stdout_kept_clean():
+            plan = make_plan(wanted, registry, dry=dry_run)
+            expected = forecast(plan)
+        if dry_run and as_json:
+            print_json(expected)
+            return None
+        raise_interrupt()
+        print_plan(console(stderr=as_json), expected)
+        return None if dry_run else _run(plan)
 
 
 def _run(plan: Plan) -> Run:

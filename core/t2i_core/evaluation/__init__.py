@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..cleaning import using_cache
 from ..components import GeneratorInfo, MetricInfo
-from ..progress import Progress
+from ..progress import Progress, Silent
 from ..resolving import Resolver
 from ..runs import Run
 from .forecast import forecast
@@ -86,4 +87,5 @@ def evaluate(
         offline=offline,
         max_failed=max_failed,
     )
-    return run_plan(make_plan(request, resolver), progress)
+    with using_cache((progress or Silent()).note):
+        return run_plan(make_plan(request, resolver), progress)
