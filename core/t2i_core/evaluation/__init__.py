@@ -12,7 +12,7 @@ from ..progress import Progress, Silent
 from ..resolving import Resolver
 from ..runs import Run
 from .forecast import forecast
-from .making import fetch
+from .making import fetch, lacking
 from .plan import Plan, make_plan
 from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
 from .run import run_plan
@@ -25,6 +25,7 @@ __all__ = [
     "evaluate",
     "fetch",
     "forecast",
+    "lacking",
     "make_plan",
     "parse_seeds",
     "parse_shard",
