@@ -237,3 +237,8 @@ def leads_somewhere(link: str, document: Path) -> bool:
 def test_the_page_of_models_is_what_descriptors_say() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "models.py"))
     assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), "run `python docs/models.py`"
+
+
+def test_the_schema_of_recipes_is_what_their_classes_say() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "recipe_schema.py"))
+    assert script["FILE"].read_text(encoding="utf-8") == script["text"](), "run `python docs/recipe_schema.py`"

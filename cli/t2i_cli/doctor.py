@@ -125,7 +125,7 @@ def _plugins(catalogue: Catalogue, checked: Sequence[Checked]) -> dict[str, Any]
 
 
 def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
-    """Models and judges that fetch weights and need no argument (presets, most of them): whether all of it is here.
+    """Models and judges that fetch weights and need no argument, most of them presets: whether all of it is here.
 
     Those that something else is wrong with are `unknown`, with what it is; broken ones are left out.
     """

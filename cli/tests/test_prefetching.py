@@ -196,7 +196,8 @@ PRESETS = """
     def t2i_generators():
         far = GeneratorInfo(name="far", summary="Far.", create=print, argument="which", needs_argument=True,
                             prefetch=print, check=check)
-        return [far, *(Preset(name=name, summary=name, of="far", argument=name) for name in ("here", "gone", "odd"))]
+        names = ("here", "gone", "odd")
+        return [far, *(Preset(name=name, summary=name, of="far", argument=name) for name in names)]
 """
 
 
