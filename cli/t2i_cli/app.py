@@ -164,6 +164,52 @@ def generate(
 
 
 @app.command()
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with one of your own."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the tables that are there.")] = False,
+    mini: Annotated[
+        bool, typer.Option("--mini", help="Run the mini world's version, which runs anywhere: measured only.")
+    ] = False,
+    row: Annotated[
+        list[str] | None, typer.Option("--row", metavar="NAME", help="Only this row; may be repeated.")
+    ] = None,
+    seeds: given.SeedsOption = None,
+    limit: given.LimitOption = None,
+    option: given.SettingOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one for each column.")
+    ] = None,
+    device: given.DeviceOption = None,
+    batch_size: given.BatchSizeOption = None,
+    offline: given.OfflineOption = None,
+    dry_run: given.DryRunOption = False,
+    json: given.JsonOption = False,
+) -> None:
+    """Run a paper's table, and print what it says beside what was measured."""
+    from .asking import Asked
+    from .reproducing import list_tables, reproduce
+
+    if list_:
+        list_tables(json)
+        return
+    if name is None:
+        raise typer.BadParameter("name a table (t2i reproduce --list shows them)", param_hint="TABLE")
+    asked = Asked(
+        seeds=seeds,
+        limit=limit,
+        options=option,
+        out=out,
+        device=device,
+        batch_size=batch_size,
+        offline=offline,
+    )
+    reproduce(name, asked, row or [], mini, dry_run, json)
+
+
+@app.command()
 def analyze(
     runs: given.RunsArgument,
     option: given.SettingOption = None,

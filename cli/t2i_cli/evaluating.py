@@ -34,7 +34,7 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
         raise typer.BadParameter(
             "name a metric (t2i list-plugins --kind metric shows them)", param_hint="--metric"
         )
-    run = _carried_out(wanted, registry, dry_run, as_json)
+    run = carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return
     if as_json:
@@ -50,7 +50,7 @@ def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     """Make images only; what a recipe says of metrics and judges is left out."""
     registry = Registry()
     wanted = request(asked, recipe, registry, measures=False)
-    run = _carried_out(wanted, registry, dry_run, as_json)
+    run = carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return
     images = _images(run)
@@ -61,7 +61,7 @@ def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     _end(run)
 
 
-def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
+def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan, show the plan, and run it; None where only the plan was wanted."""
     if not wanted.models:
         raise typer.BadParameter(
