@@ -174,7 +174,7 @@ def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, in
 
 def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
     """The same of observations, which have been there since before the next opening of the store at the latest."""
-    marks = database.execute("select last, at from openings order by last").fetchall()
+    marks = database.execute("select key, at from openings where typeof(at) = 'real' order by key").fetchall()
     lasts, oldest = [last for last, _ in marks], 0.0
     for rowid, size in database.execute("select rowid, length(value) from observations order by rowid"):
         mark = bisect_left(lasts, rowid)

@@ -59,7 +59,7 @@ create table if not exists settings (
 create table if not exists rates (
     key text primary key, seconds real not null, crc integer not null
 ) without rowid;
-create table if not exists openings (last integer primary key, at real not null);
+create table if not exists openings (key integer primary key, at real not null);
 """
 # `openings`: all observations up to this rowid were there at this time. It tells cleaning how old they are, and
 # costs nothing when one is kept.
