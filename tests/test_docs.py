@@ -146,7 +146,8 @@ def test_every_command_and_option_is_documented() -> None:
     for name, command in COMMANDS.items():
         own = section(text, f"## t2i {name}")
         assert "```console\n$ t2i " in own, f"{name} is shown without what it prints"
-        assert undocumented(words_of(command), own) == [], name
+        for each in (command, *getattr(command, "commands", {}).values()):
+            assert undocumented(words_of(each), own) == [], name
     everywhere = section(text, "## For every command")
     assert undocumented(words_of(typer.main.get_command(app)), everywhere) == []
 
@@ -236,3 +237,8 @@ def leads_somewhere(link: str, document: Path) -> bool:
 def test_the_page_of_models_is_what_descriptors_say() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "models.py"))
     assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), "run `python docs/models.py`"
+
+
+def test_the_schema_of_recipes_is_what_their_classes_say() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "recipe_schema.py"))
+    assert script["FILE"].read_text(encoding="utf-8") == script["text"](), "run `python docs/recipe_schema.py`"

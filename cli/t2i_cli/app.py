@@ -12,7 +12,7 @@ import typer
 
 from . import arguments as given
 from .commands import DEBUG_VARIABLE, RootGroup, run_safely
-from .light import LightCommand
+from .light import DefaultGroup, LightCommand
 
 app = typer.Typer(
     name="t2i",
@@ -164,6 +164,52 @@ def generate(
 
 
 @app.command()
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with one of your own."),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the tables that are there.")] = False,
+    mini: Annotated[
+        bool, typer.Option("--mini", help="Run the mini world's version, which runs anywhere: measured only.")
+    ] = False,
+    row: Annotated[
+        list[str] | None, typer.Option("--row", metavar="NAME", help="Only this row; may be repeated.")
+    ] = None,
+    seeds: given.SeedsOption = None,
+    limit: given.LimitOption = None,
+    option: given.SettingOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one for each column.")
+    ] = None,
+    device: given.DeviceOption = None,
+    batch_size: given.BatchSizeOption = None,
+    offline: given.OfflineOption = None,
+    dry_run: given.DryRunOption = False,
+    json: given.JsonOption = False,
+) -> None:
+    """Run a paper's table, and print what it says beside what was measured."""
+    from .asking import Asked
+    from .reproducing import list_tables, reproduce
+
+    if list_:
+        list_tables(json)
+        return
+    if name is None:
+        raise typer.BadParameter("name a table (t2i reproduce --list shows them)", param_hint="TABLE")
+    asked = Asked(
+        seeds=seeds,
+        limit=limit,
+        options=option,
+        out=out,
+        device=device,
+        batch_size=batch_size,
+        offline=offline,
+    )
+    reproduce(name, asked, row or [], mini, dry_run, json)
+
+
+@app.command()
 def analyze(
     runs: given.RunsArgument,
     option: given.SettingOption = None,
@@ -176,17 +222,68 @@ def analyze(
     analyze(runs, option or [], out, json)
 
 
-@app.command()
-def runs(
+runs = typer.Typer(cls=DefaultGroup, help="Runs: list them with their scores, show one, remove some.")
+app.add_typer(runs, name="runs")
+
+
+@runs.command("list")
+def list_runs(
     folder: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="Where to look; t2i-runs by default.")
     ] = None,
     json: given.JsonOption = False,
 ) -> None:
-    """List runs with their scores."""
+    """List runs with their scores and the disk they use (what `t2i runs` alone does)."""
     from .runs import list_runs
 
     list_runs(folder, json)
+
+
+@runs.command("show")
+def show_run(run: given.RunArgument, json: given.JsonOption = False) -> None:
+    """Show one run: what was asked, with what, how it ended, scores, disk use."""
+    from .runs import show_run
+
+    show_run(run, json)
+
+
+@runs.command("remove")
+def remove_runs(runs: given.RunsArgument, yes: given.YesOption = False) -> None:
+    """Remove runs' folders; what the cache keeps of them stays there."""
+    from .runs import remove_runs
+
+    remove_runs(runs, yes)
+
+
+cache = typer.Typer(cls=DefaultGroup, help="The cache: what it holds, and cleaning it.")
+app.add_typer(cache, name="cache")
+
+
+@cache.command("show")
+def show_cache(json: given.JsonOption = False) -> None:
+    """Say what the cache holds, and its limit (what `t2i cache` alone does)."""
+    from .cache import show_cache
+
+    show_cache(json)
+
+
+@cache.command("clean")
+def clean_cache(
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            "--limit",
+            metavar="SIZE",
+            help="Cut it down to so much (20GB, 0): the oldest goes. Default: T2I_CACHE_LIMIT.",
+        ),
+    ] = None,
+    yes: given.YesOption = False,
+    json: given.JsonOption = False,
+) -> None:
+    """Cut the cache down, unless a run uses it; run folders keep their images."""
+    from .cache import clean_cache
+
+    clean_cache(limit, yes, json)
 
 
 @app.command()

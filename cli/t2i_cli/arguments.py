@@ -127,3 +127,5 @@ NameArgument = Annotated[
 RunsArgument = Annotated[
     list[Path], typer.Argument(metavar="RUN...", help="Run folders (see t2i runs).", file_okay=False)
 ]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder (see t2i runs).", file_okay=False)]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

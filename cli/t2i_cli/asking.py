@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from t2i_core.evaluation import Request
     from t2i_registry import Registry
 
+    from .recipe import ReadRecipe
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -39,16 +41,24 @@ class Asked:
 def request(asked: Asked, recipe: Path | None, registry: Registry, measures: bool = True) -> Request:
     """Settle what is asked for: the recipe, overridden by the command line; options are merged one by one.
 
-    Where nothing is measured, what a recipe says of metrics and judges is left out. Raises BadRecipe or BadOption.
+    Where nothing is measured, what a recipe says of metrics and judges is left out. Raises BadRecipe or BadOption,
+    or what is wrong with a name.
     """
+    from .recipe import load_recipe
+
+    return settled(asked, None if recipe is None else load_recipe(recipe), registry, measures)
+
+
+def settled(asked: Asked, read: ReadRecipe | None, registry: Registry, measures: bool = True) -> Request:
+    """The same with a recipe that is read already."""
     from t2i_core.evaluation import Request
     from t2i_registry.options import merged
 
-    from .recipe import read_recipe
+    from .recipe_parts import check_parts
 
     known: dict[str, Any] = {"metrics": (), "models": ()}
-    if recipe is not None:
-        known |= read_recipe(recipe)
+    if read is not None:
+        known |= read.recipe.asked()
         if not measures:
             known |= _of_images_alone(known, registry)
     said = dict(_said(asked))
@@ -56,7 +66,11 @@ def request(asked: Asked, recipe: Path | None, registry: Registry, measures: boo
         table = registry.read_options(asked.options)
         below = known.get("options", {})
         said["options"] = below | {name: merged(below.get(name, {}), values) for name, values in table.items()}
-    return Request(**(known | said))
+    whole = known | said
+    if read is not None:
+        own = {key for key, value in known.items() if value and (key == "options" or key not in said)}
+        check_parts(read, own, whole.get("options", {}), registry)
+    return Request(**whole)
 
 
 def _of_images_alone(known: dict[str, Any], registry: Registry) -> dict[str, Any]:

@@ -7,14 +7,17 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import typer
+from t2i_core.errors import T2IError
 from t2i_core.store import cache_folder
-from t2i_registry import scan
-from t2i_registry.checking import check
+from t2i_registry import Registry, scan
+from t2i_registry.checking import Checked, check
+from t2i_registry.discovery import Catalogue
 
 from .terminal import print_json, stdout_kept_clean
 
@@ -38,6 +41,8 @@ PACKAGES = (
 def examine(as_json: bool) -> None:
     """Print what was found."""
     with stdout_kept_clean():
+        catalogue = scan()
+        checked = check([*catalogue.entries, *catalogue.commands])
         found = {
             "python": f"{platform.python_version()} ({sys.executable})",
             "platform": platform.platform(),
@@ -46,7 +51,8 @@ def examine(as_json: bool) -> None:
             "devices": _devices(),
             "cache": _place(cache_folder()),
             "packages": {name: _version(name) for name in PACKAGES},
-            "plugins": _plugins(),
+            "plugins": _plugins(catalogue, checked),
+            "weights": _weights(checked),
         }
     if as_json:
         print_json(found)
@@ -106,9 +112,7 @@ def _place(folder: Path) -> dict[str, Any]:
     }
 
 
-def _plugins() -> dict[str, Any]:
-    catalogue = scan()
-    checked = check([*catalogue.entries, *catalogue.commands])
+def _plugins(catalogue: Catalogue, checked: Sequence[Checked]) -> dict[str, Any]:
     return {
         "found": len(checked),
         "broken": [{"kind": c.entry.kind, "name": c.entry.name, "error": c.error} for c in checked if c.error],
@@ -120,8 +124,31 @@ def _plugins() -> dict[str, Any]:
     }
 
 
+def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
+    """Models and judges that fetch weights and need no argument, most of them presets: whether all of it is here.
+
+    Those that something else is wrong with are `unknown`, with what it is; broken ones are left out.
+    """
+    from t2i_core.evaluation import lacking
+
+    registry = Registry()
+    found: dict[str, list[str]] = {"here": [], "missing": [], "unknown": []}
+    for entry in (c.entry for c in checked if c.entry.kind in ("generator", "judge") and not c.error):
+        described = registry.describe(entry)
+        if described.info.prefetch is None or (described.info.needs_argument and described.argument is None):
+            continue
+        name = registry.option_name(entry)
+        try:
+            lacks = lacking(registry.settle(entry, entry.name, {}))
+        except T2IError as error:
+            found["unknown"].append(f"{name}: {error}")
+        else:
+            found["missing" if lacks else "here"].append(name)
+    return found
+
+
 def _print(found: dict[str, Any]) -> None:
-    cache, memory, plugins = found["cache"], found["memory"], found["plugins"]
+    cache, memory, plugins, weights = (found[name] for name in ("cache", "memory", "plugins", "weights"))
     writable = "" if cache["writable"] else ", cannot be written"
     lines = {
         "python": found["python"],
@@ -130,10 +157,15 @@ def _print(found: dict[str, Any]) -> None:
         "devices": "; ".join(found["devices"]),
         "cache": f"{cache['folder']}: {cache['size']} GB, {cache['free']} GB free on its disk{writable}",
         "packages": ", ".join(f"{name} {number}" for name, number in found["packages"].items() if number),
+        "weights": f"here: {', '.join(weights['here']) or '-'}; missing: {', '.join(weights['missing']) or '-'}",
         "plugins": f"{plugins['found']} components, {len(plugins['broken'])} broken",
     }
     for name, text in lines.items():
         typer.echo(f"{name + ':':<11}{text}")
+    if weights["missing"]:
+        typer.echo("t2i prefetch NAME fetches what is missing")
+    for each in weights["unknown"]:
+        typer.secho(f"not known whether it is here: {each}", fg="yellow")
     for each in plugins["broken"]:
         typer.secho(f"broken: {each['kind']} {each['name']}: {each['error']}", fg="red")
     for each in plugins["slow"]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from t2i_core.cleaning import using_cache
 from t2i_core.errors import FailedRun, T2IError
 from t2i_core.evaluation import forecast, make_plan, run_plan
 from t2i_registry import Registry
@@ -32,7 +34,7 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
         raise typer.BadParameter(
             "name a metric (t2i list-plugins --kind metric shows them)", param_hint="--metric"
         )
-    run = _carried_out(wanted, registry, dry_run, as_json)
+    run = carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return
     if as_json:
@@ -48,7 +50,7 @@ def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     """Make images only; what a recipe says of metrics and judges is left out."""
     registry = Registry()
     wanted = request(asked, recipe, registry, measures=False)
-    run = _carried_out(wanted, registry, dry_run, as_json)
+    run = carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return
     images = _images(run)
@@ -59,21 +61,22 @@ def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     _end(run)
 
 
-def _carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
+def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan, show the plan, and run it; None where only the plan was wanted."""
     if not wanted.models:
         raise typer.BadParameter(
             "name a model (t2i list-plugins --kind generator shows them)", param_hint="--model"
         )
-    with stdout_kept_clean():
-        plan = make_plan(wanted, registry, dry=dry_run)
-        expected = forecast(plan)
-    if dry_run and as_json:
-        print_json(expected)
-        return None
-    raise_interrupt()
-    print_plan(console(stderr=as_json), expected)
-    return None if dry_run else _run(plan)
+    with using_cache(partial(typer.echo, err=True)):
+        with stdout_kept_clean():
+            plan = make_plan(wanted, registry, dry=dry_run)
+            expected = forecast(plan)
+        if dry_run and as_json:
+            print_json(expected)
+            return None
+        raise_interrupt()
+        print_plan(console(stderr=as_json), expected)
+        return None if dry_run else _run(plan)
 
 
 def _run(plan: Plan) -> Run:

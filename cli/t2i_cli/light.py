@@ -28,6 +28,16 @@ class LightGroup(TyperGroup):
         return [_spared(param, (NoneType, bool)) for param in super().get_params(ctx)]
 
 
+class DefaultGroup(TyperGroup):
+    """A group whose first command is meant where none is named: `t2i runs DIR` is `t2i runs list DIR`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put in the first command's name where no other stands."""
+        if not args or args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
 def _spared(param: Any, as_they_are: tuple[type, ...]) -> Any:
     """Let values of these types through to the parameter's callback without conversion."""
     convert: Callable[[Any, Any], Any] = type(param).process_value.__get__(param)

@@ -6,6 +6,8 @@
       - model: simulator                   # or a spec with a label and settings of its own
         label: forgetful
         settings: {drop: 0.2}
+      - model: [sd14, sd2]                 # or a matrix: each of these models under each of these settings
+        matrix: {guidance: [1, 7.5], steps: [25, 50]}
     prompts: [tiam-5-2]
     judges: [segment=mini-segmenter]
     seeds: 0-15                            # a number, a list or a range
@@ -19,16 +21,29 @@ the command line, which overrides a recipe key by key (and `options` one by one)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from t2i_core.errors import BadOption, BadRecipe, did_you_mean, in_one_line
 from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
 
 from .asking import read_batch_size
+
+T = TypeVar("T")
 
 
 def _listed(value: Any) -> Any:
@@ -47,7 +62,24 @@ def _seeds_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Names = Annotated[list[str], BeforeValidator(_listed)]
+def _read_by(reader: Callable[[str], object]) -> AfterValidator:
+    """Have a reader of the command line's texts say what is wrong with one, and keep the text."""
+
+    def readable(text: T) -> T:
+        try:
+            reader(str(text))
+        except BadOption as error:
+            raise ValueError(str(error)) from error
+        return text
+
+    return AfterValidator(readable)
+
+
+# What a field takes beside its own type stands in `json_schema_input_type`, for the published schema.
+Names = Annotated[list[str], BeforeValidator(_listed, json_schema_input_type=str | list[str])]
+Seeds = Annotated[
+    str, BeforeValidator(_seeds_text, json_schema_input_type=int | str | list[int]), _read_by(parse_seeds)
+]
 
 
 class _Strict(BaseModel):
@@ -57,47 +89,70 @@ class _Strict(BaseModel):
 class RecipeModel(_Strict):
     """One entry of `models`."""
 
-    model: str = Field(
-        description="Generator, as --model takes it.", validation_alias=AliasChoices("model", "spec")
+    model: Names = Field(
+        min_length=1,
+        description="Generator, as --model takes it; or several.",
+        validation_alias=AliasChoices("model", "spec"),
     )
     label: str | None = Field(None, description="What results call it. Default: the model with its settings.")
     settings: dict[str, Any] = Field({}, description="Options of the generator for this entry alone.")
+    matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        {}, description="Options with several values each: the entry stands for every combination."
+    )
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        if both := self.settings.keys() & self.matrix.keys():
+            raise ValueError(f"{', '.join(sorted(both))}: stands in settings and in matrix")
+        return self
+
+    def requests(self) -> Iterator[ModelRequest]:
+        """Every model and setting that the entry stands for; a label of several begins each one's own."""
+        several = len(self.model) > 1 or any(len(values) > 1 for values in self.matrix.values())
+        for spec, values in product(self.model, product(*self.matrix.values())):
+            varied = dict(zip(self.matrix, values, strict=True))
+            parts = [
+                self.label,
+                *([spec] if len(self.model) > 1 else []),
+                *(f"{k}={v}" for k, v in varied.items()),
+            ]
+            label = " ".join(map(str, parts)) if self.label and several else self.label
+            yield ModelRequest(spec, label, {**self.settings, **varied})
 
 
 class Recipe(_Strict):
     """A recipe: what `t2i eval --recipe FILE` reads."""
 
     metrics: Names = Field([], description="Metrics.")
-    models: Annotated[list[Annotated[RecipeModel, BeforeValidator(_as_model)]], BeforeValidator(_listed)] = Field(
-        [], description="Models, each a name or an entry with model, label and settings."
-    )
+    models: Annotated[
+        list[Annotated[RecipeModel, BeforeValidator(_as_model, json_schema_input_type=str | RecipeModel)]],
+        BeforeValidator(_listed, json_schema_input_type=str | RecipeModel | list[str | RecipeModel]),
+    ] = Field([], description="Models, each a name or an entry with model, label, settings and matrix.")
     prompts: Names = Field([], description="Prompt sources or files.")
     judges: Names = Field([], description="Judges, NAME or CAPABILITY=NAME.")
-    seeds: Annotated[str, BeforeValidator(_seeds_text)] | None = Field(
-        None, description="Number of seeds, a list or a range."
-    )
+    seeds: Seeds | None = Field(None, description="Number of seeds, a list or a range.")
     limit: int | None = Field(None, ge=1, description="At most so many prompts.")
     options: dict[str, dict[str, Any]] = Field({}, description="Options by component.")
     out: Path | None = Field(None, description="The run's folder.")
     fresh: bool = Field(False, description="Make again what would be taken from the cache.")
     device: str | None = Field(None, description="cpu, cuda, cuda:1, mps.")
-    batch_size: int | Literal["auto"] = Field(
+    batch_size: Annotated[int | Literal["auto"], _read_by(read_batch_size)] = Field(
         "auto", description="How many at a time; halved where memory runs out."
     )
-    shard: str | None = Field(None, description="I/N: only the I-th of N parts.")
+    shard: Annotated[str, _read_by(parse_shard)] | None = Field(None, description="I/N: only the I-th of N parts.")
     interval: Literal["new", "prompts", "seeds"] = Field("new", description="What intervals answer.")
     noise: Literal["shared", "per-prompt"] = Field("shared", description="Starting noise.")
     max_failed: float = Field(0.01, ge=0, le=1, description="Share of failed samples above which the run fails.")
     offline: bool = Field(False, description="Fetch nothing.")
 
     def asked(self) -> dict[str, Any]:
-        """Return what the recipe says, as core's Request takes it. Raises BadOption."""
+        """Return what the recipe says, as core's Request takes it."""
         said: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         for name in ("metrics", "prompts", "judges"):
             if name in said:
                 said[name] = tuple(said[name])
         if "models" in said:
-            said["models"] = tuple(ModelRequest(m.model, m.label, m.settings) for m in self.models)
+            said["models"] = tuple(each for m in self.models for each in m.requests())
         if self.seeds is not None:
             said["seeds"] = parse_seeds(self.seeds)
         if self.shard is not None:
@@ -107,38 +162,89 @@ class Recipe(_Strict):
         return said
 
 
+@dataclass(frozen=True)
+class ReadRecipe:
+    """A recipe with where it comes from.
+
+    name:   what messages call it
+    lines:  the line of each key and list item, by its path
+    """
+
+    name: str
+    recipe: Recipe
+    lines: dict[tuple[str | int, ...], int]
+
+    def place(self, *path: str | int) -> str:
+        """Name a place for a reader: `line 7, models.1.settings`."""
+        return _place(path, self.lines)
+
+
 def read_recipe(path: Path) -> dict[str, Any]:
     """Return what a recipe says, as core's Request takes it. Raises BadRecipe, all that is wrong in one line."""
+    return load_recipe(path).recipe.asked()
+
+
+def load_recipe(path: Path) -> ReadRecipe:
+    """Read a recipe. Raises BadRecipe, all that is wrong in one line."""
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise BadRecipe(f"recipe {path}: cannot be read: {cause}") from error
+    return parse_recipe(text, f"recipe {path}")
+
+
+def parse_recipe(text: str, name: str) -> ReadRecipe:
+    """Read a recipe's text; `name` begins every message. Raises BadRecipe, all that is wrong in one line."""
+    try:
+        data = yaml.load(text, Loader=_Loader)
+        node = yaml.compose(text, Loader=_Loader)
     except _Twice as error:
-        raise BadRecipe(f"recipe {path}, line {error.line}: key {error.key!r} stands twice") from error
+        raise BadRecipe(f"{name}, line {error.line}: key {error.key!r} stands twice") from error
     except yaml.YAMLError as error:
-        raise BadRecipe(f"recipe {path}: is no YAML: {' '.join(str(error).split())}") from error
+        raise BadRecipe(f"{name}: is no YAML: {' '.join(str(error).split())}") from error
     if not isinstance(data, dict):
         what = "it is empty" if data is None else f"it is a {type(data).__name__}"
-        raise BadRecipe(f"recipe {path}: want keys such as metrics and models, and {what}")
+        raise BadRecipe(f"{name}: want keys such as metrics and models, and {what}")
+    lines = dict(_lines(node))
     try:
-        return Recipe.model_validate(data).asked()
+        return ReadRecipe(name, Recipe.model_validate(data), lines)
     except ValidationError as error:
-        raise BadRecipe(f"recipe {path}: {in_one_line(dict.fromkeys(_problems(error)))}") from error
-    except BadOption as error:
-        raise BadRecipe(f"recipe {path}: {error}") from error
+        raise BadRecipe(f"{name}: {in_one_line(dict.fromkeys(_problems(error, lines)))}") from error
 
 
-def _problems(error: ValidationError) -> Iterator[str]:
+def _lines(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    """Yield the line of each key and item beneath a node of YAML."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield (*path, str(key.value)), key.start_mark.line + 1
+            yield from _lines(value, (*path, str(key.value)))
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            yield (*path, number), item.start_mark.line + 1
+            yield from _lines(item, (*path, number))
+
+
+def _place(path: Sequence[str | int], lines: dict[tuple[str | int, ...], int]) -> str:
+    """Name a place with the line of the nearest key that is written above it."""
+    above = (lines.get(tuple(path[:length])) for length in range(len(path), 0, -1))
+    line = next((found for found in above if found), None)
+    name = ".".join(map(str, path))
+    return name if line is None else f"line {line}, {name}"
+
+
+def _problems(error: ValidationError, lines: dict[tuple[str | int, ...], int]) -> Iterator[str]:
     for problem in error.errors(include_url=False):
         *parents, last = problem["loc"]
-        place = ".".join(str(part) for part in problem["loc"])
+        place = _place(problem["loc"], lines)
         if problem["type"] == "extra_forbidden":
             known = (RecipeModel if parents else Recipe).model_fields
             hint = did_you_mean(str(last), known) or f"; known are {', '.join(known)}"
-            yield f"unknown key {place!r}{hint}"
+            yield f"{place}: unknown key {str(last)!r}{hint}"
         elif problem["type"] == "missing":
             yield f"{place}: is required"
+        elif problem["type"] == "value_error":
+            yield f"{place}: {problem['msg'].removeprefix('Value error, ')}"
         else:
             message = problem["msg"][:1].lower() + problem["msg"][1:]
             yield f"{place}: {problem['input']!r} is not valid: {message}"

@@ -1,16 +1,21 @@
-"""`t2i runs`: the runs in a folder with their scores."""
+"""`t2i runs`: the runs in a folder with their scores, one of them in full, and taking them away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+from t2i_core.cleaning import size_text
 from t2i_core.errors import BadFolder
 from t2i_core.numbers import interval, number
-from t2i_core.runs import Run
+from t2i_core.removal import disk_use, remove_run
+from t2i_core.runs import Run, load_run
 from t2i_core.runs import list_runs as stored_runs
 
+from .rendering import print_results
 from .terminal import console, print_json, shown
 
 #: Where runs go that are given no folder of their own.
@@ -32,13 +37,72 @@ def list_runs(named: Path | None, as_json: bool) -> None:
     _print_table(runs)
 
 
+def show_run(folder: Path, as_json: bool) -> None:
+    """Print what run.json says of a run, the long lists of versions with `--json` alone. Raises BadFolder."""
+    run = load_run(folder)
+    if as_json:
+        use = disk_use(run.folder)
+        said = {**run.manifest, "status": run.status}
+        print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **said})
+        return
+    for name, text in _facts(run):
+        console().print(shown(f"{name + ':':<10}{text}"))
+    if run.results["results"]:
+        print()
+        print_results(console(), run.results)
+
+
+def remove_runs(folders: Sequence[Path], yes: bool) -> None:
+    """Remove runs, each asked for unless `yes`. Raises BadFolder; those before it are removed then."""
+    runs = [folder for folder in dict.fromkeys(f.absolute() for f in folders) if _is_run(folder)]
+    for folder in runs:
+        use = disk_use(folder)
+        if not yes:
+            freed = f"{size_text(use.bytes)}, {size_text(use.alone)} of it nowhere else"
+            typer.confirm(f"remove {folder} ({freed})?", abort=True, err=True)
+        left = remove_run(folder)
+        what = (
+            f"its results are removed, what else lies there stays ({', '.join(left[:3])})" if left else "removed"
+        )
+        console().print(shown(f"{folder}: {what}"))
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether a folder holds a run, be it an unreadable one. Raises BadFolder where it does not."""
+    if not any(run.folder == folder for run in stored_runs(folder)):
+        raise BadFolder(f"{folder}: holds no run (t2i runs lists them)")
+    return True
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    manifest, use = run.manifest, disk_use(run.folder)
+    asked = manifest["request"]
+    yield "run", str(run.folder)
+    yield "status", run.status + (f": {run.failed}" if run.failed else "")
+    yield "time", f"{manifest['started']} to {manifest.get('finished', '?')}"
+    yield "command", shlex.join(manifest["command"])
+    yield "version", f"t2i {manifest['t2i']}, Python {manifest['python']}, {manifest['platform']}"
+    yield "metrics", ", ".join(asked["metrics"]) or "-"
+    for label, model in manifest["models"].items():
+        made_by = f"{model['dist']} {model['version']}".strip()
+        settings = "".join(f" {key}={value}" for key, value in model["settings"].items())
+        yield "model", f"{label}: {model['name']}{settings} ({made_by})"
+    yield "prompts", ", ".join(asked["prompts"])
+    yield "seeds", f"{len(asked['seeds'])}"
+    for judge in manifest["judges"]:
+        yield "judge", f"{judge['metric']} {judge['need']}: {judge['judge']} ({judge['why']})"
+    yield "disk", f"{size_text(use.bytes)}, {size_text(use.alone)} of it nowhere else"
+
+
 def _row(run: Run) -> dict[str, Any]:
-    manifest = run.manifest
+    manifest, use = run.manifest, disk_use(run.folder)
     return {
         "run": str(run.folder),
         "status": run.status,
         "started": manifest.get("started"),
         "finished": manifest.get("finished"),
+        "bytes": use.bytes,
+        "bytes_alone": use.alone,
         "scores": [
             {key: result[key] for key in ("metric", "as", "score", "ci")} for result in run.results["results"]
         ],
@@ -49,13 +113,14 @@ def _print_table(runs: list[Run]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("run", "status", "started", "metric", "model", "score", "95 % interval"):
+    for column in ("run", "status", "started", "disk", "metric", "model", "score", "95 % interval"):
         table.add_column(column, overflow="fold")
     for run in runs:
-        head = run.folder.name, run.status, (run.manifest.get("started") or "?")[:16]
+        started = (run.manifest.get("started") or "?")[:16]
+        head = run.folder.name, run.status, started, size_text(disk_use(run.folder).bytes)
         for line in _scores(run):
             table.add_row(*map(shown, (*head, *line)))
-            head = "", "", ""
+            head = "", "", "", ""
     console().print(table)
 
 

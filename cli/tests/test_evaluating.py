@@ -269,7 +269,7 @@ def test_generate_leaves_out_what_a_recipe_measures_with(toy, t2i):
     assert done.exit_code == 0, done.stderr
     plan = json.loads(done.stdout)
     assert (plan["jobs"][0]["settings"], plan["images"]["to_make"]) == ({"level": 7}, 8)
-    for more, part in [("gray: {level: 7}", "'gray'"), ("'generator:meter': {b: 1}", "'generator:meter'")]:
+    for more, part in [("gray: {level: 7}", "'gray'"), ("'generator:meter': {b: 1}", "options.generator:meter")]:
         Path("r.yaml").write_text(f"{recipe}, {more}}}\n")
         wrong = t2i("generate", "--recipe", "r.yaml", "--dry-run")
         assert wrong.exit_code == 3

@@ -177,3 +177,35 @@ def test_info_says_what_a_user_must_know(toy, install, t2i):
     shown = t2i("info", "far").stdout
     assert "notes:        Gated: ask its owner." in shown
     assert "memory:       about 2.5 GB" in shown
+
+
+PRESETS = """
+    from t2i_core import GeneratorInfo, Preset, hookimpl
+    from t2i_core.errors import BadModel, NotHere
+
+
+    def check(setup):
+        assert setup.offline
+        if setup.argument == "odd":
+            raise BadModel("an odd one")
+        if setup.argument == "gone":
+            raise NotHere("its weights", "x")
+
+
+    @hookimpl
+    def t2i_generators():
+        far = GeneratorInfo(name="far", summary="Far.", create=print, argument="which", needs_argument=True,
+                            prefetch=print, check=check)
+        names = ("here", "gone", "odd")
+        return [far, *(Preset(name=name, summary=name, of="far", argument=name) for name in names)]
+"""
+
+
+def test_doctor_says_whose_weights_are_missing(toy, install, t2i):
+    points = {"t2i.generators": dict.fromkeys(("far", "here", "gone", "odd"), "x_far")}
+    install("x-far", points, {"x_far": PRESETS})
+    said = t2i("doctor")
+    assert said.exit_code == 0, said.stderr
+    assert "weights:   here: here; missing: gone\n" in said.stdout
+    assert "t2i prefetch NAME fetches what is missing" in said.stdout
+    assert "not known whether it is here: odd: an odd one" in said.stdout

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
 from t2i_cli.asking import Asked, request
 from t2i_cli.recipe import Recipe, RecipeModel, read_recipe
 from t2i_core.errors import BadRecipe
 from t2i_core.evaluation import ModelRequest
 from t2i_registry import Registry
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs" / "recipe.schema.json").read_text())
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -71,15 +77,38 @@ def test_only_what_is_said_counts(tmp_path):
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("metric: a", ["unknown key 'metric': did you mean 'metrics'"]),
+        ("metric: a", [": line 1, metric: unknown key 'metric': did you mean 'metrics'"]),
         ("zzz: a", ["unknown key 'zzz'; known are metrics, models"]),
         (
             "models: [{modle: a}]",
-            ["models.0.model: is required", "unknown key 'models.0.modle': did you mean 'model'"],
+            [
+                "line 1, models.0.model: is required",
+                "line 1, models.0.modle: unknown key 'modle': did you mean 'model'",
+            ],
         ),
-        ("metric: a\nlimit: 0", ["limit: 0 is not valid", "; unknown key 'metric': did you mean 'metrics'?"]),
-        ("metric: a\nmodle: 0", ["did you mean 'metrics'? Unknown key 'modle': did you mean 'models'?"]),
+        (
+            "metric: a\nlimit: 0",
+            ["line 2, limit: 0 is not valid", "; line 1, metric: unknown key 'metric': did you mean 'metrics'?"],
+        ),
+        (
+            "metric: a\nmodle: 0",
+            ["did you mean 'metrics'? Line 2, modle: unknown key 'modle': did you mean 'models'?"],
+        ),
         ("models: [3]", ["models.0: 3 is not valid"]),
+        (
+            "seeds: x\nshard: 3/2\nbatch_size: 0\nlimit: 0",
+            [
+                "line 1, seeds: --seeds 'x'",
+                "line 2, shard: --shard",
+                "line 3, batch_size: --batch-size",
+                "line 4, limit: 0",
+            ],
+        ),
+        ("models:\n- a\n- {model: b, matrix: {k: []}}", ["line 3, models.1.matrix.k: [] is not valid"]),
+        (
+            "models: {model: b, settings: {k: 1}, matrix: {k: [2]}}",
+            ["models.0: k: stands in settings and in matrix"],
+        ),
         ("limit: many", ["limit: 'many' is not valid: input should be a valid integer"]),
         ("limit: 0\nfresh: maybe", ["limit: 0 is not valid", "fresh: 'maybe' is not valid"]),
         ("seeds: x", ["--seeds 'x'"]),
@@ -101,11 +130,94 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, text, parts):
         assert part in message
 
 
-def test_the_command_line_overrides_a_recipe(tmp_path):
+def test_a_matrix_stands_for_every_combination(tmp_path):
+    text = """
+        models:
+          - {model: [a, b], settings: {s: 0}, matrix: {x: [1, 2], y: [3]}}
+          - {model: c, label: C, matrix: {x: [1, 2]}}
+          - {model: [d, e], label: D}
+          - {model: f, label: F, matrix: {x: [1]}}
+    """
+    assert read_recipe(written(tmp_path, text))["models"] == (
+        ModelRequest("a", None, {"s": 0, "x": 1, "y": 3}),
+        ModelRequest("a", None, {"s": 0, "x": 2, "y": 3}),
+        ModelRequest("b", None, {"s": 0, "x": 1, "y": 3}),
+        ModelRequest("b", None, {"s": 0, "x": 2, "y": 3}),
+        ModelRequest("c", "C x=1", {"x": 1}),
+        ModelRequest("c", "C x=2", {"x": 2}),
+        ModelRequest("d", "D d", {}),
+        ModelRequest("e", "D e", {}),
+        ModelRequest("f", "F", {"x": 1}),
+    )
+
+
+def test_all_that_is_not_there_is_said_at_once(toy, t2i, tmp_path):
+    recipe = written(
+        tmp_path,
+        "metrics: [brightness, sharpness]\nmodels:\n- grey\n- {model: grey, settings: {level: 999}}\n"
+        "judges: reward=metre\nprompts: [four, gone.txt]\noptions:\n  gray: {level: 3}\n",
+    )
+    refused = t2i("eval", "--recipe", recipe)
+    assert refused.exit_code == 13
+    assert refused.stderr.count("\n") == 1
+    for part in (
+        f"error: recipe {recipe}: ",
+        "line 8, options.gray: unknown component 'gray': did you mean 'grey'?",
+        "ine 1, metrics.1: unknown metric 'sharpness'",
+        "ine 4, models.1: option 'level' of generator 'grey': 999 is not valid",
+        "line 5, judges.0: unknown judge 'metre'",
+    ):
+        assert part in refused.stderr
+    assert "grey'; line" not in refused.stderr  # what is right is not spoken of
+    assert not (tmp_path / "cache").exists()  # nothing was begun
+    # what the command line says instead is not read in the recipe
+    one = t2i("eval", "--recipe", recipe, "--judge", "meter", "--metric", "brightness", "--model", "grey")
+    assert one.exit_code == 3
+    assert f"recipe {recipe}: line 8, options.gray: unknown component" in one.stderr
+
+
+def test_what_a_recipe_lacks_the_command_line_may_give(toy, t2i, tmp_path):
+    recipe = written(tmp_path, "metrics: brightness\nmodels: grey\nprompts: four\noptions: {grey: {level: 999}}")
+    assert t2i("eval", "--recipe", recipe, "--dry-run").exit_code == 6
+    assert t2i("eval", "--recipe", recipe, "-o", "grey.level=9", "--dry-run").exit_code == 0
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.name)
+def test_the_published_schema_takes_the_examples(path):
+    data = yaml.safe_load(path.read_text())
+    if "template" not in data:  # one of TIAM's
+        jsonschema.validate(data, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("said", "valid"),
+    [
+        ({"metrics": "a", "models": "m", "seeds": 3, "batch_size": "auto"}, True),
+        ({"models": ["m", {"spec": "n", "matrix": {"x": [1]}}], "seeds": [0, 7]}, True),
+        ({"models": {"model": ["m", "n"]}, "options": {"a": {"k": 1}}, "seeds": "0-3"}, True),
+        ({"metric": "a"}, False),
+        ({"models": [{"label": "x"}]}, False),
+        ({"models": [{"model": "m", "setting": {}}]}, False),
+        ({"limit": 0}, False),
+        ({"interval": "old"}, False),
+    ],
+)
+def test_the_published_schema_and_the_reader_are_of_one_mind(tmp_path, said, valid):
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(said) is valid
+    path = written(tmp_path, json.dumps(said))
+    if valid:
+        read_recipe(path)
+    else:
+        with pytest.raises(BadRecipe):
+            read_recipe(path)
+
+
+def test_the_command_line_overrides_a_recipe(tmp_path, monkeypatch):
     recipe = written(
         tmp_path, "metrics: [a]\nmodels: [m]\nseeds: 3\nfresh: true\noptions: {a: {k: 1, n: {x: 1}}, b: {k: 1}}"
     )
     asked = Asked(models=["n"], seeds="2", fresh=False, options=["a.k=2", "a.n.y=3"], batch_size="auto")
+    monkeypatch.setattr("t2i_cli.recipe_parts.check_parts", lambda *_: None)  # none of these is installed
     made = request(asked, recipe, Registry())
     assert made.metrics == ("a",)
     assert made.models == (ModelRequest("n"),)

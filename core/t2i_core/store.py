@@ -15,6 +15,8 @@ import io
 import json
 import os
 import sqlite3
+import time
+import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import platformdirs
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from PIL import Image as PILImage
 
 from .errors import BadFolder
@@ -57,7 +59,16 @@ create table if not exists settings (
 create table if not exists rates (
     key text primary key, seconds real not null, crc integer not null
 ) without rowid;
+create table if not exists openings (key integer primary key, at real not null);
 """
+# `openings`: all observations up to this rowid were there at this time. It tells cleaning how old they are, and
+# costs nothing when one is kept.
+
+_PATIENCE = 600
+"""Seconds to wait for another process that opens or cleans the cache."""
+
+_USERS = "in-use"
+"""Folder with a locked file for each that uses the cache."""
 
 _TOGETHER = 64
 """So many rows are read by one query, where many are asked for."""
@@ -78,6 +89,40 @@ def cache_folder() -> Path:
     return Path(os.environ.get("T2I_CACHE_DIR") or platformdirs.user_cache_dir("t2i"))
 
 
+def opening(folder: Path) -> FileLock:
+    """The lock under which the cache is opened, and cleaned."""
+    return FileLock(folder / ".opening.lock", timeout=_PATIENCE)
+
+
+@contextlib.contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    """Let nobody clean the cache meanwhile. Raises OSError where its folder cannot be written."""
+    path = folder / _USERS / f"{os.getpid()}-{uuid.uuid4().hex}"
+    with opening(folder):  # else a cleaning that begins now would not see it
+        path.parent.mkdir(exist_ok=True)
+        held = FileLock(path, timeout=0)
+        held.acquire()
+    try:
+        yield
+    finally:
+        held.release()
+        with contextlib.suppress(OSError):  # a cleaning has found it let go, and removes it itself
+            path.unlink(missing_ok=True)
+
+
+def users(folder: Path) -> int:
+    """How many hold the cache in use. What killed processes have left is swept; wants the lock `opening` held."""
+    count = 0
+    for path in (folder / _USERS).glob("*-*"):
+        try:
+            with FileLock(path, timeout=0):
+                pass
+            path.unlink(missing_ok=True)
+        except Timeout:
+            count += 1
+    return count
+
+
 class Store:
     """Images and observations, each under the hash (hex) of all that made it.
 
@@ -88,22 +133,31 @@ class Store:
         self.folder = (folder or cache_folder()).absolute()
         self._images = str(self.folder / "images")
         self._made: set[str] | None = set() if fresh else None
+        self._closing = contextlib.ExitStack()
         try:
             (self.folder / "images").mkdir(parents=True, exist_ok=True)
+            self._closing.enter_context(in_use(self.folder))
             self._db = sqlite3.connect(self.folder / DATABASE, timeout=120, isolation_level=None)
             # a text that was altered into no text at all is an altered row like any other
             self._db.text_factory = lambda text: text.decode("utf-8", "replace")
             # SQLite does not wait for another process that turns a new database to WAL at the same moment
-            with FileLock(self.folder / ".opening.lock", timeout=120):
+            with opening(self.folder):
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
                 self._db.executescript(_SCHEMA)
+                with contextlib.suppress(sqlite3.Error):  # what is wrong is said where something is kept
+                    self._db.execute(
+                        "insert or ignore into openings select coalesce(max(rowid), 0), ? from observations",
+                        (time.time(),),
+                    )
         except (OSError, *_SAID) as error:
+            self._closing.close()
             raise self._unusable(error) from error
 
     def close(self) -> None:
         """Close the database."""
         self._db.close()
+        self._closing.close()
 
     def __enter__(self) -> Store:
         return self

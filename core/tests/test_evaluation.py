@@ -1226,7 +1226,7 @@ def test_what_a_score_can_reach_stands_beside_it_and_is_compared_with_none(tmp_p
     white = model("white", lambda request: Generated(np.full((4, 4, 3), 255, np.uint8)))
     by_mean = judge("mean", lambda query: Reward(float(query.images[0].pixels.mean())))
     models = [ModelRequest(model(name, grey), name) for name in ("a", "b")]
-    run = evaluate(REACHABLE, models, out=tmp_path, resolver=StaticResolver(TEST_PROMPTS, by_mean, white))
+    run = evaluate(REACHABLE, models, out=tmp_path / "run", resolver=StaticResolver(TEST_PROMPTS, by_mean, white))
     *theirs, bound = run.results["results"]
     assert [r["as"] for r in (*theirs, bound)] == ["a", "b", "upper bound (white)"]
     assert (bound["score"], bound["n_ok"], bound["upper_bound"]) == (255, 4, None)

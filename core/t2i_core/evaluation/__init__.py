@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..cleaning import using_cache
 from ..components import GeneratorInfo, MetricInfo
-from ..progress import Progress
+from ..progress import Progress, Silent
 from ..resolving import Resolver
 from ..runs import Run
 from .forecast import forecast
-from .making import fetch
+from .making import fetch, lacking
 from .plan import Plan, make_plan
 from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
 from .run import run_plan
@@ -24,6 +25,7 @@ __all__ = [
     "evaluate",
     "fetch",
     "forecast",
+    "lacking",
     "make_plan",
     "parse_seeds",
     "parse_shard",
@@ -86,4 +88,5 @@ def evaluate(
         offline=offline,
         max_failed=max_failed,
     )
-    return run_plan(make_plan(request, resolver), progress)
+    with using_cache((progress or Silent()).note):
+        return run_plan(make_plan(request, resolver), progress)

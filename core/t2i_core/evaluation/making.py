@@ -78,6 +78,21 @@ def fetch(component: Component[Any], device: str | None = None) -> list[str] | N
         return [text for text in depends_on if isinstance(text, str) and re.search("@[0-9a-f]{40}$", text)]
 
 
+def lacking(component: Component[Any], device: str | None = None) -> NotHere | None:
+    """Return what of a component's weights is not on this machine, asking no network; None where it has all.
+
+    Raises BadModel or another T2IError where it cannot be told, or something else is wrong with it.
+    """
+    try:
+        settled = on_this_machine(component, device, offline=True)
+        if settled.info.check is not None:
+            with guarded(settled, "to check its argument and options"):
+                settled.info.check(settled.setup(device, offline=True))
+    except NotHere as error:
+        return error
+    return None
+
+
 def _close(component: Component[Any], instance: Any) -> None:
     if hasattr(instance, "close"):
         with guarded(component, "to let go"):

@@ -1,0 +1,47 @@
+"""`t2i cache`: what is kept across runs, and cleaning it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+from t2i_core.cleaning import LIMIT_VARIABLE, cache_limit, cache_use, clean, read_size, size_text
+from t2i_core.store import cache_folder
+
+from .terminal import print_json
+
+
+def show_cache(as_json: bool) -> None:
+    """Print what the cache holds. Raises BadFolder, or BadOption for a limit that is none."""
+    limit, use = cache_limit(), cache_use()
+    if as_json:
+        held = {**asdict(use), "folder": str(use.folder), "bytes": use.bytes} if use else None
+        print_json({"folder": str(cache_folder().absolute()), "limit": limit, "cache": held})
+        return
+    typer.echo(f"folder:        {cache_folder()}")
+    if use is None:
+        typer.echo("nothing is kept yet")
+    else:
+        typer.echo(f"images:        {use.images}, {size_text(use.image_bytes)}")
+        typer.echo(f"observations:  {use.observations}, {size_text(use.other_bytes)} with all else")
+        typer.echo(f"in use:        {f'by {use.in_use}' if use.in_use else 'no'}")
+    typer.echo(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else size_text(limit)}")
+
+
+def clean_cache(limit: str | None, yes: bool, as_json: bool) -> None:
+    """Cut the cache down to a limit. Raises BadOption, or BadFolder where a run uses it."""
+    allowed = cache_limit() if limit is None else read_size(limit, "--limit")
+    if allowed is None:
+        raise typer.BadParameter(f"say how much may stay, or set {LIMIT_VARIABLE}", param_hint="--limit")
+    use = cache_use()
+    if use and use.bytes > allowed and not yes:
+        typer.confirm(
+            f"remove the oldest of {size_text(use.bytes)} from {use.folder}, down to {size_text(allowed)}?",
+            abort=True,
+            err=True,
+        )
+    cleaned = clean(allowed)
+    if as_json:
+        print_json(asdict(cleaned))
+    else:
+        typer.echo(str(cleaned) if cleaned.images or cleaned.observations else "nothing to remove")

@@ -1,0 +1,103 @@
+"""Tables of papers: what they print, and the recipes whose runs would give the same.
+
+A YAML file each, in the folder `tables` beside this module, or a user's own:
+
+    title: "TIAM, Table 1: ..."
+    paper: "TIAM - A Metric for ..."
+    decimals: 2                            # of the printed values
+    recipe: {metrics: tiam, models: [{model: sd14, label: SD 1.4}], seeds: 32}
+    columns:                               # each a run; what its recipe says counts over the shared one's
+      1 object: {recipe: {prompts: tiam-24-1}}
+      found: {recipe: {prompts: tiam-24-2}, score: found}
+    published:
+      SD 1.4: {1 object: 0.98}             # row by row: a model's label
+    mini:                                  # the same of the mini world, which no paper has measured
+      recipe: {metrics: tiam, models: mini}
+      columns: {1 object: {recipe: {prompts: tiam-5-1}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from t2i_core.errors import BadRecipe, UnknownName, in_one_line
+
+from .recipe import ReadRecipe, parse_recipe
+
+FOLDER = Path(__file__).parent / "tables"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Column(_Strict):
+    """One column: the run that it comes from, and which of its scores it shows."""
+
+    recipe: dict[str, Any] = Field({}, description="What this run asks beside the shared recipe.")
+    score: str | None = Field(None, description="Name of the score. Default: the metric's headline.")
+
+
+class Side(_Strict):
+    """What is run for a table."""
+
+    recipe: dict[str, Any] = Field({}, description="What all runs ask.")
+    columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
+
+    def recipes(self, name: str) -> Iterator[tuple[str, Column, ReadRecipe]]:
+        """Yield each column with the recipe of its run. Raises BadRecipe."""
+        for column, said in self.columns.items():
+            whole = yaml.safe_dump({**self.recipe, **said.recipe}, sort_keys=False)
+            read = parse_recipe(whole, f"table {name}, column {column!r}")
+            yield column, said, ReadRecipe(read.name, read.recipe, {})  # lines of the dump are nobody's
+
+
+class PaperTable(Side):
+    """A table of a paper."""
+
+    title: str = Field(description="Paper, number and what it shows.")
+    paper: str = Field(description="The paper's title.")
+    decimals: int = Field(ge=0, description="Decimals of the printed values.")
+    scale: float = Field(
+        1.0, gt=0, description="What scores are multiplied by: 100 where the paper prints percent."
+    )
+    published: dict[str, dict[str, float]] = Field(description="Printed values by row and column.")
+    notes: list[str] = Field([], description="What a reader, or a run, must know.")
+    mini: Side = Field(description="The version of the mini world.")
+
+    @model_validator(mode="after")
+    def _known_columns(self) -> Self:
+        unknown = {column for row in self.published.values() for column in row} - set(self.columns)
+        if unknown:
+            raise ValueError(f"published: there is no column {', '.join(sorted(unknown))}")
+        return self
+
+
+def table_names() -> list[str]:
+    """The tables that are shipped."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def read_table(name: str) -> PaperTable:
+    """Read a table that is shipped, or a file. Raises UnknownName or BadRecipe."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        if name not in table_names():
+            raise UnknownName.among("table", name, table_names(), "t2i reproduce --list shows them")
+        path = FOLDER / f"{name}.yaml"
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(data, Mapping):
+            raise BadRecipe(f"table {name}: want keys such as title, columns and published")
+        return PaperTable.model_validate(data)
+    except (OSError, UnicodeError) as error:
+        raise BadRecipe(f"table {name}: cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        raise BadRecipe(f"table {name}: is no YAML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        problems = (f"{'.'.join(map(str, p['loc'])) or 'table'}: {p['msg']}" for p in error.errors())
+        raise BadRecipe(f"table {name}: {in_one_line(problems)}") from error

@@ -1,0 +1,169 @@
+"""`t2i reproduce`: run what a paper's table was made of, and print what it says beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+from t2i_core.errors import BadOption, FailedRun
+from t2i_core.evaluation.folder import slug
+from t2i_core.numbers import interval, number
+from t2i_registry import Registry
+
+from .asking import Asked, settled
+from .evaluating import carried_out
+from .paper_tables import Column, PaperTable, Side, read_table, table_names
+from .recipe import ReadRecipe
+from .terminal import console, print_json, shown
+
+if TYPE_CHECKING:
+    from t2i_core.evaluation import Request, Run
+
+NO_PAPER = "mini: models of the mini world, which no paper has measured: nothing is compared"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a table: as printed, as measured with its 95 % interval, each None where there is none."""
+
+    row: str
+    column: str
+    published: float | None
+    measured: float | None = None
+    ci: tuple[float | None, float | None] | None = None
+    run: str | None = None
+
+    @property
+    def diff(self) -> float | None:
+        """Measured less published."""
+        return None if self.published is None or self.measured is None else self.measured - self.published
+
+    def holds(self, decimals: int) -> bool | None:
+        """Whether the interval holds the published value, of which rounding leaves half a digit open."""
+        if self.published is None or self.ci is None or self.ci[0] is None or self.ci[1] is None:
+            return None
+        room = 0.5 * 10.0**-decimals + 1e-9
+        return self.ci[0] - room <= self.published <= self.ci[1] + room
+
+
+def list_tables(as_json: bool) -> None:
+    """Print the tables that are shipped."""
+    tables = {name: read_table(name) for name in table_names()}
+    if as_json:
+        print_json([{"name": n, "title": t.title, "paper": t.paper, "notes": t.notes} for n, t in tables.items()])
+        return
+    for name, table in tables.items():
+        typer.echo(f"{name + ':':<13}{table.title}")
+
+
+def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool) -> None:
+    """Run a table, or its version of the mini world, and print it.
+
+    rows: only these, by their names. Raises T2IErrors; FailedRun after the table is printed.
+    """
+    table = read_table(name)
+    side: Side = table.mini if mini else table
+    registry = Registry()
+    # all of it is settled before anything is loaded
+    wanted = [
+        (column, said, _request(read, rows, column, asked, registry)) for column, said, read in side.recipes(name)
+    ]
+    cells: list[Cell] = []
+    failed: list[str] = []
+    for column, said, request in wanted:
+        run = carried_out(request, registry, dry_run, as_json)
+        if run is not None:
+            cells += _measured(table, column, said, run, {} if mini else table.published)
+            failed += [run.failed] if run.failed else []
+    if dry_run:
+        return
+    if as_json:
+        print_json(_plain(name, table, mini, cells))
+    else:
+        _print(table, mini, cells)
+    if failed:
+        raise FailedRun("; ".join(failed))
+
+
+def _request(read: ReadRecipe, rows: Sequence[str], column: str, asked: Asked, registry: Registry) -> Request:
+    out = None if asked.out is None else asked.out / slug(column)
+    request = settled(replace(asked, out=out), read, registry)
+    if not rows:
+        return request
+    labels = [model.label or str(model.spec) for model in request.models]
+    if unknown := [row for row in rows if row not in labels]:
+        raise BadOption(f"--row {unknown[0]!r}: the table has {', '.join(labels)}")
+    models = tuple(model for model, label in zip(request.models, labels, strict=True) if label in rows)
+    return replace(request, models=models)
+
+
+def _measured(
+    table: PaperTable, column: str, said: Column, run: Run, published: Mapping[str, Mapping[str, float]]
+) -> Iterator[Cell]:
+    """Each model of a run as a cell of its column. Raises BadOption for a score that the metric does not give."""
+    for result in run.results["results"]:
+        row = result["as"]
+        score = {"value": result["score"], "ci": result["ci"]}
+        if said.score is not None:
+            if said.score not in result["scores"]:
+                raise BadOption(f"column {column!r}: there is no score {said.score!r} of {result['metric']}")
+            score = result["scores"][said.score]
+        value, ci = score["value"], score["ci"]
+        yield Cell(
+            row,
+            column,
+            published.get(row, {}).get(column),
+            None if value is None else value * table.scale,
+            None if ci is None else (_times(ci[0], table.scale), _times(ci[1], table.scale)),
+            str(run.folder),
+        )
+
+
+def _times(value: float | None, scale: float) -> float | None:
+    return None if value is None else value * scale
+
+
+def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> dict[str, Any]:
+    rows = [
+        {
+            "row": cell.row,
+            "column": cell.column,
+            **({} if mini else {"published": cell.published}),
+            "measured": cell.measured,
+            "ci": None if cell.ci is None else list(cell.ci),
+            **({} if mini else {"diff": cell.diff, "holds": cell.holds(table.decimals)}),
+            "run": cell.run,
+        }
+        for cell in cells
+    ]
+    return {"table": name, "title": table.title, "paper": table.paper, "mini": mini, "cells": rows}
+
+
+def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
+    from rich.table import Table
+
+    compared = ["published", "measured", "95 % interval", "difference", "holds it"]
+    page = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("row", "column", *(compared[1:3] if mini else compared)):
+        page.add_column(heading, overflow="fold")
+    for cell in cells:
+        beside: tuple[str, ...] = (number(cell.measured), interval(cell.ci))
+        if not mini:
+            printed = "-" if cell.published is None else f"{cell.published:.{table.decimals}f}"
+            beside = (printed, *beside, _signed(cell.diff), _yes(cell.holds(table.decimals)))
+        page.add_row(*map(shown, (cell.row, cell.column, *beside)))
+    screen = console()
+    screen.print(shown(table.title, "bold"))
+    screen.print(page)
+    for note in (NO_PAPER,) if mini else table.notes:
+        screen.print(shown(f"note: {note}"))
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.3f}"
+
+
+def _yes(said: bool | None) -> str:
+    return "-" if said is None else "yes" if said else "no"

@@ -1,0 +1,143 @@
+"""`t2i runs` and `t2i cache`: what is there, and taking it away."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "2")
+
+
+@pytest.fixture
+def run(toy, t2i, tmp_path):
+    done = t2i(*EVAL, "--out", "run")
+    assert done.exit_code == 0, done.stderr
+    return tmp_path / "run"
+
+
+def test_runs_are_listed_with_the_disk_they_use(run, t2i, tmp_path):
+    (listed,) = json.loads(t2i("runs", ".", "--json").stdout)
+    assert listed["bytes"] == sum(f.stat().st_size for f in run.rglob("*") if f.is_file())
+    assert 0 < listed["bytes_alone"] < listed["bytes"]  # the images are the cache's too
+    line = next(line for line in t2i("runs", "list", tmp_path).stdout.splitlines() if line.startswith("run  "))
+    assert "disk" in line
+    assert "brightness  grey" in t2i("runs", ".").stdout
+
+
+def test_a_run_is_shown(run, t2i):
+    shown = t2i("runs", "show", "run").stdout
+    assert "status:   done" in shown
+    assert "model:    grey: grey (toy 0.7)" in shown
+    assert "judge:    brightness reward: meter" in shown
+    assert "95 % interval" in shown
+    assert json.loads(t2i("runs", "show", "run", "--json").stdout)["request"]["metrics"] == ["brightness"]
+    assert t2i("runs", "show", ".").exit_code == 11
+
+
+def test_a_run_is_removed_when_that_is_confirmed(run, t2i):
+    from t2i_cli.app import app
+
+    asked = CliRunner().invoke(app, ["runs", "remove", "run"], input="n\n")
+    assert asked.exit_code == 1
+    assert f"remove {run} (" in asked.stderr
+    assert (run / "run.json").exists()
+    assert CliRunner().invoke(app, ["runs", "remove", "run"], input="y\n").exit_code == 0
+    assert not run.exists()
+    again = t2i(*EVAL, "--out", "run", "--json")
+    assert "images: 0 to make, 8 kept already" in again.stderr  # the cache has kept them
+
+
+def test_what_is_not_the_runs_stays(run, t2i, tmp_path):
+    (run / "notes.txt").write_text("mine")
+    (run / "another").mkdir()
+    done = t2i("runs", "remove", "run", "--yes")
+    assert "what else lies there stays (another, notes.txt)" in done.stdout
+    assert sorted(p.name for p in run.iterdir()) == ["another", "notes.txt"]
+    refused = t2i("runs", "remove", tmp_path, "--yes")
+    assert refused.exit_code == 11
+    assert "holds no run" in refused.stderr
+
+
+@pytest.mark.parametrize("lock", [".lock", ".lock-1-of-2"])
+def test_a_run_that_is_being_written_is_not_removed(run, t2i, lock):
+    held = [sys.executable, "-c", HOLD, str(run / lock)]
+    with subprocess.Popen(held, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"held\n"
+        refused = t2i("runs", "remove", "run", "-y")
+        child.stdin.close()
+    assert refused.exit_code == 11
+    assert "a process works on this run" in refused.stderr
+    assert (run / "run.json").exists()
+    assert len(list(run.rglob("*.png"))) == 8
+
+
+HOLD = """
+import sys
+from filelock import FileLock
+with FileLock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_an_unreadable_run_can_be_removed(run, t2i):
+    (run / "run.json").write_text("{")
+    assert t2i("runs", "remove", "run", "--yes").exit_code == 0
+    assert not run.exists()
+
+
+def test_the_cache_is_shown_and_cleaned(run, t2i, tmp_path):
+    shown = json.loads(t2i("cache", "--json").stdout)
+    assert (shown["cache"]["images"], shown["cache"]["observations"], shown["limit"]) == (5, 8, None)
+    files = (f for f in (tmp_path / "cache").rglob("*") if f.is_file())
+    assert shown["cache"]["bytes"] == pytest.approx(sum(f.stat().st_size for f in files), rel=0.1)
+    assert "limit:         none" in t2i("cache").stdout
+    assert t2i("cache", "clean").exit_code == 2
+    assert t2i("cache", "clean", "--limit", "much").exit_code == 6
+    assert t2i("cache", "clean", "--limit", "0").exit_code == 1  # nobody says yes
+    done = t2i("cache", "clean", "--limit", "0", "--yes", "--json")
+    assert json.loads(done.stdout)["images"] == 5
+    assert not list((tmp_path / "cache").rglob("*.png"))
+    assert len(list(run.rglob("*.png"))) == 8
+    assert "nothing to remove" in t2i("cache", "clean", "--limit", "1GB").stdout
+    assert t2i("analyze", "run").exit_code == 0
+
+
+def test_a_cache_in_use_is_not_cleaned(run, t2i, tmp_path):
+    use = [sys.executable, "-c", USE, str(tmp_path / "cache")]
+    with subprocess.Popen(use, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"held\n"
+        refused = t2i("cache", "clean", "--limit", "0", "-y")
+        assert "in use:        by 1" in t2i("cache").stdout
+        child.kill()
+    assert refused.exit_code == 11
+    assert "in use by a run" in refused.stderr
+    # one that was killed is in nobody's way
+    assert t2i("cache", "clean", "--limit", "0", "-y").exit_code == 0
+    assert list((tmp_path / "cache" / "in-use").iterdir()) == []
+
+
+USE = """
+import sys
+from pathlib import Path
+from t2i_core.store import Store
+with Store(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_limit_is_kept_after_each_run(toy, t2i, tmp_path, monkeypatch):
+    monkeypatch.setenv("T2I_CACHE_LIMIT", "0")
+    done = t2i(*EVAL, "--out", "run")
+    assert done.exit_code == 0
+    assert "cache: 5 images and 8 observations removed, the oldest" in done.stderr
+    assert len(list((tmp_path / "run").rglob("*.png"))) == 8
+    monkeypatch.setenv("T2I_CACHE_LIMIT", "10 bananas")
+    refused = t2i(*EVAL)
+    assert refused.exit_code == 6
+    assert "T2I_CACHE_LIMIT '10 bananas': want a size such as 20GB" in refused.stderr

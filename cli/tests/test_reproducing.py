@@ -1,0 +1,150 @@
+"""`t2i reproduce`: what a table prints beside what was measured."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from t2i_cli.paper_tables import read_table, table_names
+from t2i_cli.reproducing import Cell
+from t2i_core.errors import BadRecipe, UnknownName
+
+TABLE = """
+title: "Doe, Table 1: grey"
+paper: Grey
+decimals: 1
+scale: 100
+recipe:
+  metrics: brightness
+  models: [{model: grey, label: Grey}, {model: grey, label: Dark, settings: {level: 20}}]
+  prompts: four
+  seeds: 6
+columns:
+  mean: {}
+  share: {recipe: {seeds: 3}, score: bright}
+published:
+  Grey: {mean: 51.8, share: 100.0}
+  Dark: {mean: 49.0}
+notes: [a note]
+mini:
+  recipe: {metrics: brightness, models: grey, prompts: four}
+  columns: {mean: {recipe: {seeds: 2}}}
+"""
+
+
+@pytest.fixture
+def table(toy, tmp_path):
+    (tmp_path / "doe.yaml").write_text(TABLE)
+    return tmp_path / "doe.yaml"
+
+
+def test_what_is_printed_stands_beside_what_is_measured(table, t2i, tmp_path):
+    done = t2i("reproduce", "doe.yaml", "--out", "runs", "--json")
+    assert done.exit_code == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["title"], said["mini"]) == ("Doe, Table 1: grey", False)
+    cells = {(c["row"], c["column"]): c for c in said["cells"]}
+    assert set(cells) == {("Grey", "mean"), ("Dark", "mean"), ("Grey", "share"), ("Dark", "share")}
+    grey = cells["Grey", "mean"]
+    shades = [128 + seed + length for seed in range(6) for length in range(4)]
+    mean = 100 * sum(shades) / len(shades) / 255
+    assert grey["measured"] == pytest.approx(mean)
+    assert grey["published"] == 51.8
+    assert grey["diff"] == pytest.approx(mean - 51.8)
+    low, high = grey["ci"]
+    assert low < mean < high
+    assert grey["holds"] is True
+    assert cells["Dark", "mean"]["holds"] is False
+    assert cells["Grey", "share"]["measured"] == 100
+    assert cells["Dark", "share"]["published"] is cells["Dark", "share"]["diff"] is None
+    assert json.loads((tmp_path / "runs" / "share" / "run.json").read_text())["request"]["seeds"] == [0, 1, 2]
+
+    page = t2i("reproduce", "doe.yaml", "--row", "Dark").stdout
+    line = next(line for line in page.splitlines() if line.startswith("Dark  mean"))
+    assert line.split()[2] == "49.0"
+    assert line.split()[-1] == "no"
+    assert "note: a note" in page
+    assert "Grey" not in page.replace("Doe, Table 1", "")
+
+
+def test_mini_compares_nothing(table, t2i):
+    page = t2i("reproduce", "doe.yaml", "--mini").stdout
+    assert "published" not in page.partition("note:")[0]
+    assert "models of the mini world, which no paper has measured: nothing is compared" in page
+    (cell,) = json.loads(t2i("reproduce", "doe.yaml", "--mini", "--json").stdout)["cells"]
+    assert set(cell) == {"row", "column", "measured", "ci", "run"}
+
+
+def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
+    table.write_text(TABLE.replace("{seeds: 3}", "{seeds: 3, prompts: fourty}"))
+    wrong = t2i("reproduce", "doe.yaml")
+    assert wrong.exit_code == 3
+    assert "table doe.yaml, column 'share': prompts.0: unknown prompt source 'fourty'" in wrong.stderr
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "part"),
+    [
+        (("reproduce",), 2, "t2i reproduce --list shows them"),
+        (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'?"),
+        (("reproduce", "gone.yaml"), 13, "table gone.yaml: cannot be read"),
+        (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': the table has Grey, Dark"),
+    ],
+)
+def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
+    refused = t2i(*words)
+    assert refused.exit_code == code
+    assert part in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("- a", "want keys such as title"),
+        ("title: t", "columns: Field required"),
+        (TABLE.replace("Dark: {mean", "Dark: {maen"), "published: there is no column maen"),
+        ("a: [", "is no YAML"),
+    ],
+)
+def test_a_malformed_table_is_refused(tmp_path, text, part):
+    path = tmp_path / "t.yaml"
+    path.write_text(text)
+    with pytest.raises(BadRecipe, match=part):
+        read_table(str(path))
+
+
+def test_rounding_leaves_half_a_digit_open():
+    def cell(published, low, high):
+        return Cell("row", "column", published, (low + high) / 2, (low, high))
+
+    assert cell(0.41, 0.414, 0.5).holds(2) is True
+    assert cell(0.41, 0.416, 0.5).holds(2) is False
+    assert cell(0.41, 0.3, 0.404).holds(2) is False
+    assert cell(0.41, 0.3, 0.406).holds(2) is True
+    assert Cell("row", "column", 0.41).holds(2) is None
+    assert Cell("row", "column", None, 0.4, (0.3, 0.5)).holds(2) is None
+
+
+def test_the_shipped_tables_are_whole(t2i):
+    for name in table_names():
+        table = read_table(name)
+        rows = {column: models(read) for column, _, read in table.recipes(name)}
+        for row, values in table.published.items():
+            assert all(row in rows[column] for column in values), (name, row)
+            assert all(math.isclose(v, round(v, table.decimals)) for v in values.values())
+        assert {row for labels in rows.values() for row in labels} == set(table.published)
+        assert list(table.mini.recipes(name))
+    listed = t2i("reproduce", "--list").stdout
+    assert all(f"{name}:" in listed for name in table_names())
+
+
+def models(read):
+    return [asked.label for model in read.recipe.models for asked in model.requests()]
+
+
+def test_an_unknown_table_is_told(site):
+    with pytest.raises(UnknownName):
+        read_table("nothing")

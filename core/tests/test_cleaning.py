@@ -1,0 +1,134 @@
+"""Cleaning takes the oldest first, no more than it must, and leaves a store that works."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from t2i_core.cleaning import cache_use, clean, read_size, using_cache
+from t2i_core.errors import BadFolder, BadOption
+from t2i_core.images import Truth
+from t2i_core.prompts import digest_of
+from t2i_core.store import Store
+
+RNG = np.random.default_rng(0)
+HOUR = 3600 * 10**9
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def noise() -> np.ndarray:
+    return RNG.integers(0, 256, (64, 64, 3), dtype=np.uint8)
+
+
+def key(name: object) -> str:
+    return digest_of(str(name))
+
+
+def test_the_oldest_images_go_first_and_with_them_their_truth(cache: Path) -> None:
+    with Store() as store:
+        kept = {}
+        for age in (3, 1, 2, 0):
+            kept[age] = image = store.put_image(key(age), noise(), truth=Truth((64, 64), ()))
+            stat = image.path.stat()
+            os.utime(image.path, ns=(stat.st_atime_ns, stat.st_mtime_ns - age * HOUR))
+            assert store.image(key(age)) is not None  # its new time is noted
+        size = kept[0].path.stat().st_size
+    before = cache_use()
+    assert before is not None
+    assert before.images == 4
+    cleaned = clean(before.bytes - size - 100)
+    assert (cleaned.images, cleaned.bytes_before) == (2, before.bytes)  # a little more than one
+    with Store() as store:
+        assert [store.image(key(age)) is not None for age in (0, 1, 2, 3)] == [True, True, False, False]
+        assert store.truth(kept[1].digest) is not None
+        assert store.truth(kept[3].digest) is None
+        assert store.put_image(key(3), noise()).path.exists()
+
+
+def test_the_oldest_observations_go_first_and_the_rest_is_as_it_was(cache: Path) -> None:
+    values = {n: RNG.bytes(10_000) for n in range(40)}
+    with Store() as store:
+        for n, value in values.items():
+            store.put(key(n), value)
+    before = cache_use()
+    assert before is not None
+    cleaned = clean(before.bytes - 200_000)
+    assert cleaned.bytes_after <= before.bytes - 200_000 < cleaned.bytes_after + 3 * 4096
+    assert 0 < cleaned.observations < 40
+    with Store() as store:
+        found = [store.get(key(n)) for n in values]
+        assert found == [None] * cleaned.observations + [values[n] for n in range(cleaned.observations, 40)]
+
+
+def test_observations_of_an_earlier_run_are_older_than_a_later_ones_images(cache: Path) -> None:
+    with Store() as store:
+        store.put(key("observed"), RNG.bytes(50_000))
+    with Store() as store:
+        store.put_image(key("drawn"), noise())
+    before = cache_use()
+    assert before is not None
+    cleaned = clean(before.bytes - 20_000)
+    assert (cleaned.images, cleaned.observations) == (0, 1)
+
+
+def test_what_killed_processes_left_goes_too(cache: Path) -> None:
+    with Store() as store:
+        kept = store.put_image(key(0), noise())
+    half = kept.path.with_name(f".{kept.path.name}.7.part")
+    lost = kept.path.with_name("0" * 64 + ".png")
+    half.write_bytes(b"half")
+    lost.write_bytes(b"nobody speaks of it")
+    assert clean(10**9).images == 0
+    assert (half.exists(), lost.exists(), kept.path.exists()) == (False, False, True)
+
+
+def test_no_run_loses_what_it_uses(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_LIMIT", "0")
+    said: list[str] = []
+    with using_cache(said.append):
+        with Store() as store:
+            store.put(key(0), b"value")
+        with pytest.raises(BadFolder, match="in use by a run"):
+            clean(0)
+        with using_cache(said.append):  # one that ends first cleans nothing
+            pass
+        with Store() as store:
+            assert store.get(key(0)) == b"value"
+    assert said == [said[0]]
+    assert said[0].startswith("cache: 0 images and 1 observations removed")
+    with Store() as store:
+        assert store.get(key(0)) is None
+
+
+def test_nothing_is_cleaned_after_an_error(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_LIMIT", "0")
+    with Store() as store:
+        store.put(key(0), b"value")
+    with pytest.raises(ZeroDivisionError), using_cache():
+        raise ZeroDivisionError
+    with Store() as store:
+        assert store.get(key(0)) == b"value"
+
+
+def test_a_cache_that_is_not_there_is_empty(cache: Path) -> None:
+    assert cache_use() is None
+    assert clean(0).bytes_before == 0
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(("text", "size"), [("0", 0), ("20GB", 20 * 10**9), ("1.5 MiB", 3 * 2**19)])
+def test_sizes(text: str, size: int) -> None:
+    assert read_size(text, "--limit") == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1", "-1GB"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(BadOption, match="want a size such as 20GB"):
+        read_size(text, "--limit")

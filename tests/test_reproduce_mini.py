@@ -1,0 +1,26 @@
+"""Each table's version of the mini world runs here, with its models and judges as they are, in small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from t2i_cli.app import app
+from t2i_cli.paper_tables import read_table, table_names
+from typer.testing import CliRunner
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_the_mini_version_of_a_table_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
+    words = ["reproduce", name, "--mini", "--seeds", "1", "--limit", "2", "--device", "cpu", "--json"]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "runs")])
+    assert done.exit_code == 0, done.output
+    cells = json.loads(done.stdout)["cells"]
+    table = read_table(name)
+    assert {cell["column"] for cell in cells} == set(table.mini.columns)
+    for cell in cells:
+        assert 0 <= cell["measured"] <= table.scale
+        low, high = cell["ci"]
+        assert low <= cell["measured"] <= high
