@@ -44,6 +44,5 @@ def _roots(dist: Distribution) -> Iterator[Path]:
     for line in _record(dist).splitlines():
         name = line.partition(",")[0]
         if name.endswith(".pth") and "/" not in name:
-            for root in Path(str(dist.locate_file(name))).read_text(encoding="utf-8").splitlines():
-                if Path(root).is_absolute():
-                    yield Path(root)
+            text = Path(str(dist.locate_file(name))).read_text(encoding="utf-8", errors="replace")
+            yield from (Path(root) for root in text.splitlines() if Path(root).is_absolute())
