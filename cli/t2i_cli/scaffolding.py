@@ -68,7 +68,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "metric",
         ("t2i.metrics",),
         ("t2i-core", "pydantic>=2.10"),
-        "t2i eval --metric {name} --model mini --prompts tiam-5-2 --seeds 4",
+        "t2i eval --metric {name} --model mini --prompts tiam-5-2 --limit 5 --seeds 4",
     ),
     "prompt_source": Example(
         "Prompts",
