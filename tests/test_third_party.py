@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from fresh_environment import ROOT, Command, build_wheels, fresh_environment
 from PIL import Image
 
-ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "t2i-sharpness"
 INSTALLED = (ROOT / "core", ROOT / "registry", ROOT / "cli", ROOT / "plugins" / "folder", EXAMPLE)
 MOST_LINES = 40
 
-Command = Callable[..., str]
-
-
-def run(*words: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """Run a command; returns its standard output."""
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, cwd=cwd, env=env)
-    assert done.returncode == 0, f"{words} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
 
 @pytest.fixture(scope="module")
 def inside(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    """Build wheels, install them and what they need into a fresh environment, and run commands of it there."""
+    """Commands of an environment that holds wheels and what they need."""
     place = tmp_path_factory.mktemp("stranger")
-    wheels, venv = place / "wheels", place / "venv"
-    for package in INSTALLED:
-        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels, package)
-    tested = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]
-    constraints = place / "constraints.txt"
-    constraints.write_text("\n".join(tested["constraint-dependencies"]), encoding="utf-8")
-    wanted = [*sorted(wheels.glob("*.whl")), "pytest", "-c", constraints]
-    bin_folder = venv / ("Scripts" if os.name == "nt" else "bin")
-    if shutil.which("uv"):
-        run("uv", "venv", "--quiet", "--python", sys.executable, venv, cwd=place)
-        run("uv", "pip", "install", "--quiet", "--python", bin_folder / "python", *wanted, cwd=place)
-    else:
-        run(sys.executable, "-m", "venv", venv)
-        run(bin_folder / "python", "-m", "pip", "install", "--quiet", *wanted, cwd=place)
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("T2I_", "PYTHON", "VIRTUAL_ENV", "PYTEST"))}
-    env |= {"T2I_CACHE_DIR": str(place / "cache")}
-
-    def command(name: str, *words: object) -> str:
-        found = shutil.which(name, path=str(bin_folder))
-        assert found, f"{name} is not installed"
-        return run(found, *words, cwd=place, env=env)
-
-    return command
+    return fresh_environment(place, build_wheels(INSTALLED, place / "wheels"), "pytest")
 
 
 def test_the_example_is_forty_lines_at_most() -> None:

@@ -300,6 +300,20 @@ def prefetch(
     prefetch(names, option, device)
 
 
+@app.command("new-plugin")
+def new_plugin(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="generator, judge, metric or prompts.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="How commands will call it: two-words.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The plugin's folder. Default: t2i-NAME.")
+    ] = None,
+) -> None:
+    """Write a new plugin that works, to begin with."""
+    from .scaffolding import new_plugin
+
+    new_plugin(kind, name, out)
+
+
 @app.command()
 def doctor(json: given.JsonOption = False) -> None:
     """Say what this machine has, and what is wrong with the installation."""

@@ -6,14 +6,14 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import did_you_mean
 from t2i_core.texts import visible
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
+from .kinds import kind_of
 from .terminal import PIPE_WIDTH, print_json
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _HEADINGS: dict[EntryKind, str] = {
 def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
     """Print every component; with `check`, also whether it loads."""
     catalogue = scan()
-    wanted = _kind(kind)
+    wanted = None if kind is None else kind_of(kind, "--kind")
     entries = [e for e in (*catalogue.entries, *catalogue.commands) if wanted in (None, e.kind)]
     checked = _check(entries) if check else {}
     if as_json:
@@ -50,17 +50,6 @@ def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
         typer.echo(f"warning: {problem}", err=True)
     if catalogue.disabled:
         typer.echo(f"disabled: {', '.join(e.name for e in catalogue.disabled)}", err=True)
-
-
-def _kind(word: str | None) -> EntryKind | None:
-    if word is None:
-        return None
-    singular = word.strip().lower().replace("-", "_").removesuffix("s")
-    kinds: tuple[EntryKind, ...] = get_args(EntryKind)
-    if singular not in kinds:
-        near = did_you_mean(singular, kinds) or f"; want one of {', '.join(kinds)}"
-        raise typer.BadParameter(f"unknown kind {word!r}{near}", param_hint="--kind")
-    return next(k for k in kinds if k == singular)
 
 
 def _check(entries: list[Entry]) -> dict[Entry, Checked]:

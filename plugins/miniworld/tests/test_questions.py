@@ -227,4 +227,3 @@ class TestShape(WithPictures):
 
 class TestWinoground(WithPictures):
     name = "selfeval-mini-winoground"
-    test_light_import = None  # TestShape imports the same module

@@ -80,17 +80,14 @@ class OfChoices(MetricContract):
     model = GUESSER
     prompts = "choices"
     resolver_parts = (CHOICES,)
-    test_light_import = None  # all are of one module, which TestSelfEval imports
 
     @pytest.fixture(scope="class")
     @classmethod
-    def run(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    def run(cls, tmp_path_factory: pytest.TempPathFactory) -> Run:
         """One run for all tests that look at it."""
         folder = tmp_path_factory.mktemp(cls.name)
         (info,) = (info for info in t2i_metrics() if info.name == cls.name)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
-            yield cls().evaluate(info, folder / "run")
+        return cls().evaluate(info, folder / "run")
 
     def test_a_comparison_counts_samples(self, run: Run) -> None:
         (comparison,), result = run.results["comparisons"], run.results["results"][0]
@@ -100,7 +97,6 @@ class OfChoices(MetricContract):
 
 class TestSelfEval(OfChoices):
     __test__ = True
-    test_light_import = MetricContract.test_light_import
     name = "selfeval"
     options = {"exact": True, "trials": 2, "steps": 5, "minus_empty": True}  # noqa: RUF012
 

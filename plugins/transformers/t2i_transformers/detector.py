@@ -59,6 +59,7 @@ class Detector(TransformersJudge):
     ) -> Detections:
         scores, best = probabilities.max(-1)
         kept = scores >= self._floor
+        shared = probabilities[kept] / probabilities[kept].sum(-1, keepdim=True).clamp(min=1)
         centre, extent = boxes[kept, :2], boxes[kept, 2:]
         edges = torch.cat([centre - extent / 2, centre + extent / 2], dim=1).clamp(0, 1)
         return Detections(
@@ -67,7 +68,7 @@ class Detector(TransformersJudge):
             scores[kept].numpy(),
             best[kept].numpy().astype(np.int16),
             self._labels,
-            class_probs=probabilities[kept].numpy(),
+            class_probs=shared.numpy(),
             colours=None if colours is None else colours[kept].numpy(),
             colour_names=self.colours,
         )

@@ -1,0 +1,139 @@
+"""What core expects of every component, whatever its kind."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, ClassVar
+
+import pytest
+
+from ..components import API_VERSION, INFO_TYPES, Component, Info, Kind
+from .ownership import others_with, packages_of
+from .parts import settle
+from .waivers import waive
+
+GROUPS: dict[Kind, str] = {
+    "generator": "t2i.generators",
+    "judge": "t2i.judges",
+    "metric": "t2i.metrics",
+    "prompt_source": "t2i.prompt_sources",
+}
+HEAVY = (
+    *("torch", "tensorflow", "jax", "numpy", "pandas", "scipy", "sklearn", "matplotlib", "PIL", "cv2"),
+    *("transformers", "diffusers"),
+)
+
+
+class ComponentContract:
+    """What holds for every component. Set `module` and `name`; subclass one of the four kinds, not this.
+
+    A check that cannot hold for a component is waived, by its name without `test_`, with the reason:
+
+        waived = {"another_seed_gives_another_image": "the server takes no seed"}
+
+    A waiver of what is no check, one without a reason and one of a check that holds are errors; so is replacing a
+    check.
+    """
+
+    kind: ClassVar[Kind]
+    module: ClassVar[str]
+    """The plugin's light module, the target of its entry point."""
+    name: ClassVar[str]
+    """The component's name."""
+    argument: ClassVar[str | None] = None
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Options to test with, beyond the defaults."""
+    waived: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        waive(cls, vars(cls).get("waived", {}))
+
+    @pytest.fixture
+    def info(self) -> Any:
+        """The descriptor."""
+        found: list[Info] = [i for i in _hook(self.kind, self.module)() if i.name == self.name]
+        assert len(found) == 1, f"{self.module} offers {len(found)} of the name {self.name!r}"
+        return found[0]
+
+    @pytest.fixture
+    def component(self, info: Info) -> Component[Any]:
+        """The component with the options of this suite."""
+        return settle(info, self.options, self.argument)
+
+    @pytest.fixture
+    def entered(self) -> EntryPoint:
+        """The entry point."""
+        found = list(entry_points(group=GROUPS[self.kind], name=self.name))
+        assert len(found) == 1, f"{len(found)} entry points in {GROUPS[self.kind]} have the name {self.name!r}"
+        return found[0]
+
+    def test_is_entered(self, entered: EntryPoint) -> None:
+        """The entry point has the component's name and points at the light module."""
+        assert entered.value == self.module
+
+    def test_keeps_to_its_own_packages(self, entered: EntryPoint) -> None:
+        """What its distribution installs, the light module too, lies in no package of another distribution."""
+        assert entered.dist is not None
+        own = packages_of(entered.dist) | {self.module.partition(".")[0]}
+        assert others_with(own, entered.dist) == {}
+
+    def test_descriptor(self, info: Info) -> None:
+        """The descriptor is of the right type, for these contracts, and says what it is in one line."""
+        assert isinstance(info, INFO_TYPES[self.kind])
+        assert info.api_version == API_VERSION
+        assert re.fullmatch(r"[\w-]+", info.name), "a name is letters, digits and hyphens: -o NAME.KEY=VALUE"
+        assert info.summary
+        assert "\n" not in info.summary
+
+    def test_light_import(self) -> None:
+        """Neither the light module nor its hook imports anything heavy."""
+        done = _imported_alone(self.kind, self.module)
+        assert done.returncode == 0, f"{self.module} does not import by itself:\n{done.stderr}"
+        heavy = done.stdout.splitlines()[-1]
+        assert heavy == "[]", f"{self.module} imports {heavy}: import it inside the factory"
+
+    def test_options_are_described_and_round_trip(self, info: Info) -> None:
+        """Every option has a description, and plain data makes equal options."""
+        undescribed = [name for name, field in info.options.model_fields.items() if not field.description]
+        assert not undescribed
+        options = info.options(**self.options)
+        assert info.options(**json.loads(json.dumps(options.model_dump(mode="json")))) == options
+
+    def test_unknown_options_are_refused(self, info: Info) -> None:
+        """A misspelt option is an error, never ignored."""
+        with pytest.raises(ValueError, match="no_such_option"):
+            info.options(**{**self.options, "no_such_option": 1})
+
+    def test_fingerprint_is_stable(self, info: Info, component: Component[Any]) -> None:
+        """The fingerprint depends on what is settled and nothing else."""
+        again = settle(info, component.options.model_dump(), component.argument)
+        assert again.fingerprint == component.fingerprint
+
+
+def _hook(kind: Kind, module: str) -> Any:
+    return getattr(import_module(module), _hook_name(kind))
+
+
+def _hook_name(kind: Kind) -> str:
+    return f"t2i_{kind}s"
+
+
+@cache
+def _imported_alone(kind: Kind, module: str) -> subprocess.CompletedProcess[str]:
+    """Import a light module in a process of its own, ask its hook, and print what heavy modules are there then.
+
+    Once for all components of a module.
+    """
+    code = (
+        f"import sys, {module}; list({module}.{_hook_name(kind)}()); "
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

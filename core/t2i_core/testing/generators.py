@@ -1,0 +1,130 @@
+"""What core expects of generators."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import pytest
+
+from ..components import Component, GeneratorInfo
+from ..generation import Failure, Generated, ImageRequest
+from ..prompts import Prompt
+from .comparing import ODD_TEXTS, answers_at_once, answers_to, assert_same_images, disturb_chance, pixels_of
+from .components import ComponentContract
+from .parts import TEST_PROMPTS, settle
+
+
+class GeneratorContract(ComponentContract):
+    """What holds for every generator."""
+
+    kind = "generator"
+    tolerance: ClassVar[float] = 0.0
+    """How far pixels may differ (0 to 255) between batches."""
+
+    @pytest.fixture
+    def prompts(self, component: Component[GeneratorInfo]) -> Sequence[Prompt]:
+        """Two prompts that the model can draw; replace it where others are needed."""
+        if component.info.prompts is not None:
+            return list(component.info.prompts(component.setup()))[:2]
+        return list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
+
+    @pytest.fixture
+    def seeds(self) -> Sequence[int]:
+        """Seeds to draw."""
+        return (0, 1)
+
+    @pytest.fixture
+    def requests(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> list[ImageRequest]:
+        """All prompts under all seeds."""
+        return [ImageRequest(prompt, seed, seed) for prompt in prompts for seed in seeds]
+
+    def draw(
+        self,
+        component: Component[GeneratorInfo],
+        requests: Sequence[ImageRequest],
+        batch_size: int | None = None,
+        alone_where_it_fails: bool = False,
+    ) -> list[Any]:
+        """Answer the requests with a model made anew; as core does, failed ones once more, or without."""
+        model = component.info.create(component.setup(batch_size=batch_size))
+        try:
+            ask = answers_to if alone_where_it_fails else answers_at_once
+            return ask(model.generate, requests)
+        finally:
+            if hasattr(model, "close"):
+                model.close()
+
+    def test_one_answer_per_request(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """Each request gets an image, with a record of plain data, or a failure."""
+        answers = self.draw(component, requests)
+        assert all(isinstance(a, Generated | Failure) for a in answers)
+        images = [a for a in answers if isinstance(a, Generated)]
+        assert images, answers[0]
+        records = [dict(a.record) for a in images]
+        assert json.loads(json.dumps(records, allow_nan=False)) == records
+
+    def test_what_it_draws_is_declared(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """What is really drawn, where the model says so, is of the classes that it declares, and can be seen."""
+        info = component.info
+        labels = info.labels(component.argument, component.options) if info.labels else ()
+        for answer in self.draw(component, requests[:2]):
+            for instance in answer.truth.instances if isinstance(answer, Generated) and answer.truth else ():
+                assert any(label.same_as(instance.cls) for label in labels), f"{instance.cls} is not in `labels`"
+                assert instance.mask.area() > 0
+
+    def test_no_requests_no_images(self, component: Component[GeneratorInfo]) -> None:
+        """Nothing asked, nothing made."""
+        assert self.draw(component, []) == []
+
+    def test_the_same_seed_gives_the_same_image(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """Chance comes from the request's seed alone, never from a generator that all share, a clock or a hash."""
+        disturb_chance(1)
+        first = self.draw(component, requests)
+        disturb_chance(2)
+        assert_same_images(first, self.draw(component, requests), self.tolerance)
+
+    def test_another_seed_gives_another_image(
+        self, component: Component[GeneratorInfo], prompts: Sequence[Prompt], requests: list[ImageRequest]
+    ) -> None:
+        """Images of one prompt under two seeds differ."""
+        answers = self.draw(component, requests)
+        for prompt in prompts:
+            drawn = [
+                pixels_of(answer).tobytes()
+                for request, answer in zip(requests, answers, strict=True)
+                if request.prompt is prompt and isinstance(answer, Generated)
+            ]
+            assert len(set(drawn)) == len(drawn), f"two seeds give one image of {prompt.text!r}"
+
+    def test_order_batch_and_company_change_nothing(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """An image depends on its own prompt and seed alone."""
+        together = self.draw(component, requests)
+        backwards = self.draw(component, requests[::-1], batch_size=1)[::-1]
+        assert_same_images(together, backwards, self.tolerance)
+
+    def test_a_bad_prompt_fails_alone(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """What cannot be drawn is a failure of its own, or an image; those asked with it are as they were."""
+        odd = [ImageRequest(Prompt(f"odd {n}", text), 0, 0) for n, text in enumerate(ODD_TEXTS)]
+        answers = self.draw(component, [*odd, *requests], alone_where_it_fails=True)
+        assert all(isinstance(a, Generated | Failure) for a in answers[: len(odd)])
+        assert_same_images(answers[len(odd) :], self.draw(component, requests), self.tolerance)
+
+    def test_settings_are_plain_data(self, component: Component[GeneratorInfo]) -> None:
+        """What the model says of itself can be written into a manifest."""
+        model = component.info.create(component.setup())
+        settings = dict(getattr(model, "settings", {}))
+        assert json.loads(json.dumps(settings)) == settings
+        if hasattr(model, "close"):
+            model.close()

@@ -1,0 +1,163 @@
+"""What core expects of judges."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from PIL import Image as PILImage
+
+from ..checking import stored_form
+from ..components import Component, JudgeInfo
+from ..generation import Failure
+from ..images import Image, image_file
+from ..judging import Capability, Query
+from ..observations import TYPES, Labels
+from .comparing import ODD_TEXTS, answers_at_once, answers_to, assert_close, disturb_chance
+from .components import ComponentContract
+from .parts import CLASSES, sample_images
+
+READ_TEXTS: tuple[Capability, ...] = ("embed", "prefer", "reward", "likelihood")
+
+
+class JudgeContract(ComponentContract):
+    """What holds for every judge."""
+
+    kind = "judge"
+    tolerance: ClassVar[float] = 1e-4
+    """How far numbers may differ between batches, relative to the largest."""
+
+    @pytest.fixture
+    def images(self, tmp_path: Path) -> Sequence[Image]:
+        """Images to judge; replace it where a judge needs others (with the truth, say)."""
+        return sample_images(tmp_path)
+
+    @pytest.fixture
+    def text(self) -> str:
+        """A text to judge images by."""
+        return f"a photo of a {CLASSES[0].name}"
+
+    def queries(self, capability: str, images: Sequence[Image], text: str) -> list[Query]:
+        """Return one query per image, and of `embed` one of the text."""
+        if capability == "prefer":
+            return [Query((a, b), (text,)) for a, b in zip(images, [*images[1:], images[0]], strict=True)]
+        texts = {"reward": (text,), "likelihood": (text, "another caption")}.get(capability, ())
+        asked = [Query((image,), texts) for image in images]
+        return [*asked, Query((), (text,))] if capability == "embed" else asked
+
+    @pytest.fixture
+    def labels(self, component: Component[JudgeInfo]) -> Labels | None:
+        """The classes that the judge declares."""
+        declared = component.info.labels
+        return declared(component.argument, component.options) if declared else None
+
+    @pytest.fixture
+    def judge(self, component: Component[JudgeInfo]) -> Iterator[Any]:
+        """The judge, made once for a test."""
+        judge = component.info.create(component.setup())
+        yield judge
+        if hasattr(judge, "close"):
+            judge.close()
+
+    def test_is_entered_for_each_capability(self, info: JudgeInfo) -> None:
+        """A judge can be found by capability without importing it."""
+        for capability in info.capabilities:
+            targets = [e.value for e in entry_points(group=f"t2i.judges.{capability}", name=self.name)]
+            assert targets == [self.module], capability
+
+    def test_one_answer_per_query(self, info: JudgeInfo, judge: Any, images: Sequence[Image], text: str) -> None:
+        """Each query gets an observation of the capability asked for, or a failure."""
+        for capability in info.capabilities:
+            answers = _ask(judge, capability, self.queries(capability, images, text))
+            assert all(isinstance(a, TYPES[capability] | Failure) for a in answers)
+            assert any(isinstance(a, TYPES[capability]) for a in answers), answers[0]
+            assert _ask(judge, capability, []) == []
+
+    def test_asked_again_it_answers_the_same(
+        self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
+    ) -> None:
+        """No answer depends on chance that all share, or on a clock."""
+        disturb_chance(1)
+        one = info.create(component.setup())
+        disturb_chance(2)
+        another = info.create(component.setup())
+        for capability in info.capabilities:
+            queries = self.queries(capability, images, text)
+            for a, b in zip(_ask(one, capability, queries), _ask(another, capability, queries), strict=True):
+                assert_close(a, b, self.tolerance)
+
+    def test_batch_and_order_change_nothing(
+        self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
+    ) -> None:
+        """An observation depends on its own query alone."""
+        one_by_one = info.create(component.setup(batch_size=1))
+        together = info.create(component.setup(batch_size=len(images)))
+        for capability in info.capabilities:
+            queries = self.queries(capability, images, text)
+            first = _ask(together, capability, queries)
+            second = _ask(one_by_one, capability, queries[::-1])[::-1]
+            for a, b in zip(first, second, strict=True):
+                assert_close(a, b, self.tolerance)
+
+    def test_a_bad_image_or_text_fails_alone(
+        self,
+        info: JudgeInfo,
+        judge: Any,
+        labels: Labels | None,
+        images: Sequence[Image],
+        text: str,
+        tmp_path: Path,
+    ) -> None:
+        """What cannot be judged is a failure of its own, and so is what is no image; the rest is as it was."""
+        odd = _odd_images(tmp_path)
+        for capability in info.capabilities:
+            good = self.queries(capability, images, text)
+            bad = self.queries(capability, odd, text)
+            if capability in READ_TEXTS:
+                bad += [query for each in ODD_TEXTS for query in self.queries(capability, images[:2], each)]
+            answers = answers_to(partial(judge.observe, capability), [*bad, *good])
+            for query, answer in zip(bad, answers, strict=False):
+                if odd[-1] in query.images:
+                    assert isinstance(answer, Failure), f"{capability}: an answer about what is no image"
+                if not isinstance(answer, Failure):
+                    stored_form(answer, capability, labels, query)
+            for a, b in zip(answers[len(bad) :], _ask(judge, capability, good), strict=True):
+                assert_close(a, b, self.tolerance)
+
+    def test_observations_survive_storage(
+        self, info: JudgeInfo, judge: Any, labels: Labels | None, images: Sequence[Image], text: str
+    ) -> None:
+        """What is said is what it claims to be, and what is read back is what was said."""
+        for capability in info.capabilities:
+            queries = self.queries(capability, images, text)
+            for query, answer in zip(queries, _ask(judge, capability, queries), strict=True):
+                if not isinstance(answer, Failure):
+                    stored = stored_form(answer, capability, labels, query)
+                    assert_close(TYPES[capability].from_bytes(stored, labels), answer, 0)
+
+    def test_settings_are_plain_data(self, judge: Any) -> None:
+        """What the judge says of itself can be written into a manifest."""
+        json.dumps(dict(getattr(judge, "settings", {})), allow_nan=False)
+
+
+def _ask(judge: Any, capability: Capability, queries: Sequence[Query]) -> list[Any]:
+    """A judge's answers in the order of the queries."""
+    return answers_at_once(partial(judge.observe, capability), queries)
+
+
+def _odd_images(folder: Path) -> list[Image]:
+    """Images that nobody should send and somebody will; the last is none."""
+    shapes = {"dot": (1, 1, 3), "line": (3, 200, 3), "black": (32, 32, 3)}
+    for name, shape in shapes.items():
+        PILImage.fromarray(np.zeros(shape, np.uint8)).save(folder / f"odd-{name}.png")
+    none = folder / "odd-none.png"
+    none.write_bytes(b"no image")
+    kept = [image_file(folder / f"odd-{name}.png") for name in shapes]
+    return [*kept, Image(hashlib.sha256(none.read_bytes()).hexdigest(), none)]

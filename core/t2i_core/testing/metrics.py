@@ -1,0 +1,127 @@
+"""What core expects of metrics: they are run, end to end, on a model and a judge that need no weights."""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from ..components import Component, GeneratorInfo, Info, JudgeInfo, MetricInfo
+from ..evaluation import ModelRequest, Request, make_plan, run_plan
+from ..judging import Query
+from ..runs import Run
+from .comparing import disturb_chance
+from .components import ComponentContract
+from .faults import Faults
+from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
+
+
+class MetricContract(ComponentContract):
+    """What holds for every metric.
+
+    Replace `model`, `judge` and `prompts` where the metric needs others.
+    """
+
+    kind = "metric"
+    model: ClassVar[GeneratorInfo] = TEST_MODEL
+    judge: ClassVar[JudgeInfo] = TEST_JUDGE
+    prompts: ClassVar[str] = TEST_PROMPTS.name
+    resolver_parts: ClassVar[tuple[Info, ...]] = (TEST_PROMPTS,)
+
+    @pytest.fixture
+    def run(self, info: MetricInfo, tmp_path: Path) -> Run:
+        """The metric's run on two models (the same one, twice) and four seeds."""
+        disturb_chance(1)
+        return self.evaluate(info, tmp_path / "run")
+
+    def evaluate(self, info: MetricInfo, out: Path, faults: Faults | None = None) -> Run:
+        """Evaluate the metric into a folder, with nothing kept from before."""
+        model, judge = self.model, self.judge
+        if faults is not None:
+            model, judge = faults.of(model), faults.of(judge)
+        request = Request(
+            metrics=(info,),
+            models=(ModelRequest(model, "a"), ModelRequest(model, "b")),
+            prompts=(self.prompts,),
+            seeds=(0, 1, 2, 3),
+            options={self.name: self.options},
+            out=out,
+            max_failed=0.01 if faults is None else 1.0,
+        )
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("T2I_CACHE_DIR", str(out.with_name(f"{out.name}-cache")))
+            return run_plan(make_plan(request, StaticResolver(judge, *self.resolver_parts)))
+
+    def test_measures_are_described(self, info: MetricInfo) -> None:
+        """Each measure has its own name, says what it is, and has bounds that are numbers or options."""
+        names = [m.name for m in info.measures]
+        assert names
+        assert len(set(names)) == len(names)
+        assert all(m.summary for m in info.measures)
+        bounds = [b for m in info.measures for b in (m.low, m.high) if isinstance(b, str)]
+        assert set(bounds) <= set(info.options.model_fields), "a bound is the name of no option"
+
+    def test_scores_every_model(self, run: Run) -> None:
+        """Every model gets a score, and every sample is accounted for."""
+        assert run.failed is None
+        assert [r["as"] for r in run.results["results"]] == ["a", "b"]
+        for result in run.results["results"]:
+            assert result["score"] is not None
+            assert result["n_ok"] + result["n_failed"] + result["n_missing"] > 0
+            assert result["n_ok"] > 0
+
+    def test_values_lie_in_the_declared_range(
+        self, info: MetricInfo, component: Component[MetricInfo], run: Run
+    ) -> None:
+        """Rows keep to the bounds that their measures declare."""
+        table = run.measurements()
+        for measure in (m.settled(component.options) for m in info.measures):
+            values = table.loc[table["measure"] == measure.name, "value"]
+            assert measure.low is None or (values >= measure.low).all()
+            assert measure.high is None or (values <= measure.high).all()
+
+    def test_results_are_plain_data(self, run: Run) -> None:
+        """Results survive JSON, which has no NaN."""
+        results = dict(run.results)
+        assert json.loads(json.dumps(results, allow_nan=False)) == results
+
+    def test_runs_again_to_the_same_results(self, info: MetricInfo, run: Run, tmp_path: Path) -> None:
+        """Measuring is arithmetic: a run from the beginning gives the same numbers."""
+        disturb_chance(2)
+        again = self.evaluate(info, tmp_path / "again")
+        assert again.results["results"] == run.results["results"]
+        assert again.results["comparisons"] == run.results["comparisons"]
+
+    def test_an_image_that_fails_is_no_value(self, info: MetricInfo, tmp_path: Path) -> None:
+        """Where one image cannot be made, it is counted as failed, and the rest is measured."""
+        faults = Faults(image=True)
+        _assert_accounts_for(self.evaluate(info, tmp_path / "run", faults), faults)
+
+    def test_an_answer_that_fails_is_no_value(
+        self, info: MetricInfo, component: Component[MetricInfo], tmp_path: Path
+    ) -> None:
+        """Where one image cannot be judged, or one prompt, it is counted as failed, and the rest is measured."""
+        needs = info.create(component.setup()).needs
+        draws = any(need.images == "generated" for need in needs)
+        once = any(need.per == "run" for need in needs)
+        kept = tmp_path / "run-cache"
+
+        def about_one_sample(query: Query) -> bool:
+            if draws:
+                return any(image.path.is_relative_to(kept) for image in query.images)
+            return not once  # what is asked once for all samples stops the run, and nothing tells it apart
+
+        faults = Faults(answer=about_one_sample)
+        _assert_accounts_for(self.evaluate(info, tmp_path / "run", faults), faults)
+
+
+def _assert_accounts_for(run: Run, faults: Faults) -> None:
+    """Every model has a result, with a finite score or none, that counts what failed of what it needs."""
+    assert run.failed is None
+    assert [r["as"] for r in run.results["results"]] == ["a", "b"]
+    for result in run.results["results"]:
+        assert result["score"] is None or isfinite(result["score"])
+        assert bool(result["n_failed"]) == bool(faults.failed), f"{result['n_failed']} failed of {faults.failed}"

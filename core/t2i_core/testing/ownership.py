@@ -1,0 +1,48 @@
+"""Whose package a module is: no distribution may put files into, or describe itself from, another's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+
+def others_with(packages: set[str], dist: Distribution) -> dict[str, str]:
+    """Return, by top-level name, the other installed distribution that holds files of it, where one does."""
+    return {
+        package: other.name
+        for other in distributions()
+        if other.name != dist.name
+        for package in packages & _packages(other, packages)
+    }
+
+
+def packages_of(dist: Distribution) -> set[str]:
+    """The top-level names that a distribution installs."""
+    files = (Path(line.partition(",")[0]) for line in _record(dist).splitlines())
+    return {
+        file.parts[0].removesuffix(".py")
+        for file in files
+        if file.parts and not file.parts[0].endswith((".dist-info", ".pth", "..", "__pycache__"))
+    }
+
+
+def _packages(dist: Distribution, wanted: set[str]) -> set[str]:
+    """Those of some top-level names that a distribution installs, or has in folders that it puts on the path."""
+    record = "\n" + _record(dist)
+    found = {name for name in wanted if f"\n{name}/" in record or f"\n{name}.py," in record}
+    return found | {name for name in wanted for root in _roots(dist) if (root / name / "__init__.py").is_file()}
+
+
+def _record(dist: Distribution) -> str:
+    """The list of a distribution's files; few have none."""
+    return dist.read_text("RECORD") or ""
+
+
+def _roots(dist: Distribution) -> Iterator[Path]:
+    """The folders that an editable installation puts on the path."""
+    for line in _record(dist).splitlines():
+        name = line.partition(",")[0]
+        if name.endswith(".pth") and "/" not in name:
+            text = Path(str(dist.locate_file(name))).read_text(encoding="utf-8", errors="replace")
+            yield from (Path(root) for root in text.splitlines() if Path(root).is_absolute())

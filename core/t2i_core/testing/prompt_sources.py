@@ -1,0 +1,47 @@
+"""What core expects of prompt sources."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ..components import Component
+from ..prompts import RESERVED, Prompt, strange_facet
+from .comparing import disturb_chance
+from .components import ComponentContract
+from .parts import CLASSES
+
+
+class PromptSourceContract(ComponentContract):
+    """What holds for every prompt source."""
+
+    kind = "prompt_source"
+
+    @pytest.fixture
+    def prompts(self, component: Component[Any]) -> list[Prompt]:
+        """The prompts; where they depend on the judge's labels, for the classes of the test judge."""
+        disturb_chance(1)
+        labels = CLASSES if component.info.reads_labels else None
+        return list(component.info.prompts(component.setup(labels=labels)))
+
+    def test_has_prompts_with_ids_of_their_own(self, prompts: list[Prompt]) -> None:
+        """There are prompts, and each can be told from the others."""
+        assert prompts
+        assert all(isinstance(p, Prompt) for p in prompts)
+        assert len({p.id for p in prompts}) == len(prompts)
+
+    def test_is_the_same_each_time(self, component: Component[Any], prompts: list[Prompt]) -> None:
+        """The list does not depend on chance."""
+        disturb_chance(2)
+        assert list(component.info.prompts(component.setup(labels=CLASSES))) == prompts
+
+    def test_facets_and_scenes_are_plain_data(self, prompts: list[Prompt]) -> None:
+        """Facets are texts and numbers, under names that tables have not taken; scenes survive JSON."""
+        for prompt in prompts:
+            assert strange_facet(prompt.facets) is None, prompt
+            assert not RESERVED & prompt.facets.keys(), prompt
+            if prompt.scene is not None:
+                data = json.loads(json.dumps(prompt.scene.to_json()))
+                assert type(prompt.scene).from_json(data) == prompt.scene

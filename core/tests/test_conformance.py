@@ -1,0 +1,359 @@
+"""The conformance kit finds what it is there to find; a check is waived where that is needed, and said why."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from t2i_core import (
+    Derive,
+    Generated,
+    GeneratorInfo,
+    JudgeInfo,
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    Prompt,
+    PromptSourceInfo,
+    Reward,
+    Row,
+)
+from t2i_core.errors import T2IError
+from t2i_core.images import DamagedImage
+from t2i_core.testing import (
+    GeneratorContract,
+    JudgeContract,
+    MetricContract,
+    PromptSourceContract,
+    sample_images,
+)
+from t2i_core.testing.comparing import disturb_chance
+from t2i_core.testing.fake_dists import fake_dist
+from t2i_core.testing.ownership import others_with, packages_of
+from t2i_core.testing.parts import TEST_PROMPTS, settle
+
+PROMPTS = list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
+REQUESTS = GeneratorContract.requests.__wrapped__(None, PROMPTS, (0, 1))  # type: ignore[attr-defined]
+
+
+def hold(contract: type[Any], check: str, info: Any, tmp_path: Path, **fixtures: Any) -> None:
+    """Hold a component to one check."""
+    suite = contract()
+    suite.name, suite.module = info.name, __name__
+    component = settle(info, {}, None)
+    there = {"info": info, "component": component, "tmp_path": tmp_path, **fixtures}
+    test = getattr(suite, f"test_{check}")
+    test(**{name: there[name] for name in inspect.signature(test).parameters})
+
+
+# generators ---------------------------------------------------------------------------------------------------
+
+
+def image(seed: int, text: str = "") -> Generated:
+    return Generated(np.random.default_rng([seed, len(text)]).integers(1, 256, (8, 8, 3)).astype(np.uint8))
+
+
+class Good:
+    def generate(self, requests):
+        for number, request in enumerate(requests):
+            yield request, self.draw(number, request)
+
+    def draw(self, number, request):
+        return image(request.noise_seed, request.prompt.text)
+
+
+class ByGlobalChance(Good):
+    def draw(self, number, request):
+        return Generated(np.random.randint(0, 256, (8, 8, 3)).astype(np.uint8))
+
+
+class SeedBlind(Good):
+    def draw(self, number, request):
+        return image(7, request.prompt.text)
+
+
+class ByPlace(Good):
+    def draw(self, number, request):
+        return image(request.noise_seed + 10 * number)
+
+
+class Upset(Good):
+    upset = False
+
+    def draw(self, number, request):
+        self.upset |= not request.prompt.text
+        return image(request.noise_seed + self.upset)
+
+
+class Gone(Good):
+    def draw(self, number, request):
+        if not request.prompt.text:
+            raise MemoryError
+        return super().draw(number, request)
+
+
+class OddRecord(Good):
+    def draw(self, number, request):
+        return Generated(image(request.noise_seed).image, {"when": {1, 2}})
+
+
+GENERATOR_CHECKS = (
+    "one_answer_per_request", "no_requests_no_images", "the_same_seed_gives_the_same_image",
+    "another_seed_gives_another_image", "order_batch_and_company_change_nothing", "a_bad_prompt_fails_alone",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "fails"),
+    [
+        (Good, ()),
+        (Gone, ()),
+        (ByGlobalChance, ("the_same_seed_gives_the_same_image", "order_batch_and_company_change_nothing",
+                          "a_bad_prompt_fails_alone")),
+        (SeedBlind, ("another_seed_gives_another_image",)),
+        (ByPlace, ("order_batch_and_company_change_nothing", "a_bad_prompt_fails_alone")),
+        (Upset, ("a_bad_prompt_fails_alone",)),
+        (OddRecord, ("one_answer_per_request",)),
+    ],
+)  # fmt: skip
+def test_a_generators_faults_are_found(model: Any, fails: tuple[str, ...], tmp_path: Path) -> None:
+    info = GeneratorInfo(name="drawn", summary="S.", create=lambda setup: model())
+    failed = []
+    for check in GENERATOR_CHECKS:
+        try:
+            hold(GeneratorContract, check, info, tmp_path, prompts=PROMPTS, requests=REQUESTS)
+        except (AssertionError, TypeError):
+            failed.append(check)
+    assert tuple(failed) == fails
+
+
+# judges -------------------------------------------------------------------------------------------------------
+
+
+class Mean:
+    def observe(self, capability, queries):
+        for number, query in enumerate(queries):
+            yield query, Reward(self.value(number, query))
+
+    def value(self, number, query):
+        return float(query.images[0].pixels.mean())
+
+
+class Moody(Mean):
+    def __init__(self):
+        self.mood = np.random.random()
+
+    def value(self, number, query):
+        return super().value(number, query) + self.mood
+
+
+class InTurn(Mean):
+    def value(self, number, query):
+        return super().value(number, query) * (1 + number)
+
+
+class NeverMind(Mean):
+    def value(self, number, query):
+        try:
+            return super().value(number, query)
+        except DamagedImage:
+            return 0.0
+
+
+class NotANumber(Mean):
+    def value(self, number, query):
+        return float("nan")
+
+
+JUDGE_CHECKS = (
+    "one_answer_per_query", "asked_again_it_answers_the_same", "batch_and_order_change_nothing",
+    "a_bad_image_or_text_fails_alone", "observations_survive_storage",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("judge", "fails"),
+    [
+        (Mean, ()),
+        (Moody, ("asked_again_it_answers_the_same", "batch_and_order_change_nothing")),
+        (InTurn, ("batch_and_order_change_nothing", "a_bad_image_or_text_fails_alone")),
+        (NeverMind, ("a_bad_image_or_text_fails_alone",)),
+        (NotANumber, ("a_bad_image_or_text_fails_alone", "observations_survive_storage")),
+    ],
+)
+def test_a_judges_faults_are_found(judge: Any, fails: tuple[str, ...], tmp_path: Path) -> None:
+    info = JudgeInfo(name="seen", summary="S.", capabilities={"reward": frozenset()}, create=lambda setup: judge())
+    failed = []
+    for check in JUDGE_CHECKS:
+        given = {"judge": judge(), "labels": None, "images": sample_images(tmp_path), "text": "a dog"}
+        try:
+            hold(JudgeContract, check, info, tmp_path, **given)
+        except (AssertionError, ValueError):
+            failed.append(check)
+    assert tuple(failed) == fails
+
+
+# metrics ------------------------------------------------------------------------------------------------------
+
+
+class MeanReward(Metric):
+    needs = (Need("reward", "reward"),)
+    group_by = "prompt"
+
+    def measure(self, unit):
+        yield Row("mean", float(np.mean([observed.one("reward").value for observed in unit.observed])))
+
+
+class OfAllFour(MeanReward):
+    def measure(self, unit):
+        values = [observed.one("reward").value for observed in unit.observed]
+        yield Row("mean", (values[0] + values[1] + values[2] + values[3]) / 4)
+
+
+class ByChance(MeanReward):
+    needs = (Need("any", "pixels", derive=Derive("chance", lambda *_: {"x": np.random.random(1)})),)
+
+    def measure(self, unit):
+        yield Row("mean", sum(float(observed.derived("any")["x"][0]) for observed in unit.observed))
+
+
+@pytest.mark.parametrize(
+    ("metric", "fails"),
+    [
+        (MeanReward, ()),
+        (OfAllFour, ("an_image_that_fails_is_no_value", "an_answer_that_fails_is_no_value")),
+        (ByChance, ("runs_again_to_the_same_results",)),
+    ],
+)
+def test_a_metrics_faults_are_found(metric: Any, fails: tuple[str, ...], tmp_path: Path) -> None:
+    info = MetricInfo(name="mean", summary="S.", create=metric, measures=(Measure("mean", "M."),))
+    suite = MetricContract()
+    suite.name = "mean"  # type: ignore[misc]
+    failed = []
+    for number, check in enumerate(
+        ("runs_again_to_the_same_results", "an_image_that_fails_is_no_value", "an_answer_that_fails_is_no_value")
+    ):
+        place = tmp_path / str(number)
+        place.mkdir()
+        disturb_chance(1)
+        try:
+            hold(MetricContract, check, info, place, run=suite.evaluate(info, place / "first"))
+        except (AssertionError, T2IError):
+            failed.append(check)
+    assert tuple(failed) == fails
+
+
+# prompt sources -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("facets", "fails"),
+    [({"kind": "dog"}, ()), ({"seed": 3}, ("facets_and_scenes_are_plain_data",)),
+     ({"kind": float("nan")}, ("facets_and_scenes_are_plain_data",)),
+     (None, ("is_the_same_each_time",))],
+)  # fmt: skip
+def test_a_prompt_sources_faults_are_found(facets: Any, fails: tuple[str, ...], tmp_path: Path) -> None:
+    def prompts(setup: Any) -> list[Prompt]:
+        given = {"chance": np.random.random()} if facets is None else facets
+        return [Prompt("dog", "a dog", facets=given)]
+
+    info = PromptSourceInfo(name="listed", summary="S.", prompts=prompts)
+    failed = []
+    for check in (
+        "has_prompts_with_ids_of_their_own",
+        "is_the_same_each_time",
+        "facets_and_scenes_are_plain_data",
+    ):
+        try:
+            hold(PromptSourceContract, check, info, tmp_path, prompts=prompts(None))
+        except AssertionError:
+            failed.append(check)
+    assert tuple(failed) == fails
+
+
+# packages -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("record", "shared"),
+    [
+        ("t2i_mine/__init__.py,,\nt2i_mine-1.0.dist-info/METADATA,,\n../../../bin/mine,,\n", {}),
+        ("t2i_mine/__init__.py,,\nt2i_core/mine.py,,\n", {"t2i_core": "t2i-core"}),
+        ("t2i_mine/__init__.py,,\nnumpy/mine.py,,\n", {"numpy": "numpy"}),
+        ("t2i_mine/__init__.py,,\nthere.py,,\n", {"there": "other"}),
+    ],
+)
+def test_files_in_another_distributions_package_are_found(
+    record: str, shared: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_dist(tmp_path, "t2i-mine", {})
+    fake_dist(tmp_path, "other", {})
+    (tmp_path / "t2i_mine-1.0.dist-info" / "RECORD").write_text(record)
+    (tmp_path / "other-1.0.dist-info" / "RECORD").write_text("there.py,,\nthereafter/__init__.py,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = distribution("t2i-mine")
+    assert "t2i_mine" in packages_of(mine)
+    assert others_with(packages_of(mine), mine) == shared
+
+
+# waivers ------------------------------------------------------------------------------------------------------
+
+
+def test_a_waiver_of_what_is_no_check_is_an_error() -> None:
+    with pytest.raises(TypeError, match="waives 'light_imports', which is no check of it; they are a_bad_prompt"):
+
+        class TestTypo(GeneratorContract):
+            waived: ClassVar = {"light_imports": "it is slow"}
+
+
+def test_a_waiver_without_a_reason_is_an_error() -> None:
+    with pytest.raises(TypeError, match="'light_import' without a reason"):
+
+        class TestSilent(GeneratorContract):
+            waived: ClassVar = {"light_import": " "}
+
+
+def test_a_check_is_waived_and_never_replaced() -> None:
+    with pytest.raises(TypeError, match="replaces the check test_light_import: waive what cannot hold"):
+
+        class TestOwn(GeneratorContract):
+            test_light_import = None
+
+
+SUITES = """
+from t2i_core.testing import PromptSourceContract
+
+
+class TestNeeded(PromptSourceContract):
+    module, name = "t2i_odd.plugin", "odd"
+    waived = {"has_prompts_with_ids_of_their_own": "it is empty until it has been fetched"}
+
+
+class TestOfTheWaived(TestNeeded):
+    waived = {"facets_and_scenes_are_plain_data": "not looked at"}
+"""
+
+
+def test_a_waiver_that_is_not_needed_is_an_error(tmp_path: Path) -> None:
+    plugin = (
+        "from t2i_core import PromptSourceInfo, hookimpl\n\n\n@hookimpl\ndef t2i_prompt_sources():\n"
+        "    return [PromptSourceInfo(name='odd', summary='S.', prompts=lambda setup: [])]\n"
+    )
+    fake_dist(tmp_path, "t2i-odd", {"t2i.prompt_sources": {"odd": "t2i_odd.plugin"}}, {"t2i_odd.plugin": plugin})
+    (tmp_path / "test_odd.py").write_text(SUITES)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfx", "--import-mode=importlib"]
+    done = subprocess.run(
+        [*command, "test_odd.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "1 failed, 17 passed, 2 xfailed" in done.stdout, done.stdout
+    assert "TestNeeded::test_has_prompts_with_ids_of_their_own - waived: it is empty until" in done.stdout
+    assert "TestOfTheWaived::test_facets_and_scenes_are_plain_data - [XPASS(strict)] waived: not" in done.stdout

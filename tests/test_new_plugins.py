@@ -1,0 +1,156 @@
+"""What `t2i new-plugin` makes works: untouched, by its own checks and (slow) from a wheel and nothing else, and as
+the tutorials in CONTRIBUTING.md change it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fresh_environment import ROOT, build_wheels, fresh_environment
+from t2i_cli.app import app
+from t2i_cli.scaffolding import EXAMPLES, LONGEST, render
+from t2i_core.testing.fake_dists import fake_dist
+from t2i_registry import scan
+from t2i_registry.checking import check
+from typer.testing import CliRunner
+
+#: a tutorial begins with the command, and writes whole files
+BEGUN = re.compile(r"^    t2i new-plugin (\S+) (\S+)$", re.MULTILINE)
+WRITTEN = re.compile(r"<!-- write: (\S+) -->\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+NAMES = {"generator": "a", "judge": "glow-2", "metric": "found-share", "prompt_source": "w" * LONGEST}
+ALSO_INSTALLED = (
+    "core",
+    "registry",
+    "cli",
+    *(f"plugins/{p}" for p in ("arena-elo", "diffusers", "miniworld", "tiam")),
+)
+
+
+def make(kind: str, name: str, folder: Path) -> Path:
+    """Make a new plugin in a folder, as a user does; returns its own folder."""
+    plugin = folder / f"t2i-{name}"
+    said = CliRunner().invoke(app, ["new-plugin", kind, name, "--out", str(plugin)])
+    assert said.exit_code == 0, said.output
+    return plugin
+
+
+def follow_tutorials(folder: Path) -> list[Path]:
+    """Do what the tutorials say; returns the plugins' folders."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    plugins = [make(kind, name, folder) for kind, name in BEGUN.findall(text)]
+    written = WRITTEN.findall(text)
+    assert {folder / place.partition("/")[0] for place, _ in written} == set(plugins)
+    for place, content in written:
+        assert (folder / place).is_file(), f"{place} is no file that `t2i new-plugin` writes"
+        (folder / place).write_text(content, encoding="utf-8")
+    return plugins
+
+
+@dataclass(frozen=True)
+class Made:
+    """Plugins of all kinds, and what a process needs in order to have them installed."""
+
+    folder: Path
+    plugins: tuple[Path, ...]
+    path: tuple[Path, ...]
+
+    def run(self, *words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a module of Python beside them."""
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, self.path))}
+        command = [sys.executable, "-m", *map(str, words)]
+        return subprocess.run(
+            command, cwd=cwd or self.folder, env=env, capture_output=True, text=True, check=False
+        )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Plugins of all kinds, and those of the tutorials, with the metadata that an installer would write."""
+    folder = tmp_path_factory.mktemp("new")
+    plugins = (*(make(kind, name, folder) for kind, name in NAMES.items()), *follow_tutorials(folder))
+    for plugin in plugins:
+        project = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        fake_dist(folder / "site", project["name"], project["entry-points"], summary=project["description"])
+    return Made(folder, plugins, (folder / "site", *plugins))
+
+
+@pytest.fixture
+def installed(made: Made, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """The same, installed for this process."""
+    for place in made.path:
+        monkeypatch.syspath_prepend(place)
+    return made
+
+
+def test_ruff_has_nothing_to_say_whatever_the_name(made: Made, tmp_path: Path) -> None:
+    for kind in EXAMPLES:
+        for name in ("a", "w" * LONGEST):
+            for place, content in render(kind, name).items():
+                (tmp_path / kind / name / place).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / kind / name / place).write_text(content, encoding="utf-8")
+    for words in (["check"], ["format", "--check"]):
+        done = made.run("ruff", *words, "--no-cache", *made.plugins, tmp_path)
+        assert done.returncode == 0, done.stdout
+
+
+def test_types_hold_strictly(made: Made, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    if (ROOT / ".mypy_cache").is_dir():  # what numpy's and pandas' types are is known there
+        shutil.copytree(ROOT / ".mypy_cache", cache)
+    for plugin in made.plugins:
+        done = made.run("mypy", "--cache-dir", cache, cwd=plugin)
+        assert done.returncode == 0, done.stdout
+
+
+def test_their_own_tests_pass(made: Made) -> None:
+    done = made.run("pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *made.plugins)
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout
+    assert "xfailed" not in done.stdout
+
+
+def test_they_are_listed_and_load(installed: Made) -> None:
+    mine = [e for e in scan().entries if e.dist in {plugin.name for plugin in installed.plugins}]
+    assert {(e.kind, e.name) for e in mine} >= set(NAMES.items())
+    assert {c.entry.dist: c.error for c in check(mine)} == {plugin.name: "" for plugin in installed.plugins}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Wheels of what they are evaluated with."""
+    return build_wheels((ROOT / part for part in ALSO_INSTALLED), tmp_path_factory.mktemp("wheels"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_from_a_wheel_it_is_checked_tested_and_evaluated(kind: str, wheels: list[Path], tmp_path: Path) -> None:
+    name = NAMES[kind]
+    plugin = make(kind, name, tmp_path)
+    own = build_wheels([plugin], tmp_path / "wheels")
+    inside = fresh_environment(tmp_path, [*wheels, *own], "pytest")
+    shutil.rmtree(plugin / f"t2i_{name.replace('-', '_')}")  # only the wheel is left
+
+    listed = json.loads(inside("t2i", "list-plugins", "--check", "--json"))
+    (found,) = (row for row in listed if row["dist"] == plugin.name)
+    assert (found["kind"], found["name"], found["status"]) == (kind, name, "ok")
+    assert "passed" in inside("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=plugin)
+
+    words = shlex.split(EXAMPLES[kind].evaluate.format(name=name))
+    answer = json.loads(inside(*words, "--device", "cpu", "--json"))
+    (result,) = answer["results"]
+    print(f"{kind}: {result['score']}, {result['ci']}, {result['n_ok']} ok")
+    assert result["score"] is not None
+    assert result["n_ok"] > 0
+    assert (result["n_failed"], result["n_missing"]) == (0, 0)
