@@ -251,8 +251,9 @@ class Registry:
 
     def to_install(self, name: str) -> str | None:
         """Return the distribution that offers a name and is not installed, where one is known."""
-        offering = self.catalogue.elsewhere.get(name)
-        installed = {canonical(e.dist) for e in (*self.catalogue.entries, *self.catalogue.disabled)}
+        catalogue = self.catalogue
+        offering = catalogue.elsewhere.get(name)
+        installed = {canonical(e.dist) for e in (*catalogue.entries, *catalogue.commands, *catalogue.disabled)}
         return None if offering in installed else offering
 
     def _refuse_absent(self, name: str, dist: str | None) -> None:

@@ -102,6 +102,14 @@ def test_scanning_imports_nothing_heavy():
     assert json.loads(done.stdout) == []
 
 
+def test_a_distribution_of_commands_alone_is_there(install):
+    install("x-all", {"t2i.elsewhere": {"act": "x_acts", "far": "x_far"}})
+    install("x-acts", {"t2i.commands": {"act": "x_acts:app"}})
+    registry = Registry(scan())
+    assert registry.to_install("act") is None
+    assert registry.to_install("far") == "x-far"
+
+
 def test_who_would_offer_what_is_not_there(install):
     install("x-all", {"t2i.elsewhere": {"far": "x_far", "near": "x_near.plugin"}})
     install("x-near", {"t2i.judges": {"other": "x_near"}})
