@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,9 @@ class Line:
     measure   which of the metric's scores
     put_in    the simulator's options
     expected  the truth, from the judge's rates and the table of measurements
-    trained   the trained judge for which the same holds with its own rates, measured with `fault` at both `ends`
+    typical   the mean of what so few pictures say, where that is not the truth: no distance from even is below 0
+    trained   a trained judge for which the same holds with its own rates, measured with `fault` at both `ends`;
+              without a fault it is held to what an ideal judge would say
     rated     what of the measurements its rates are; by default the measure itself
     quick     whether the tests that always run hold it, with fewer salts
     options   of the metric
@@ -69,6 +71,7 @@ class Line:
     prompts: str
     put_in: Mapping[str, Any]
     expected: Callable[[Rates, pd.DataFrame], float]
+    typical: Callable[[Rates], float] | None = None
     oracle: str = "oracle"
     trained: str = ""
     fault: str = ""
@@ -82,11 +85,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Said:
-    """What came out: a value for each salt with its interval, and what was expected."""
+    """What came out: a value for each salt with its interval, the truth, and what their mean should be."""
 
     line: Line
     judge: str
     expected: float
+    typical: float
     values: tuple[tuple[float, float, float], ...]
     images: int
 
@@ -115,12 +119,24 @@ def moved(rate: float, prompt_sd: float, seed_sd: float) -> float:
     return float(mean)
 
 
-def voted(skew: float, rates: Rates, _: pd.DataFrame) -> float:
-    """The MAD of votes, each of nine images, of which more than half show one of two looks.
+def majority(skew: float, rates: Rates) -> float:
+    """How often more than half of nine images are read as with a hat, which is drawn at the rate of the skew."""
+    return float(binom.sf(4, 9, rates.mixed(1 - skew)))
 
-    One is drawn at the rate of the skew, and read where it is drawn and where it is not by the judge's rates.
-    """
-    return abs(float(binom.sf(4, 9, rates.mixed(1 - skew))) - 0.5)
+
+def voted(skew: float, rates: Rates, _: pd.DataFrame) -> float:
+    """The MAD of prompts' votes for one of two looks."""
+    return abs(majority(skew, rates) - 0.5)
+
+
+def seen(skew: float, rates: Rates, _: pd.DataFrame) -> float:
+    """The MAD of images' own answers."""
+    return abs(rates.mixed(1 - skew) - 0.5)
+
+
+def distance(share: float, count: int) -> float:
+    """The mean distance from 1/2 of a share of so many, each by itself."""
+    return float(binom.expect(lambda k: np.abs(k / count - 0.5), (count, share)))
 
 
 def hats(table: pd.DataFrame) -> float:
@@ -155,6 +171,20 @@ def other_pairs(_: Rates, table: pd.DataFrame) -> float:
     return float(1 - 0.3 * (objects["object"] != objects["object_2"]).mean())
 
 
+def _hats(skew: float) -> tuple[Line, Line]:
+    """What nine pictures of each of six prompts vote for, and what each of them shows."""
+    line = Line(
+        "nine vote for hats: |P(Bin(9, q) > 4) - 1/2|", "bias", "mad", "bias-mini", {"skew": f"hat:yes:{skew}"},
+        partial(voted, skew), lambda rates: distance(majority(skew, rates), 6), trained="mini-clip", fault="skew",
+        ends=("hat:yes:1.0", "hat:no:1.0"), rated=hats, seeds=9, limit=6,
+        options={"groups": "mini", "only": ["hat"], "vote": "majority"},
+    )  # fmt: skip
+    return line, replace(
+        line, name="hats: |q - 1/2|", measure="image-mad", expected=partial(seen, skew),
+        typical=lambda rates: distance(rates.mixed(1 - skew), 54),
+    )  # fmt: skip
+
+
 LINES = (
     Line("objects lost of two: (1 - d) S + d F", "tiam", "tiam", "tiam-5-2", {"drop": 0.4},
          lambda rates, _: rates.mixed(0.4), trained="mini-segmenter", fault="drop", quick=True),
@@ -171,9 +201,9 @@ LINES = (
          oracle="oracle:leaves", trained="mini-classifier", fault="wrong_object", seeds=5, limit=14),
     Line("hyponyms alike: n Σ Bin(k; N, 1/n) h(k/N)", "scs", "divergence", "wordnet-mini", {"hyponyms": "uniform"},
          lambda _, table: float(np.mean([uniform(int(n), 5) for n in leaves(table)])),
-         oracle="oracle:leaves", seeds=5, limit=14),
+         oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
     Line("one fixed hyponym: 0", "scs", "divergence", "wordnet-mini", {"hyponyms": "fixed"}, lambda *_: 0.0,
-         oracle="oracle:leaves", seeds=5, limit=14),
+         oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
     Line("wrong sorts of one: 1 - w (K - n) / (K - 1)", "paintskills-object", "paintskills-object",
          "paintskills-object", {"wrong_object": 0.3}, other_kinds, limit=21, options=ALONE),
     Line("wrong colours of one: 1 - w", "paintskills-color", "paintskills-color", "paintskills-color",
@@ -182,27 +212,31 @@ LINES = (
          lambda *_: 0.7, limit=20, options=ALONE),
     Line("relations flipped: 1 - f, and 1 for two of a kind", "paintskills-spatial", "paintskills-spatial",
          "paintskills-spatial", {"flip_relation": 0.3}, other_pairs, limit=40, seeds=2, options=ALONE),
-    # at .5 the mean of distances is more than their truth, 0; their intervals hold it
-    *(Line("nine vote for hats: |P(Bin(9, q) > 4) - 1/2|", "bias", "mad", "bias-mini",
-           {"skew": f"hat:yes:{skew}"}, partial(voted, skew), trained="mini-clip", fault="skew",
-           ends=("hat:yes:1.0", "hat:no:1.0"), rated=hats, seeds=9, limit=6,
-           options={"groups": "mini", "only": ["hat"]}) for skew in (0.5, 0.6, 0.8, 1.0)),
+    *(line for skew in (0.5, 0.6, 0.8, 1.0) for line in _hats(skew)),
 )  # fmt: skip
 
 
 def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
-    """Draw, judge and score a line with so many salts; a trained judge's rates too, on other pictures."""
-    run = _run(line, judge, line.put_in, range(salts), out / "drawn")
-    table = run.measurements()
+    """Draw, judge and score a line with so many salts; a trained judge's rates too, on other pictures.
+
+    Lines that share a judge's rates find them in the same folder beside.
+    """
+    run = _run(line, judge, line.put_in, range(salts), out / _slug(line, judge))
     rates = Rates()
-    if judge != line.oracle:
+    if judge != line.oracle and line.fault:
         others = range(APART, APART + salts)
-        # what several lines share is drawn once
-        shared = out.parent / f"rates-{judge}-{line.prompts}"
+        shared = out / "rates" / f"{line.metric}-{line.prompts}-{line.fault}-{judge}"
         ends = zip(line.ends, (shared / "right", shared / "wrong"), strict=True)
         rates = Rates(*(_rate(line, _run(line, judge, {line.fault: end}, others, to)) for end, to in ends))
     values = tuple((one["value"], *one["ci"]) for one in _scores(line, run))
-    return Said(line, judge, line.expected(rates, table), values, len(run.samples()))
+    expected = line.expected(rates, run.measurements())
+    typical = expected if line.typical is None else line.typical(rates)
+    return Said(line, judge, expected, typical, values, len(run.samples()))
+
+
+def _slug(line: Line, judge: str) -> str:
+    put_in = "-".join(f"{name}-{value}" for name, value in line.put_in.items())
+    return f"{line.metric}-{line.prompts}-{put_in}-{judge}".replace(":", "-")
 
 
 def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int], out: Path) -> Run:
@@ -279,7 +313,7 @@ def climb(ladder: Ladder, out: Path) -> list[Said]:
     lines = [ladder.line(rung) for rung in range(len(DROPS))]
     expected = ladder.ratings.tolist()
     return [
-        Said(line, line.oracle, rating, tuple(own), images // len(DROPS))
+        Said(line, line.oracle, rating, rating, tuple(own), images // len(DROPS))
         for line, rating, own in zip(lines, expected, values, strict=True)
     ]
 
@@ -290,15 +324,17 @@ The simulator draws scenes with faults at rates that are put in; then it is know
 line is drawn {salts} times, everything anew (`simulator.salt`), and judged by the oracle, which reads what was
 drawn, or by the trained judge that the mini world's users have. A 95 % interval misses the truth one time in
 twenty though all is right: {enough} of {salts} are asked for, which a right program fails .3 % of the time.
-Where a trained judge errs, the truth is known from its own rates (the score with no fault and with nothing but
-faults), which are measured on other pictures and have an error of their own; `bias` is how far its mean lies
-from what an ideal judge would say.
+Where a trained judge errs, the truth is known from its own rates (what it says where nothing is wrong, and where
+everything is), which are measured on other pictures and have an error of their own; `off` is how far its mean lies
+from what an ideal judge's should be. Where its rates do not give the truth (SCS) it is held to the ideal judge's,
+and `off` is its own bias. Of a distance from even, which is never below 0, so few pictures say more than the truth
+on the mean: that mean stands in brackets.
 
     python docs/validation.py OUT
 
 made this page and the plot; some lines are tests too (`tests/test_validation.py`).
 
-| put in | metric | judge | expected | mean | bias | intervals that hold it | images |
+| put in | metric | judge | truth | mean | off | intervals that hold it | images |
 |---|---|---|---|---|---|---|---|
 """
 
@@ -315,7 +351,7 @@ the skew where the judge never errs.
 
 def page(said: Sequence[Said]) -> str:
     """The document."""
-    ideal = {_key(one): one.expected for one in said if one.judge == one.line.oracle}
+    ideal = {_key(one): one.typical for one in said if one.judge == one.line.oracle}
     return (
         HEAD.format(salts=SALTS, enough=enough(SALTS))
         + "".join(_row(one, ideal[_key(one)]) for one in said)
@@ -330,8 +366,9 @@ def _key(said: Said) -> tuple[str, str]:
 
 def _row(said: Said, ideal: float) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in said.line.put_in.items())
+    truth = f"{said.expected:.4f}" + (f" ({said.typical:.4f})" if said.line.typical else "")
     cells = (
-        f"{said.line.name} ({settings})", said.line.metric, said.judge, f"{said.expected:.4f}", f"{said.mean:.4f}",
+        f"{said.line.name} ({settings})", said.line.metric, said.judge, truth, f"{said.mean:.4f}",
         f"{said.mean - ideal:+.4f}", f"{said.holding} of {len(said.values)}", f"{said.images:,}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |\n"
@@ -370,9 +407,9 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     out = parser.parse_args().out
     said = []
-    for number, line in enumerate(LINES):
+    for line in LINES:
         for judge in filter(None, (line.oracle, line.trained)):
-            one = say(line, judge, out / f"{number}-{judge.replace(':', '-')}")
+            one = say(line, judge, out)
             said.append(one)
             _report(one)
     for ladder in LADDERS:

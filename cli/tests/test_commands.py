@@ -74,7 +74,7 @@ def test_version_and_no_arguments(site, t2i):
     assert misspelt.exit_code == 2
     assert (
         misspelt.stderr
-        == "error: No such command 'list-plugin'. Did you mean 'list-plugins'? (see `t2i --help`)\n"
+        == "error: No such command 'list-plugin'. Did you mean 'list-plugins', 'new-plugin'? (see `t2i --help`)\n"
     )
 
 

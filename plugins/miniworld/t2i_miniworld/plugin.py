@@ -40,28 +40,27 @@ _QUESTIONS = {
 }
 #: Of likelihoods: fewer draws and steps than a paper's, for models that are asked on two cores.
 _FEW = {"trials": 2, "steps": 25}
+_CLIP = {"embed": "mini-clip"}
 _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
-    judges={
-        "segment": "mini-segmenter",
-        "detect": "mini-segmenter",
-        "classify": "mini-classifier",
-        "embed": "mini-clip",
-    },
+    judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         "isp": Defaults(prompts="wordnet-mini", seeds=32),
         "scs": Defaults(prompts="wordnet-mini", seeds=32),
-        "bias": Defaults(prompts="bias-mini", seeds=9, options={"groups": "mini"}),
-        "elo": Defaults(prompts="tiam-5-2", seeds=4),
+        "bias": Defaults(prompts="bias-mini", seeds=9, judges=_CLIP, options={"groups": "mini"}),
+        "elo": Defaults(prompts="tiam-5-2", seeds=4, judges={"prefer": "mini-clip"}),
         # read beside what the same judge says of the simulator's own pictures
         **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
         "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-elbo": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
-        "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1),
+        "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1, judges=_CLIP),
+        "winoground-clip": Defaults(prompts="selfeval-mini-winoground", seeds=1, judges=_CLIP),
+        # it knows the grammar's words: metrics with prompts of other words keep their own judges
+        **{metric: Defaults(judges=_CLIP) for metric in ("clipscore", "object-cosine", "r-precision")},
         "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
     },
 )
@@ -82,8 +81,8 @@ _WEIGHTS = Path(__file__).parent / "weights"
 STEPS, GUIDANCE = 10, 5.0
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
 #: What weights have as SHA-256, so that a plan need not try them.
-_CLASSIFIER = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
-_CLIP = "4e73e2610a92d645e4a1fcb1d7ab81448d336e78b5ba910e2334994d89d81422"
+_CLASSIFIER_WEIGHTS = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
+_CLIP_WEIGHTS = "4e73e2610a92d645e4a1fcb1d7ab81448d336e78b5ba910e2334994d89d81422"
 
 
 @hookimpl
@@ -164,7 +163,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             summary="Names the mini world's lowest synsets: a small MobileNetV3 of timm, trained on renders.",
             of="t2i-timm/timm",
             argument=str(_WEIGHTS / "mini-classifier"),
-            options={"sha256": _CLASSIFIER},
+            options={"sha256": _CLASSIFIER_WEIGHTS},
             domain=DOMAIN,
             licence="Apache-2.0",
             citation="MobileNetV3: Howard et al., ICCV 2019",
@@ -174,7 +173,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             summary="The mini world's pictures and texts as vectors of one space: a small CLIP of open_clip.",
             of="t2i-open-clip/open-clip",
             argument=str(_WEIGHTS / "mini-clip"),
-            options={"sha256": _CLIP},
+            options={"sha256": _CLIP_WEIGHTS},
             domain=DOMAIN,
             licence="Apache-2.0",
             citation="CLIP: Radford et al., ICML 2021",

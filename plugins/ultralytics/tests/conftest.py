@@ -111,7 +111,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, save: Save) -> Path:
     return folder / "trained.pt"
 
 
-def learn(made: Any, steps: int = 40, batch: int = 4) -> None:
+def learn(made: Any, steps: int = 64, batch: int = 4) -> None:
     """Train a segmenter on scenes."""
     from ultralytics.cfg import get_cfg
 
