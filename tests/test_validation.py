@@ -15,14 +15,15 @@ from t2i_core.statistics import statistic_intervals
 
 VALIDATION = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "validation.py"), run_name="validation")
 QUICK = VALIDATION["ORACLE"]
-#: All that docs/validation.py draws takes minutes; of what runs always, six salts are enough to miss three of.
+#: All that docs/validation.py draws takes half an hour; where lines run always, six salts can miss only two.
 ALL, SOME = VALIDATION["SALTS"], 6
+#: A line whose pictures a trained judge looks at, thousands of them: minutes.
+SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 LINES = [
-    pytest.param(
-        line, judge, salts, id=f"{line.name}, {judge}, {salts}", marks=() if salts == SOME else pytest.mark.slow
-    )
+    pytest.param(line, judge, salts, id=f"{line.name}, {judge}, {salts}", marks=() if salts == SOME else SLOW)
     for line in VALIDATION["LINES"]
-    for trained, judge in enumerate((line.oracle, line.trained))
+    # without rates of its own a trained judge's truth is not known: the page tells its bias
+    for trained, judge in enumerate((line.oracle, line.trained if line.fault else ""))
     for salts in ((SOME, ALL) if line.quick and not trained else (ALL,))
     if judge
 ]
@@ -46,7 +47,8 @@ def test_intervals_hold_the_truth(line: Any, judge: str, salts: int, tmp_path: P
     assert said.holding >= VALIDATION["enough"](salts)
     # of the mean of all, and of a trained judge's own rates
     error = np.std([value for value, _, _ in said.values]) * np.sqrt(2 / len(said.values))
-    assert said.mean == pytest.approx(said.expected, abs=4 * error + 1e-9)
+    # where all values are alike they say nothing of their error: an exact one has none, and a judge's rates some
+    assert said.mean == pytest.approx(said.typical, abs=4 * error + (1e-9 if judge == line.oracle else 1e-3))
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def digest(network: torch.nn.Module) -> str:
     """What names these very weights."""
     found = hashlib.blake2b(digest_size=16)
     for name, value in network.state_dict().items():
-        found.update(name.encode() + value.contiguous().numpy().tobytes())
+        found.update(name.encode() + value.contiguous().cpu().numpy().tobytes())
     return found.hexdigest()
 
 

@@ -25,8 +25,8 @@ from t2i_miniworld.latents import digest
 from t2i_miniworld.train_classifier import read
 from t2i_miniworld.train_text import fit_of, ideal, texts_of, tokens, truths_of
 
-#: Which of the trunk's blocks has as many cells as `cells_of`, and how many layers.
-_MIDWAY, _LAYERS = 3, 48
+#: The trunk's block whose map has as many cells as `cells_of`, and its channels.
+_MIDWAY, _CHANNELS = 3, 48
 
 
 class Learning(nn.Module):
@@ -36,7 +36,7 @@ class Learning(nn.Module):
         super().__init__()
         self.clip = network
         network.visual.trunk.blocks[_MIDWAY].register_forward_hook(self._keep)
-        self.cells = nn.Conv2d(_LAYERS, sum(GROUPS), 1)
+        self.cells = nn.Conv2d(_CHANNELS, sum(GROUPS), 1)
         self._midway = torch.empty(0)
 
     def _keep(self, _module: nn.Module, _given: object, features: Tensor) -> None:
@@ -55,12 +55,11 @@ def trained(folder: Path) -> tuple[CLIPTokenizer, Clip]:
     return tokenizer, network.clip
 
 
-def begin_as(clip: Clip, start: Path) -> None:
-    """Give a fresh CLIP's pictures' tower all that a classifier has but the layer that names."""
-    learnt = classifier.load(start).state_dict()
-    named = {name: value for name, value in learnt.items() if not name.startswith("classifier.")}
-    left = clip.visual.trunk.load_state_dict(named, strict=False)
-    assert set(left.missing_keys) == {"classifier.weight", "classifier.bias"}, left
+def begin_as_classifier(clip: Clip) -> None:
+    """Give a fresh CLIP's pictures' tower all that the mini-classifier has but the layer that names."""
+    trunk = clip.visual.trunk
+    last = {name: value for name, value in trunk.state_dict().items() if name.startswith("classifier.")}
+    trunk.load_state_dict({**classifier.load().state_dict(), **last})
 
 
 def run(
@@ -69,21 +68,16 @@ def run(
     out: Path,
     course: Course,
     scenes: int,
-    start: Path | None = classifier.WEIGHTS,
     device: str = "cpu",
 ) -> nn.Module:
-    """Train on the first ``scenes`` pictures of each folder; return the averaged network with its reader of cells.
-
-    start: the classifier that the pictures' tower begins as (None: fresh weights)
-    """
+    """Train on the first ``scenes`` pictures of each folder; return the averaged network and cells' reader."""
     images, all_truths = read(data, scenes)
     tokenizer, told = train_text.trained(text)
     tokenizer.save_pretrained(out / "tokenizer")
     said = ideal(all_truths)
     torch.manual_seed(course.seed)
     clip = Clip(told)
-    if start is not None:
-        begin_as(clip, start)
+    begin_as_classifier(clip)
     # The order of memory in which convolutions are fastest.
     network = Learning(clip).train().to(device, memory_format=torch.channels_last)
 

@@ -24,11 +24,11 @@ _IDLE = 120
 def map_ordered(
     function: Callable[[Job], Result], jobs: Iterable[Job], workers: int | None = None
 ) -> Iterator[tuple[Job, Result]]:
-    """Apply a picklable ``function`` to each job in ``workers`` processes (default: one per core
-    that this process may use, by its affinity, its container and LOKY_MAX_CPU_COUNT).
+    """Apply a picklable ``function`` to each job in ``workers`` processes.
 
-    Yields each job, the same object, with its result, in the order of the jobs; at most four jobs per worker
-    are in flight. What a job raises is raised here. Raises ValueError where ``workers`` is below 1.
+    By default there is one for each core that this process may use: by its affinity, its container and
+    LOKY_MAX_CPU_COUNT. Yields each job, the same object, with its result, in the order of the jobs; at most four
+    jobs per worker are in flight. What a job raises is raised here. Raises ValueError for ``workers`` below 1.
 
     The processes are started afresh, not forked, so that threads of torch or Mitsuba in the caller do no harm;
     they do not import the caller's main module, so that a plain script needs no guard; and they stay for the
