@@ -23,7 +23,7 @@ from scipy.integrate import quad
 from scipy.special import expit, logit
 from scipy.stats import binom, norm
 from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.runs import Run
+from t2i_core.runs import Run, load_run
 from t2i_miniworld.taxonomy import LEAVES
 from t2i_wordnet_hypernymy.scores import uniform
 
@@ -242,10 +242,16 @@ def _slug(line: Line, judge: str) -> str:
 def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int], out: Path) -> Run:
     small = ORACLE if judge == line.oracle else TRAINED
     models = [ModelRequest("simulator", f"salt {salt}", {**small, **put_in, "salt": salt}) for salt in salts]
-    run = evaluate(
+    return _kept(
         line.metric, models, prompts=line.prompts, seeds=line.seeds, limit=line.limit, judge=judge, out=out,
         options={f"metric:{line.metric}": line.options} if line.options else {},
     )  # fmt: skip
+
+
+def _kept(metric: str, models: Sequence[ModelRequest], out: Path, **how: Any) -> Run:
+    """Evaluate, unless that was done: to score 20 models again, and to compare each two, takes a minute."""
+    done = (out / "run.json").exists() and load_run(out).status == "done"
+    run = load_run(out) if done else evaluate(metric, models, out=out, **how)
     if run.failed is not None:
         raise SystemExit(f"{out}: {run.failed}")
     return run
@@ -301,12 +307,10 @@ def climb(ladder: Ladder, out: Path) -> list[Said]:
     images = 0
     for salt in range(SALTS):
         models = [ModelRequest("simulator", f"drop {d}", {**ORACLE, "drop": d, "salt": salt}) for d in DROPS]
-        run = evaluate(
+        run = _kept(
             "elo", models, prompts="tiam-5-2", seeds=1, judge="oracle", out=out / str(salt),
             options={"oracle": {"prefer_error": ladder.error}},
         )  # fmt: skip
-        if run.failed is not None:
-            raise SystemExit(f"{out}: {run.failed}")
         images += len(run.samples())
         for rung, result in enumerate(run.results["results"]):
             values[rung].append((result["score"], *result["ci"]))
