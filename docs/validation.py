@@ -372,7 +372,7 @@ def _row(said: Said, ideal: float) -> str:
     settings = ", ".join(f"{name} {value}" for name, value in said.line.put_in.items())
     truth = f"{said.expected:.4f}" + (f" ({said.typical:.4f})" if said.line.typical else "")
     cells = (
-        f"{said.line.name} ({settings})", said.line.metric, said.judge, truth, f"{said.mean:.4f}",
+        f"{said.line.name} ({settings})".replace("|", "\\|"), said.line.metric, said.judge, truth, f"{said.mean:.4f}",
         f"{said.mean - ideal:+.4f}", f"{said.holding} of {len(said.values)}", f"{said.images:,}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |\n"
@@ -393,7 +393,7 @@ def plot(said: Sequence[Said]) -> Figure:
             axes.plot(apart[2], height, ".", color=colour, markersize=4)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(said)), [f"{one.line.name}\n{one.line.metric}, {one.judge}" for one in said])
-    axes.invert_yaxis()
+    axes.set_ylim(len(said) - 0.5, -0.5)
     axes.set_xlabel("score with its 95 % interval, less what was expected (Elo: in points / 400)")
     return figure
 
