@@ -373,7 +373,8 @@ def _row(said: Said, ideal: float) -> str:
     truth = f"{said.expected:.4f}" + (f" ({said.typical:.4f})" if said.line.typical else "")
     cells = (
         f"{said.line.name} ({settings})".replace("|", "\\|"), said.line.metric, said.judge, truth,
-        f"{said.mean:.4f}", f"{said.mean - ideal:+.4f}", f"{said.holding} of {len(said.values)}", f"{said.images:,}",
+        f"{said.mean:.4f}", f"{said.mean - ideal:+.4f}",
+        f"{said.holding} of {len(said.values)}", f"{said.images:,}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |\n"
 
