@@ -19,7 +19,8 @@ from pathlib import Path
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from .errors import BadFolder, BadOption
-from .store import DATABASE, Store, cache_folder, in_use, opening, users
+from .sharing import in_use, opening, users
+from .store import DATABASE, Store, cache_folder
 
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
 

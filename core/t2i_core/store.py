@@ -16,7 +16,6 @@ import json
 import os
 import sqlite3
 import time
-import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,11 +23,11 @@ from typing import Any
 
 import numpy as np
 import platformdirs
-from filelock import FileLock, Timeout
 from PIL import Image as PILImage
 
 from .errors import BadFolder
 from .images import DamagedImage, Image, Truth, image_file
+from .sharing import in_use, opening
 from .sources import file_digest
 
 FORMAT = 3
@@ -64,12 +63,6 @@ create table if not exists openings (key integer primary key, at real not null);
 # `openings`: all observations up to this rowid were there at this time. It tells cleaning how old they are, and
 # costs nothing when one is kept.
 
-_PATIENCE = 600
-"""Seconds to wait for another process that opens or cleans the cache."""
-
-_USERS = "in-use"
-"""Folder with a locked file for each that uses the cache."""
-
 _TOGETHER = 64
 """So many rows are read by one query, where many are asked for."""
 
@@ -87,40 +80,6 @@ _SAID = (sqlite3.Error, UnicodeDecodeError)
 def cache_folder() -> Path:
     """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
     return Path(os.environ.get("T2I_CACHE_DIR") or platformdirs.user_cache_dir("t2i"))
-
-
-def opening(folder: Path) -> FileLock:
-    """The lock under which the cache is opened, and cleaned."""
-    return FileLock(folder / ".opening.lock", timeout=_PATIENCE)
-
-
-@contextlib.contextmanager
-def in_use(folder: Path) -> Iterator[None]:
-    """Let nobody clean the cache meanwhile. Raises OSError where its folder cannot be written."""
-    path = folder / _USERS / f"{os.getpid()}-{uuid.uuid4().hex}"
-    with opening(folder):  # else a cleaning that begins now would not see it
-        path.parent.mkdir(exist_ok=True)
-        held = FileLock(path, timeout=0)
-        held.acquire()
-    try:
-        yield
-    finally:
-        held.release()
-        with contextlib.suppress(OSError):  # a cleaning has found it let go, and removes it itself
-            path.unlink(missing_ok=True)
-
-
-def users(folder: Path) -> int:
-    """How many hold the cache in use. What killed processes have left is swept; wants the lock `opening` held."""
-    count = 0
-    for path in (folder / _USERS).glob("*-*"):
-        try:
-            with FileLock(path, timeout=0):
-                pass
-            path.unlink(missing_ok=True)
-        except Timeout:
-            count += 1
-    return count
 
 
 class Store:
