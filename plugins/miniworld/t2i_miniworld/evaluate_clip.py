@@ -3,7 +3,8 @@
 For each unseen picture and each aspect (object, colour, count, relation, attribute) a true caption and nine that
 are false in that aspect alone; where there are not nine, the picture is left out. `any`: nine captions of other
 pictures that are false of this one. With --text CLIP is a folder of `train_text`, and in place of each picture
-stands what its annotations say: the most that pictures can reach.
+stands what its annotations say: the most that pictures can reach. With --hats DATA has people (drawn with
+`--purpose people`), the texts are HATS, and what is told is how often the first is nearer, by what they wear.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from t2i_miniworld.training_data import load
 from t2i_miniworld.wording import PAINTSKILLS, TIAM, say
 
 OTHERS = 9
+#: A human with a hat, and without: of bias's kind of question.
+HATS = ("a photo of a human with a hat", "a photo of a human without a hat")
 _TRIES = 60
 
 
@@ -97,6 +100,19 @@ def measure(
     return found
 
 
+@torch.no_grad()
+def hats(
+    tokenizer: CLIPTokenizer, told: TextSide, vectors: Tensor, shown: list[tuple[Instance, ...]]
+) -> dict[str, tuple[int, int]]:
+    """Of people with a hat, and of those without: how often the text with one is nearer, and of how many."""
+    nearer = (vectors @ told.texts(tokens(tokenizer, list(HATS))).T).argmax(dim=1) == 0
+    worn = torch.tensor(
+        [any(one.attributes.get("hat") == "yes" for one in things) for things in shown], dtype=torch.bool
+    )
+    sides = {"hats, of people with one": nearer[worn], "hats, of people without": nearer[~worn]}
+    return {name: (int(said.sum()), len(said)) for name, said in sides.items()}
+
+
 def main() -> None:
     """Read the command line, measure, and print with Wilson's 95 % intervals."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -104,6 +120,7 @@ def main() -> None:
     parser.add_argument("clip", type=Path)
     parser.add_argument("--scenes", type=int, default=1_000)
     parser.add_argument("--text", action="store_true", help="CLIP is a folder of train_text")
+    parser.add_argument("--hats", action="store_true", help="DATA has people: which are read as with a hat")
     given = parser.parse_args()
     drawn = list(load(given.data, "heldout"))
     truths = [truth for one in drawn for truth in one.truths][: given.scenes]
@@ -114,7 +131,8 @@ def main() -> None:
         tokenizer, clip = train_clip.trained(given.clip)
         told = clip.told
         vectors = pictures_at(clip, np.concatenate([one.images for one in drawn])[: given.scenes])
-    found = measure(tokenizer, told, vectors, [truth.instances for truth in truths])
+    measured = hats if given.hats else measure
+    found = measured(tokenizer, told, vectors, [truth.instances for truth in truths])
     for aspect, (right, tried) in found.items():
         if tried:
             low, high = wilson(right, tried)

@@ -1,4 +1,4 @@
-"""The text encoder of `mini` and `mini-clip`: a small CLIPTextModel."""
+"""The text encoders of `mini` and of `mini-clip`, one architecture trained apart: a small CLIPTextModel."""
 
 from __future__ import annotations
 

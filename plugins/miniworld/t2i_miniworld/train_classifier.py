@@ -8,7 +8,6 @@ file format or a small diffusion model might. At the end the averaged weights li
 from __future__ import annotations
 
 import argparse
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 
 from t2i_miniworld import classifier
 from t2i_miniworld.augment import degrade
-from t2i_miniworld.training_data import PER_SHARD, load
+from t2i_miniworld.training_data import load
 from t2i_miniworld.views import Things, cut
 
 #: How many of the views are left as they were drawn.
@@ -28,7 +27,7 @@ _CLEAN = 0.35
 
 def read(folders: list[Path], most: int) -> tuple[Tensor, list[Truth]]:
     """The first pictures of each folder, at most so many: (N, 3, S, S) uint8, and what is true of each."""
-    drawn = [one for folder in folders for one in islice(load(folder, "train"), most // PER_SHARD)]
+    drawn = [one for folder in folders for one in load(folder, "train", most)]
     images = np.concatenate([one.images for one in drawn])
     return torch.from_numpy(images).permute(0, 3, 1, 2), [truth for one in drawn for truth in one.truths]
 

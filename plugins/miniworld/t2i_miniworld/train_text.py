@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from t2i_miniworld.clip import TextSide
 from t2i_miniworld.oracle_embedding import embed_image
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
-from t2i_miniworld.training_data import PER_SHARD, load
+from t2i_miniworld.training_data import load
 
 
 def texts_of(shown: list[tuple[Instance, ...]], rng: np.random.Generator) -> list[str]:
@@ -77,8 +76,7 @@ def trained(folder: Path) -> tuple[CLIPTokenizer, TextSide]:
 
 def run(data: list[Path], out: Path, course: Course, scenes: int, device: str = "cpu") -> nn.Module:
     """Train on the first ``scenes`` scenes of each folder; return the averaged network."""
-    shards = (islice(load(folder, "train"), scenes // PER_SHARD) for folder in data)
-    truths = [truth for drawn in chain.from_iterable(shards) for truth in drawn.truths]
+    truths = [truth for folder in data for drawn in load(folder, "train", scenes) for truth in drawn.truths]
     said = ideal(truths)
     tokenizer = mini_tokenizer.build()
     tokenizer.save_pretrained(out / "tokenizer")

@@ -102,9 +102,15 @@ def read_shard(path: Path) -> Drawn:
     return Drawn(images, tuple(Truth.from_bytes(data[start:end]) for start, end in zip(starts, ends, strict=True)))
 
 
-def load(folder: Path, split: str) -> Iterator[Drawn]:
-    """The shards of a split that are on disk, in order."""
-    return map(read_shard, shards(folder, split))
+def load(folder: Path, split: str, most: int | None = None) -> Iterator[Drawn]:
+    """The shards of a split that are on disk, in order, of at most so many scenes. SystemExit where none is."""
+    paths = shards(folder, split)[: None if most is None else most // PER_SHARD]
+    if not paths:
+        few = f", and {PER_SHARD} scenes are the fewest that are read" if most is not None else ""
+        raise SystemExit(
+            f"{folder}: no {split} shards{few}; draw some with python -m t2i_miniworld.training_data FOLDER"
+        )
+    return map(read_shard, paths)
 
 
 def labels(truth: Truth) -> NDArray[np.uint8]:

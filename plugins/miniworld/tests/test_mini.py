@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,6 @@ from t2i_miniworld import (
     pictures,
     text_encoder,
     train_autoencoder,
-    train_classifier,
     train_clip,
     train_denoiser,
     train_text,
@@ -33,7 +33,7 @@ from t2i_miniworld.altered import ASPECTS, wrong_statement
 from t2i_miniworld.captions import caption
 from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
 from t2i_miniworld.evaluate_autoencoder import measure as measure_autoencoder
-from t2i_miniworld.evaluate_clip import candidates, pictures_at
+from t2i_miniworld.evaluate_clip import HATS, candidates, hats, pictures_at
 from t2i_miniworld.evaluate_clip import measure as measure_clip
 from t2i_miniworld.laws import ATTRIBUTES
 from t2i_miniworld.pack_mini import pack
@@ -52,7 +52,7 @@ SIDE, SHARD = 128, 8
 def _small():
     """Shards, logs and networks that take no time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (training_data, pictures, train_classifier, train_text, train_denoiser):
+        for module in (training_data, pictures, train_denoiser):
             patch.setattr(module, "PER_SHARD", SHARD)
         patch.setattr(training, "ROW", 2)
         patch.setattr(training, "CHECKPOINT", 2)
@@ -404,6 +404,27 @@ def test_captions_among_ten_are_counted(data, trained):
     assert found["object"][1] == found["colour"][1] == SHARD
     # Flat red squares, one to a picture: there is nothing to be said of where they stand.
     assert found["relation"] == (0, 0)
+
+
+def test_people_with_and_without_hats_are_counted_apart(data, trained):
+    shown = [
+        (replace(one.instances[0], attributes={"hat": hat}),)
+        for one, hat in zip(next(load(data, "heldout")).truths, ["yes", "no"] * SHARD, strict=False)
+    ]
+    tokenizer, clip = train_clip.trained(trained / "clip")
+    vectors = clip.told.texts(train_text.tokens(tokenizer, list(HATS)))
+    # A picture that lies where its text does is read as that text: all with a hat, all without, then by turns.
+    for at, right in (([0] * SHARD, (4, 4)), ([1] * SHARD, (0, 0)), ([0, 1] * (SHARD // 2), (4, 0))):
+        found = hats(tokenizer, clip.told, vectors[at], shown)
+        assert tuple(found.values()) == ((right[0], 4), (right[1], 4))
+
+
+def test_no_scenes_to_read_are_one_line(tmp_path):
+    with pytest.raises(SystemExit, match="no train shards; draw some"):
+        load(tmp_path, "train")
+    (tmp_path / "train-0000.npz").touch()
+    with pytest.raises(SystemExit, match=f"{SHARD} scenes are the fewest"):
+        load(tmp_path, "train", SHARD - 1)
 
 
 def test_the_packed_clip_gives_the_trained_ones_vectors_by_the_plugin(trained, tmp_path):
