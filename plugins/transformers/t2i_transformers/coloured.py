@@ -27,7 +27,7 @@ class ColouredDetector(Detector):
     """Answers `detect`, with `class_probs` and `colours`.
 
     Classes: of DETR the softmax over classes and no object, the latter's column left out; of RT-DETR and D-FINE
-    each class's own probability, a row whose sum is more than 1 divided by it. Colours: the softmax of the head.
+    each class's own probability (`together`). Colours: the softmax of the head.
     """
 
     def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:

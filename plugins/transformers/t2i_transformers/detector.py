@@ -59,7 +59,6 @@ class Detector(TransformersJudge):
     ) -> Detections:
         scores, best = probabilities.max(-1)
         kept = scores >= self._floor
-        shared = probabilities[kept] / probabilities[kept].sum(-1, keepdim=True).clamp(min=1)
         centre, extent = boxes[kept, :2], boxes[kept, 2:]
         edges = torch.cat([centre - extent / 2, centre + extent / 2], dim=1).clamp(0, 1)
         return Detections(
@@ -68,7 +67,18 @@ class Detector(TransformersJudge):
             scores[kept].numpy(),
             best[kept].numpy().astype(np.int16),
             self._labels,
-            class_probs=shared.numpy(),
+            class_probs=together(probabilities[kept]).numpy(),
             colours=None if colours is None else colours[kept].numpy(),
             colour_names=self.colours,
         )
+
+
+def together(apart: torch.Tensor) -> torch.Tensor:
+    """Probabilities of classes (n, classes) that stand apart, as ones of which at most one is true: a sum of 1 at most.
+
+    The most probable keeps its own, which is the detection's score; the rest are made smaller, all alike, where they
+    are more than it leaves. What shares one softmax already is left as it is.
+    """
+    best, column = apart.max(-1, keepdim=True)
+    rest = (apart.sum(-1, keepdim=True) - best).clamp(min=torch.finfo(apart.dtype).tiny)
+    return (apart * ((1 - best) / rest).clamp(max=1)).scatter(-1, column, best)
