@@ -74,10 +74,10 @@ class Detector(TransformersJudge):
 
 
 def together(apart: torch.Tensor) -> torch.Tensor:
-    """Probabilities of classes (n, classes) that stand apart, as ones of which at most one is true: a sum of 1 at most.
+    """Probabilities of classes (n, classes) that stand apart as of classes of which one at most is true.
 
-    The most probable keeps its own, which is the detection's score; the rest are made smaller, all alike, where they
-    are more than it leaves. What shares one softmax already is left as it is.
+    The most probable keeps its own, which is the detection's score; the rest are made smaller, all alike, where
+    they sum to more than it leaves. What shares one softmax already is left as it is.
     """
     best, column = apart.max(-1, keepdim=True)
     rest = (apart.sum(-1, keepdim=True) - best).clamp(min=torch.finfo(apart.dtype).tiny)
