@@ -29,7 +29,6 @@ def _small():
     """Shards and logs that take no time; so small a network wants one thread."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_data, "PER_SHARD", len(LEAVES))
-        patch.setattr(train_classifier, "PER_SHARD", len(LEAVES))
         patch.setattr(training, "ROW", 2)
         patch.setattr(training, "CHECKPOINT", 2)
         threads = torch.get_num_threads()

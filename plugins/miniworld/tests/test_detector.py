@@ -3,16 +3,20 @@
 import importlib.util
 import sys
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
+from scipy.special import expit, logit
 from t2i_core import Instance, Truth
 from t2i_core.masks import PackedMask
 from t2i_core.models.training import Course
-from t2i_miniworld import classifier, detector, oracle, train_classifier, training_data
+from t2i_miniworld import classifier, detector, oracle, training_data
 from t2i_miniworld.laws import leaves_of
 from t2i_miniworld.training_data import Drawn, write_shard
 from t2i_miniworld.vocabulary import SYNSETS
@@ -21,14 +25,15 @@ FOLDER = Path(__file__).parents[1] / "training"
 
 
 def script(name):
-    """A script beside the model cards, as a module."""
-    spec = importlib.util.spec_from_file_location(f"t2i_miniworld_{name}", FOLDER / f"{name}.py")
+    """A script beside the model cards, as a module by the name under which the others import it."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 train_detector, evaluate_detector = script("train_detector"), script("evaluate_detector")
+calibrate_detector = script("calibrate_detector")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,7 +64,6 @@ TRUTHS = (
 def scenes(tmp_path, monkeypatch):
     """Shards of four pictures: noise, in which squares stand that are lighter."""
     monkeypatch.setattr(training_data, "PER_SHARD", 4)
-    monkeypatch.setattr(train_classifier, "PER_SHARD", 4)
     rng = np.random.default_rng(0)
     images = rng.integers(0, 100, (4, 128, 128, 3)).astype(np.uint8)
     for image, truth in zip(images, TRUTHS, strict=True):
@@ -142,6 +146,49 @@ def test_what_is_found_elsewhere_is_measured_as_wrong():
     right = decided(moved)
     assert right["relation"] == Counter([False])
     assert right["recall at 0.5"] == right["precision at 0.5"] == Counter({True: 3, False: 4})
+
+
+def test_each_thing_is_found_once_by_the_most_confident():
+    found = oracle.segment(TRUTHS[0]).without_masks()
+    twice = replace(
+        found,
+        boxes=np.concatenate([found.boxes, found.boxes + 1]),
+        scores=np.array([0.6, 0.9], np.float32),
+        classes=np.repeat(found.classes, 2),
+        class_probs=np.repeat(found.class_probs, 2, axis=0),
+        colours=np.repeat(found.colours, 2, axis=0),
+    )
+    assert evaluate_detector.are_right(twice, TRUTHS[0]).tolist() == [False, True]
+
+
+@given(slope=st.floats(0.3, 3), shift=st.floats(-2, 2))
+@settings(max_examples=20, deadline=None)
+def test_the_line_that_made_scores_too_small_is_found_again(slope, shift):
+    rng = np.random.default_rng(0)
+    probability = rng.uniform(0.05, 0.95, 20_000)
+    scores = expit((logit(probability) - shift) / slope)
+    found = calibrate_detector.fitted(scores, rng.random(len(scores)) < probability)
+    assert found == pytest.approx((slope, shift), rel=0.1, abs=0.1)
+
+
+def test_confidence_is_moved_and_nothing_else(scenes, tmp_path, monkeypatch, capsys):
+    course = Course(steps=1, batch=2, rate=1e-3, warm=1)
+    train_detector.run([scenes], tmp_path / "out", course, 4)
+    (scenes / "heldout-0000.npz").rename(scenes / "calibration-0000.npz")
+    monkeypatch.setattr(calibrate_detector, "fitted", lambda scores, right: (2.0, 0.5))
+    monkeypatch.setattr(sys, "argv", ["", str(scenes), str(tmp_path / "out"), str(tmp_path / "model")])
+    calibrate_detector.main()
+    assert "logit' = 2.0000 logit + 0.5000" in capsys.readouterr().out
+    pictures = list(training_data.load(scenes, "calibration"))
+    before, after = (
+        [found for found, _ in evaluate_detector.answers(one, pictures, "cpu")]
+        for one in (tmp_path / "out" / "model", tmp_path / "model")
+    )
+    sure = np.concatenate([one.scores for one in before])
+    assert len(sure)
+    surer = expit(2 * logit(sure.astype(float)) + 0.5)
+    kept = np.concatenate([one.scores for one in after])
+    np.testing.assert_allclose(np.sort(kept), np.sort(surer[surer >= 0.05]), atol=5e-3)
 
 
 def test_overlap():

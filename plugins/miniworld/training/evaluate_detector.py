@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image as PILImage
 from t2i_core import Detections, Instance, Query, Setup, Truth
 from t2i_core.images import image_file
@@ -77,19 +78,27 @@ def decide(found: Detections, truth: Truth, right: Tables) -> None:
 
 
 def recall_and_precision(found: Detections, truth: Truth, right: Tables) -> None:
-    """Note, by confidence, which things are found and which detections are of things: each of one at most."""
-    order = np.argsort(-found.scores, kind="stable")
+    """Note, by confidence, which things are found and which detections are of things."""
+    hits = are_right(found, truth)
     for confidence in CONFIDENCES:
-        left = list(truth.instances)
-        for number in [n for n in order if found.scores[n] > confidence]:
-            fits = [one for one in left if _column(found, one) == found.classes[number]]
-            best = max(fits, key=lambda one: overlap(one.box, found.boxes[number]), default=None)
-            hit = best is not None and overlap(best.box, found.boxes[number]) >= 0.5
-            right[f"precision at {confidence}"][hit] += 1
-            if hit:
-                left.remove(best)
-        right[f"recall at {confidence}"][True] += len(truth.instances) - len(left)
-        right[f"recall at {confidence}"][False] += len(left)
+        sure = hits[found.scores > confidence]
+        right[f"precision at {confidence}"].update(sure.tolist())
+        right[f"recall at {confidence}"][True] += int(sure.sum())
+        right[f"recall at {confidence}"][False] += len(truth.instances) - int(sure.sum())
+
+
+def are_right(found: Detections, truth: Truth) -> NDArray[np.bool_]:
+    """Which detections are of a thing: its class, and boxes that overlap by half; each thing of one at most, the
+    most confident.
+    """
+    hits, left = np.zeros(len(found), dtype=bool), list(truth.instances)
+    for number in np.argsort(-found.scores, kind="stable"):
+        fits = [one for one in left if _column(found, one) == found.classes[number]]
+        best = max(fits, key=lambda one: overlap(one.box, found.boxes[number]), default=None)
+        if best is not None and overlap(best.box, found.boxes[number]) >= 0.5:
+            hits[number] = True
+            left.remove(best)
+    return hits
 
 
 def overlap(one: Sequence[float], other: Sequence[float]) -> float:
