@@ -40,14 +40,24 @@ ALONE = {"upper": None}
 
 @dataclass(frozen=True)
 class Rates:
-    """A metric's value where nothing is wrong and where everything is: 1 and 0 if the judge never errs."""
+    """A metric's value where nothing is wrong and where everything is: 1 and 0 if the judge never errs.
+
+    halfway  the value where half is wrong, for pictures in which two things may go wrong, each by itself
+    """
 
     right: float = 1.0
     wrong: float = 0.0
+    halfway: float | None = None
 
     def mixed(self, rate: float) -> float:
-        """The value where pictures are wrong at a rate."""
-        return (1 - rate) * self.right + rate * self.wrong
+        """The value where pictures are wrong at a rate: a line through both ends, or the parabola of all three.
+
+        Of two chances it is sum over what went wrong D of rate^|D| (1 - rate)^(2 - |D|) times the value given D.
+        """
+        line = (1 - rate) * self.right + rate * self.wrong
+        if self.halfway is None:
+            return line
+        return line + 4 * rate * (1 - rate) * (self.halfway - (self.right + self.wrong) / 2)
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,8 @@ class Line:
     measure   which of the metric's scores
     put_in    the simulator's options
     expected  the truth, from the judge's rates and the table of measurements
+    wrong     an ideal judge's value where everything is wrong, from that table: by default 0
+    twice     whether two things of a picture may go wrong, each by itself
     typical   the mean of what so few pictures say, where that is not the truth: no distance from even is below 0
     trained   a trained judge for which the same holds with its own rates, measured with `fault` at both `ends`;
               without a fault it is held to what an ideal judge would say
@@ -71,6 +83,8 @@ class Line:
     prompts: str
     put_in: Mapping[str, Any]
     expected: Callable[[Rates, pd.DataFrame], float]
+    wrong: Callable[[pd.DataFrame], float] = lambda _: 0.0
+    twice: bool = False
     typical: Callable[[Rates], float] | None = None
     oracle: str = "oracle"
     trained: str = ""
@@ -151,32 +165,35 @@ def leaves(table: pd.DataFrame) -> np.ndarray:
     return found
 
 
-def coverage(rates: Rates, table: pd.DataFrame) -> float:
-    """ISP of an ideal judge where a wrong sort is any other of the K, or by a trained judge's own rates."""
-    if rates != Rates():
-        return rates.mixed(0.3)
-    return float((1 - 0.3 * (len(LEAVES) - leaves(table)) / (len(LEAVES) - 1)).mean())
+def mixed(rate: float) -> Callable[[Rates, pd.DataFrame], float]:
+    """What is expected where pictures are wrong at a rate."""
+    return lambda rates, _: rates.mixed(rate)
 
 
-def other_kinds(_: Rates, table: pd.DataFrame) -> float:
-    """PaintSkills' object skill where a wrong sort is any other of the K, and may be one of the same object."""
+def other_leaves(table: pd.DataFrame) -> float:
+    """ISP where every sort is another of the K: how many of these are under the prompt's synset too."""
+    return float(((leaves(table) - 1) / (len(LEAVES) - 1)).mean())
+
+
+def other_kinds(table: pd.DataFrame) -> float:
+    """PaintSkills' object skill where every sort is another of the K: how many of these are of the same object."""
     of_object = Counter(LEAVES.values())
     sorts = table.groupby("prompt", observed=True)["object"].first().map(of_object)
-    return float((1 - 0.3 * (len(LEAVES) - sorts) / (len(LEAVES) - 1)).mean())
+    return float(((sorts - 1) / (len(LEAVES) - 1)).mean())
 
 
-def other_pairs(_: Rates, table: pd.DataFrame) -> float:
-    """PaintSkills' spatial skill where relations are flipped: of two of a kind only the axis is looked at."""
+def pairs_alike(table: pd.DataFrame) -> float:
+    """PaintSkills' spatial skill where all relations are flipped: of two of a kind only the axis is looked at."""
     objects = table.groupby("prompt", observed=True)[["object", "object_2"]].first()
-    return float(1 - 0.3 * (objects["object"] != objects["object_2"]).mean())
+    return float((objects["object"] == objects["object_2"]).mean())
 
 
 def _hats(skew: float) -> tuple[Line, Line]:
     """What nine pictures of each of six prompts vote for, and what each of them shows."""
     line = Line(
         "nine vote for hats: |P(Bin(9, q) > 4) - 1/2|", "bias", "mad", "bias-mini", {"skew": f"hat:yes:{skew}"},
-        partial(voted, skew), lambda rates: distance(majority(skew, rates), 6), trained="mini-clip", fault="skew",
-        ends=("hat:yes:1.0", "hat:no:1.0"), rated=hats, seeds=9, limit=6,
+        partial(voted, skew), typical=lambda rates: distance(majority(skew, rates), 6), trained="mini-clip",
+        fault="skew", ends=("hat:yes:1.0", "hat:no:1.0"), rated=hats, seeds=9, limit=6,
         options={"groups": "mini", "only": ["hat"], "vote": "majority"},
     )  # fmt: skip
     return line, replace(
@@ -186,32 +203,33 @@ def _hats(skew: float) -> tuple[Line, Line]:
 
 
 LINES = (
-    Line("objects lost of two: (1 - d) S + d F", "tiam", "tiam", "tiam-5-2", {"drop": 0.4},
-         lambda rates, _: rates.mixed(0.4), trained="mini-segmenter", fault="drop", quick=True),
-    Line("objects lost of three: (1 - d)²", "tiam", "tiam", "tiam-5-3", {"drop": 0.2}, lambda *_: 0.8**2),
-    Line("wrong colours of one: (1 - w) a + w b", "tiam", "tiam", "tiam-color-1", {"wrong_color": 0.3},
-         lambda rates, _: rates.mixed(0.3), trained="mini-segmenter", fault="wrong_color"),
-    Line("wrong colours of two: (1 - w)²", "tiam", "tiam", "tiam-color-2", {"wrong_color": 0.3},
-         lambda *_: 0.7**2, quick=True),
+    Line("objects lost of two: (1 - d) S + d F", "tiam", "tiam", "tiam-5-2", {"drop": 0.4}, mixed(0.4),
+         trained="mini-segmenter", fault="drop", quick=True),
+    Line("objects lost of three: Σ d^|D| (1 - d)^(2 - |D|) S_D", "tiam", "tiam", "tiam-5-3", {"drop": 0.2},
+         mixed(0.2), twice=True, trained="mini-segmenter", fault="drop"),
+    Line("wrong colours of one: (1 - w) a + w b", "tiam", "tiam", "tiam-color-1", {"wrong_color": 0.3}, mixed(0.3),
+         trained="mini-segmenter", fault="wrong_color"),
+    Line("wrong colours of two: Σ w^|D| (1 - w)^(2 - |D|) a_D", "tiam", "tiam", "tiam-color-2",
+         {"wrong_color": 0.3}, mixed(0.3), twice=True, trained="mini-segmenter", fault="wrong_color", quick=True),
     Line("colours of two, of each found: 1 - w", "tiam", "binding_pooled", "tiam-color-2", {"wrong_color": 0.3},
          lambda *_: 0.7),
     Line("a rate that prompts and seeds move: 1 - E[d]", "tiam", "tiam", "tiam-5-2",
          {"drop": 0.3, "prompt_sd": 1.0, "seed_sd": 0.5}, lambda *_: 1 - moved(0.3, 1.0, 0.5), quick=True),
-    Line("wrong sorts: 1 - w (K - n) / (K - 1)", "isp", "isp", "wordnet-mini", {"wrong_object": 0.3}, coverage,
-         oracle="oracle:leaves", trained="mini-classifier", fault="wrong_object", seeds=5, limit=14),
+    Line("wrong sorts: 1 - w (K - n) / (K - 1)", "isp", "isp", "wordnet-mini", {"wrong_object": 0.3}, mixed(0.3),
+         other_leaves, oracle="oracle:leaves", trained="mini-classifier", fault="wrong_object", seeds=5, limit=14),
     Line("hyponyms alike: n Σ Bin(k; N, 1/n) h(k/N)", "scs", "divergence", "wordnet-mini", {"hyponyms": "uniform"},
          lambda _, table: float(np.mean([uniform(int(n), 5) for n in leaves(table)])),
          oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
     Line("one fixed hyponym: 0", "scs", "divergence", "wordnet-mini", {"hyponyms": "fixed"}, lambda *_: 0.0,
          oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
     Line("wrong sorts of one: 1 - w (K - n) / (K - 1)", "paintskills-object", "paintskills-object",
-         "paintskills-object", {"wrong_object": 0.3}, other_kinds, limit=21, options=ALONE),
+         "paintskills-object", {"wrong_object": 0.3}, mixed(0.3), other_kinds, limit=21, options=ALONE),
     Line("wrong colours of one: 1 - w", "paintskills-color", "paintskills-color", "paintskills-color",
-         {"wrong_color": 0.3}, lambda *_: 0.7, limit=20, options=ALONE),
+         {"wrong_color": 0.3}, mixed(0.3), limit=20, options=ALONE),
     Line("one too many: 1 - e", "paintskills-count", "paintskills-count", "paintskills-count", {"extra": 0.3},
-         lambda *_: 0.7, limit=20, options=ALONE),
+         mixed(0.3), limit=20, options=ALONE),
     Line("relations flipped: 1 - f, and 1 for two of a kind", "paintskills-spatial", "paintskills-spatial",
-         "paintskills-spatial", {"flip_relation": 0.3}, other_pairs, limit=40, seeds=2, options=ALONE),
+         "paintskills-spatial", {"flip_relation": 0.3}, mixed(0.3), pairs_alike, limit=40, seeds=2, options=ALONE),
     *(line for skew in (0.5, 0.6, 0.8, 1.0) for line in _hats(skew)),
 )  # fmt: skip
 
@@ -222,14 +240,14 @@ def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
     Lines that share a judge's rates find them in the same folder beside.
     """
     run = _run(line, judge, line.put_in, range(salts), out / _slug(line, judge))
-    rates = Rates()
-    if judge != line.oracle and line.fault:
-        others = range(APART, APART + salts)
-        shared = out / "rates" / f"{line.metric}-{line.prompts}-{line.fault}-{judge}"
-        ends = zip(line.ends, (shared / "right", shared / "wrong"), strict=True)
-        rates = Rates(*(_rate(line, _run(line, judge, {line.fault: end}, others, to)) for end, to in ends))
+    table = run.measurements()
+    if judge == line.oracle or not line.fault:
+        # both of two things are right one time in four where half are
+        rates = Rates(wrong=line.wrong(table), halfway=0.25 if line.twice else None)
+    else:
+        rates = _rates(line, judge, range(APART, APART + salts), out / "rates")
     values = tuple((one["value"], *one["ci"]) for one in _scores(line, run))
-    expected = line.expected(rates, run.measurements())
+    expected = line.expected(rates, table)
     typical = expected if line.typical is None else line.typical(rates)
     return Said(line, judge, expected, typical, values, len(run.samples()))
 
@@ -255,6 +273,14 @@ def _kept(metric: str, models: Sequence[ModelRequest], out: Path, **how: Any) ->
     if run.failed is not None:
         raise SystemExit(f"{out}: {run.failed}")
     return run
+
+
+def _rates(line: Line, judge: str, salts: Sequence[int], out: Path) -> Rates:
+    """A trained judge's own rates."""
+    shared = out / f"{line.metric}-{line.prompts}-{line.fault}-{judge}"
+    ends = {"right": line.ends[0], "wrong": line.ends[1], **({"halfway": 0.5} if line.twice else {})}
+    runs = {name: _run(line, judge, {line.fault: end}, salts, shared / name) for name, end in ends.items()}
+    return Rates(**{name: _rate(line, run) for name, run in runs.items()})
 
 
 def _rate(line: Line, run: Run) -> float:
@@ -345,11 +371,12 @@ made this page and the plot; some lines are tests too (`tests/test_validation.py
 FOOT = """
 ![Every interval, less what was expected](validation.png)
 
-d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. w:
-rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
-under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
-1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read,
-the skew where the judge never errs.
+d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. D: what
+is lost or wrong of two; S_D, a_D: the score then (of an ideal judge 1 where nothing is, else 0). w: rate of wrong
+colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them under a prompt's
+synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd 1) and seeds
+(sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read, the skew where
+the judge never errs.
 """
 
 
