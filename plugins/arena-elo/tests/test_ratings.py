@@ -121,6 +121,7 @@ def test_a_model_that_never_loses_is_regularised_and_named():
     (note,) = (note for note in found.notes if "regularised" in note)
     assert "best | a, b" in note
     table = found.table.set_index("model")
+    assert table["regularised"].all()
     assert 1000 < table.loc["best", "rating"] < 1400
     # twice as sure that it is better, further apart: no accident of an optimiser
     again = rate(Battles.of([*battles, *battles]))
@@ -146,6 +147,7 @@ def test_a_model_whose_battles_all_failed_has_none():
     found = rate(Battles.of([*battles, Battle("p0", "a", "c", "refused")])).table.set_index("model")
     assert np.isnan(found.loc["c", "rating"])
     assert found.loc["c", "battles"] == 0
+    assert not found["regularised"].any()
     assert found.loc[["a", "b"], "rating"].mean() == 1000
 
 
