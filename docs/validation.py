@@ -275,7 +275,7 @@ DROPS = (0.0, 0.2, 0.4, 0.6)
 
 @dataclass(frozen=True)
 class Ladder:
-    """A judge's rate of wrong verdicts, and how often it takes what it sees first; then each rung's rating is known.
+    """A judge's rate of wrong verdicts, and how often it takes the first; then each rung's rating is known.
 
     p = 1/2 + (1 - 2 error) (d_j - d_i) / 2 is the chance of the better one to win, first + (1 - first) p where it
     is shown first, (1 - first) p where it is second.
@@ -299,8 +299,8 @@ class Ladder:
             loss = -(won * log_expit(gap) + (1 - won) * log_expit(-gap)).sum()
             return float(loss + found[:-1].mean() ** 2)  # strengths are relative: their mean is 0
 
-        points: np.ndarray = 400 / np.log(10) * minimize(unlikely, np.zeros(len(DROPS) + 1), tol=1e-14).x
-        return points + [*[1000] * len(DROPS), 0]
+        *ratings, place = 400 / np.log(10) * minimize(unlikely, np.zeros(len(DROPS) + 1), tol=1e-14).x
+        return np.array([*(1000 + rating for rating in ratings), place])
 
     @property
     def judge(self) -> str:
@@ -373,8 +373,9 @@ d: rate of objects lost, each after the first. S: found where all are drawn. F: 
 rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
 under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
 1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read,
-the skew where the judge never errs. A judge that takes the first of two pictures in a share b of its verdicts, whatever
-they show, draws ratings together; the truth of those lines is where the likelihood with an order term is greatest.
+the skew where the judge never errs. A judge that takes the first of two pictures in a share of its verdicts,
+whatever they show, draws ratings together, which an order term makes up for in part: the truth of those lines is
+where the likelihood with that term is greatest.
 """
 
 
