@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from scipy.integrate import quad
-from scipy.special import expit, logit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 from scipy.stats import binom, norm
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.runs import Run, load_run
@@ -300,51 +301,74 @@ DROPS = (0.0, 0.2, 0.4, 0.6)
 
 @dataclass(frozen=True)
 class Ladder:
-    """A judge's rate of wrong verdicts, under which each rung's rating is known."""
+    """A judge's rate of wrong verdicts, and how often it takes the first; then each rung's rating is known.
 
-    error: float
+    p = 1/2 + (1 - 2 error) (d_j - d_i) / 2 is the chance of the better one to win, first + (1 - first) p where it
+    is shown first, (1 - first) p where it is second.
+    """
+
+    error: float = 0.0
+    first: float = 0.0
 
     @property
-    def ratings(self) -> np.ndarray:
-        """What p = 1/2 + (1 - 2 error) (d_j - d_i) / 2 gives, by Zermelo's fixed point (1929)."""
+    def strengths(self) -> np.ndarray:
+        """Where the likelihood of these chances is greatest: the rungs' ratings, and what it is worth to be first.
+
+        All battles of two models in both orders, as many of each; found by a search of its own.
+        """
+        others = ~np.eye(len(DROPS), dtype=bool)
         share = 0.5 + (1 - 2 * self.error) * np.subtract.outer(DROPS, DROPS).T / 2
-        strength = np.ones(len(DROPS))
-        for _ in range(5000):
-            fights = 1 / np.add.outer(strength, strength)
-            strength = (share.sum(axis=1) - 0.5) / (fights.sum(axis=1) - np.diag(fights))
-            strength /= np.exp(np.log(strength).mean())
-        ratings: np.ndarray = 1000 + 400 * np.log10(strength)
-        return ratings
+        won = (self.first + (1 - self.first) * share)[others]
 
-    def line(self, rung: int) -> Line:
-        """A rung as a line: its model's rating among the four."""
-        return Line(
-            f"ladder d = {', '.join(map(str, DROPS))}, judge wrong in {self.error}", "elo", "elo", "tiam-5-2",
-            {"drop": DROPS[rung]}, lambda *_: float(self.ratings[rung]),
-        )  # fmt: skip
+        def unlikely(found: np.ndarray) -> float:
+            gap = (np.subtract.outer(found[:-1], found[:-1]) + found[-1])[others]
+            loss = -(won * log_expit(gap) + (1 - won) * log_expit(-gap)).sum()
+            return float(loss + found[:-1].mean() ** 2)  # strengths are relative: their mean is 0
+
+        *ratings, place = 400 / np.log(10) * minimize(unlikely, np.zeros(len(DROPS) + 1), tol=1e-14).x
+        return np.array([*(1000 + rating for rating in ratings), place])
+
+    @property
+    def judge(self) -> str:
+        """How it errs, in words."""
+        return f"takes the first in {self.first}" if self.first else f"wrong in {self.error}"
+
+    @property
+    def lines(self) -> list[Line]:
+        """A line for each rung's rating among the four, and one for the place, where the judge favours it."""
+        name, found = f"ladder d = {', '.join(map(str, DROPS))}, judge {self.judge}", self.strengths
+        rungs = [
+            Line(name, "elo", "elo", "tiam-5-2", {"drop": drop}, lambda *_, n=n: float(found[n]))
+            for n, drop in enumerate(DROPS)
+        ]
+        place = Line(f"{name}: what that is worth", "elo", "position", "tiam-5-2", {"prefer_first": self.first},
+                     lambda *_: float(found[-1]))  # fmt: skip
+        return [*rungs, place] if self.first else rungs
 
 
-LADDERS = (Ladder(0.0), Ladder(0.2))
+LADDERS = (Ladder(error=0.0), Ladder(error=0.2), Ladder(first=0.2))
 
 
 def climb(ladder: Ladder, out: Path) -> list[Said]:
     """Draw a ladder's models 20 times, and have the oracle judge each two pictures in both orders."""
-    values: list[list[tuple[float, float, float]]] = [[] for _ in DROPS]
+    lines = ladder.lines
+    values: list[list[tuple[float, float, float]]] = [[] for _ in lines]
     images = 0
     for salt in range(SALTS):
         models = [ModelRequest("simulator", f"drop {d}", {**ORACLE, "drop": d, "salt": salt}) for d in DROPS]
         run = _kept(
             "elo", models, prompts="tiam-5-2", seeds=1, judge="oracle", out=out / str(salt),
-            options={"oracle": {"prefer_error": ladder.error}},
+            options={"oracle": {"prefer_error": ladder.error, "prefer_first": ladder.first}},
         )  # fmt: skip
         images += len(run.samples())
-        for rung, result in enumerate(run.results["results"]):
-            values[rung].append((result["score"], *result["ci"]))
-    lines = [ladder.line(rung) for rung in range(len(DROPS))]
-    expected = ladder.ratings.tolist()
+        rungs = run.results["results"]
+        told = [result["scores"]["elo"] for result in rungs] + [rungs[0]["scores"].get("position")]
+        for own, score in zip(values, told, strict=False):
+            own.append((score["value"], *score["ci"]))
     return [
-        Said(line, line.oracle, rating, rating, tuple(own), images // len(DROPS))
-        for line, rating, own in zip(lines, expected, values, strict=True)
+        Said(line, line.oracle, expected, expected, tuple(own), images // len(DROPS))
+        for line, own in zip(lines, values, strict=True)
+        for expected in [line.expected(Rates(), pd.DataFrame())]
     ]
 
 
@@ -376,7 +400,9 @@ is lost or wrong of two; S_D, a_D: the score then (of an ideal judge 1 where not
 colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them under a prompt's
 synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd 1) and seeds
 (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read, the skew where
-the judge never errs.
+the judge never errs. A judge that takes the first of two pictures in a share of its verdicts, whatever they
+show, draws ratings together, which an order term makes up for in part: the truth of those lines is where the
+likelihood with that term is greatest.
 """
 
 
@@ -445,7 +471,8 @@ def main() -> None:
             said.append(one)
             _report(one)
     for ladder in LADDERS:
-        rungs = climb(ladder, out / f"ladder-{ladder.error}")
+        favoured = f"-first-{ladder.first}" if ladder.first else ""
+        rungs = climb(ladder, out / f"ladder-{ladder.error}{favoured}")
         said += rungs
         for one in rungs:
             _report(one)

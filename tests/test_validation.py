@@ -52,7 +52,7 @@ def test_intervals_hold_the_truth(line: Any, judge: str, salts: int, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ladder", VALIDATION["LADDERS"], ids=lambda ladder: f"judge wrong in {ladder.error}")
+@pytest.mark.parametrize("ladder", VALIDATION["LADDERS"], ids=lambda ladder: f"judge {ladder.judge}")
 def test_intervals_hold_the_ladder(ladder: Any, tmp_path: Path) -> None:
     for said in VALIDATION["climb"](ladder, tmp_path):
         assert len(said.values) == ALL
@@ -62,7 +62,15 @@ def test_intervals_hold_the_ladder(ladder: Any, tmp_path: Path) -> None:
 
 
 def test_the_ladder_is_that_of_its_shares() -> None:
-    assert VALIDATION["Ladder"](0.0).ratings == pytest.approx([1113.7, 1036.9, 963.1, 886.3], abs=0.05)
+    assert VALIDATION["Ladder"]().strengths == pytest.approx([1113.7, 1036.9, 963.1, 886.3, 0], abs=0.05)
+
+
+def test_a_favoured_place_is_worth_what_wins_against_an_equal() -> None:
+    """Where all are alike the first wins b + (1 - b) / 2; the better they are told apart, the more it is worth."""
+    *ratings, place = VALIDATION["Ladder"](error=0.5, first=0.2).strengths
+    assert ratings == pytest.approx([1000] * 4, abs=1e-3)
+    assert place == pytest.approx(400 * np.log10(0.6 / 0.4), abs=1e-3)
+    assert VALIDATION["Ladder"](first=0.2).strengths[-1] > place
 
 
 def test_effects_of_prompts_and_seeds_are_in_the_interval(tmp_path: Path) -> None:

@@ -115,14 +115,17 @@ class Battles:
         right: NDArray[Any],
         prompt: NDArray[Any],
         verdict: NDArray[Any],
+        people: Sequence[str] = (),
+        judge: NDArray[Any] | None = None,
     ) -> Self:
-        """Gather battles that are columns of codes already, into these models and prompts; no more is known."""
+        """Gather battles that are columns of codes already, into these models, prompts and, if any, people."""
         count = len(left)
         none = np.zeros(count, np.int32)
+        judge = judge.astype(np.int32) if people and judge is not None else none
         return cls(
-            tuple(models), tuple(prompts), ("",), ("",),
-            left.astype(np.int32), right.astype(np.int32), prompt.astype(np.int32), none, none,
-            verdict.astype(np.int8), np.zeros(count, bool), np.full(count, -1), np.full(count, np.nan),
+            tuple(models), tuple(prompts), ("",), tuple(people) or ("",),
+            left.astype(np.int32), right.astype(np.int32), prompt.astype(np.int32), none, judge,
+            verdict.astype(np.int8), np.full(count, bool(people)), np.full(count, -1), np.full(count, np.nan),
         )  # fmt: skip
 
     def __len__(self) -> int:

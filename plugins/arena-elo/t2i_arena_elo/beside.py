@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -70,25 +71,33 @@ def _judges(title: str, battles: Battles) -> Iterator[tuple[str, Battles]]:
         yield f"{title}: {battles.judges[code] or NOBODY}", battles.take(battles.judge == code)
 
 
-def strengths(battles: Battles, options: EloOptions) -> pd.Series[float]:
-    """Ratings by model, without intervals."""
+class Strengths(NamedTuple):
+    """Ratings by model, without intervals, and whether they are regularised."""
+
+    ratings: pd.Series[float]
+    regularised: bool
+
+
+def strengths(battles: Battles, options: EloOptions) -> Strengths:
+    """Rate the models of decided battles."""
     data, _, present = fought(battles, options.ties)
     models = tuple(battles.models[i] for i in present)
     if not models:
-        return pd.Series(dtype=np.float64)
-    return pd.Series(MEAN + POINTS * settle(data, models, options.position).fit.theta, index=models)
+        return Strengths(pd.Series(dtype=np.float64), False)
+    settled = settle(data, models, options.position)
+    return Strengths(pd.Series(MEAN + POINTS * settled.fit.theta, index=models), settled.regularised)
 
 
 def _spearman(judged: Mapping[str, Battles], options: EloOptions) -> pd.DataFrame:
-    ratings = {name: strengths(own, options) for name, own in judged.items()}
+    rated = {name: strengths(own, options) for name, own in judged.items()}
     lines = []
-    for a, b in combinations(ratings, 2):
-        both = ratings[a].index.intersection(ratings[b].index)
+    for (a, one), (b, other) in combinations(rated.items(), 2):
+        both = one.ratings.index.intersection(other.ratings.index)
         line = {"a": a, "b": b, "models": len(both), "rho": np.nan, "p": np.nan}
-        if len(both) > 2 and min(ratings[name][both].nunique() for name in (a, b)) > 1:
-            found = spearmanr(ratings[a][both], ratings[b][both])
+        if len(both) > 2 and min(each.ratings[both].nunique() for each in (one, other)) > 1:
+            found = spearmanr(one.ratings[both], other.ratings[both])
             line |= {"rho": float(found.statistic), "p": float(found.pvalue)}
-        lines.append(line)
+        lines.append({**line, "regularised": one.regularised or other.regularised})
     return pd.DataFrame(lines)
 
 
@@ -120,12 +129,10 @@ def confusion(here: Battles, there: Battles) -> pd.DataFrame:
 
 def change(here: Battles, there: Battles, options: EloOptions) -> pd.DataFrame:
     """Compare each model's share of battles won in two sources, paired by prompt, and its ratings."""
-    ratings = [strengths(each, options) for each in (here, there)]
+    rated, beside = (strengths(each, options) for each in (here, there))
     shares = [_shares(each) for each in (here, there)]
     lines = []
-    for model in here.models:
-        if model not in ratings[0].index or model not in ratings[1].index:
-            continue
+    for model in rated.ratings.index.intersection(beside.ratings.index):
         own = pd.concat([share.xs(model) for share in shares], axis=1, join="inner")
         line = {"model": model, "here": np.nan, "there": np.nan, "change": np.nan, "low": np.nan, "high": np.nan}
         if len(own):
@@ -133,8 +140,9 @@ def change(here: Battles, there: Battles, options: EloOptions) -> pd.DataFrame:
             found = mean_interval(gap.to_numpy(), np.arange(len(gap)), None, low=-1, high=1)
             line |= {"here": own.iloc[:, 0].mean(), "there": own.iloc[:, 1].mean()}
             line |= {"change": found.value, "low": found.lo, "high": found.hi}
-        line |= {"prompts": len(own), "rating_here": ratings[0][model], "rating_there": ratings[1][model]}
-        lines.append({**line, "rating_change": line["rating_here"] - line["rating_there"]})
+        line |= {"prompts": len(own), "rating_here": rated.ratings[model], "rating_there": beside.ratings[model]}
+        line["rating_change"] = line["rating_here"] - line["rating_there"]
+        lines.append({**line, "regularised": rated.regularised or beside.regularised})
     return pd.DataFrame(lines)
 
 

@@ -162,7 +162,7 @@ class _Read:
             return True
         data = self.data
         found, with_order = existing(Fought(data.models, data.left[part], data.right[part], data.score[part]))
-        return (len(found) == 1 or self.settled.prior > 0) and (with_order or not self.settled.order)
+        return (len(found) == 1 or self.settled.regularised) and (with_order or not self.settled.order)
 
 
 def _drawn(a: Sample, b: Sample) -> tuple[float, int]:

@@ -48,7 +48,8 @@ class Ratings:
 
     table:     a row for each model, the best first: model, rating, low, high (95 % interval, resampled),
                sandwich_low, sandwich_high, rank, rank_low, rank_high (below those that are surely better, above
-               those that are surely worse), battles, wins, losses, ties, both_bad. NaN: in no decided battle
+               those that are surely worse), regularised (whether the rating rests on added draws, for there is no
+               greatest likelihood), battles, wins, losses, ties, both_bad. NaN: in no decided battle
     position:  None where it was not asked for or cannot be told
     counts:    battles by verdict, those that do not decide among them
     clusters:  what the intervals resample, in words
@@ -113,6 +114,7 @@ def rate(
     for name, values in columns.items():
         table.loc[present, name] = values
     table = table.astype(dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"))
+    table.loc[present, "regularised"] = settled.regularised
     position = None
     if settled.order:
         points = in_points(settled.fit.gamma)
@@ -136,6 +138,11 @@ class Settled:
     order: bool
     prior: float
     notes: tuple[str, ...]
+
+    @property
+    def regularised(self) -> bool:
+        """Whether draws are added."""
+        return self.prior > 0
 
 
 def settle(data: Fought, models: tuple[str, ...], order: bool) -> Settled:
@@ -198,6 +205,7 @@ def _counted(battles: Battles) -> pd.DataFrame:
     table = pd.DataFrame({"model": battles.models})
     for name in ("rating", "low", "high", "sandwich_low", "sandwich_high", "rank", "rank_low", "rank_high"):
         table[name] = np.nan
+    table["regularised"] = False
     table["battles"] = ended.sum(axis=1)
     for name, column in zip(("wins", "losses", "ties", "both_bad"), ended.T, strict=True):
         table[name] = column

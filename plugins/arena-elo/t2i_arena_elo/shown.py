@@ -6,6 +6,9 @@ from typing import Any
 
 from .ratings import Ratings
 
+MARK = "*"
+"""Stands behind ratings that are regularised."""
+
 
 def plain(ratings: Ratings) -> dict[str, Any]:
     """Return ratings as plain data, what does not exist as null."""
@@ -26,8 +29,9 @@ def said(ratings: Ratings) -> str:
     for row in ratings.table.astype(object).where(ratings.table.notna(), None).to_dict("records"):
         rank = "" if row["rank"] is None else f"{row['rank']} ({row['rank_low']}-{row['rank_high']})"
         rating = "" if row["rating"] is None else f"{row['rating']:.1f}"
+        sure = MARK if row["regularised"] else " "
         interval = "none" if row["low"] is None else f"[{row['low']:.1f}, {row['high']:.1f}]"
-        lines.append(f"{rank:>8}  {rating:>7}  {interval:>18}  {row['battles']:>8}  {row['model']}")
+        lines.append(f"{rank:>8}  {rating:>7}{sure} {interval:>18}  {row['battles']:>8}  {row['model']}")
     if ratings.position is not None:
         p = ratings.position
         lines.append(
@@ -38,4 +42,6 @@ def said(ratings: Ratings) -> str:
     )
     if ratings.clusters:
         lines.append(f"resampled: {ratings.clusters}")
+    if ratings.table["regularised"].any():
+        lines.append(f"{MARK} regularised: see the note")
     return "\n".join([*lines, *(f"note: {note}" for note in ratings.notes)])

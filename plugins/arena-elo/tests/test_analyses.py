@@ -88,6 +88,8 @@ def test_change_is_paired_by_prompt():
     gap = 200 * np.log10(8 / 2)
     assert table.loc["a", "rating_here"] == pytest.approx(1000 + gap)
     assert table.loc["a", "rating_change"] == pytest.approx(gap)
+    assert not table["regularised"].any()
+    assert change(source(8, 10), source(10, 10), EloOptions())["regularised"].all()
 
 
 def test_judges_and_annotators_are_ranked_beside(battles, table_of, tmp_path):

@@ -53,6 +53,14 @@ def test_what_does_not_exist_is_null(tally):
     assert (last["model"], last["rating"], last["rank"]) == ("c", None, None)
     assert data["position"] is None
     assert any("regularised" in note for note in data["notes"])
+    assert [m["regularised"] for m in data["models"]] == [True, True, False]
+
+
+def test_regularised_ratings_are_marked(tally):
+    never_lost = tally([Battle(f"p{n}", "a", "b", "left") for n in range(3)]).output
+    assert "1203.4* [959.2, 1447.5]" in " ".join(never_lost.split())
+    assert "* regularised: see the note" in never_lost
+    assert "*" not in tally(BATTLES).output
 
 
 def test_the_order_term_can_be_left_out(tally):

@@ -18,6 +18,7 @@ ENOUGH = {20: 16, 10: 8}
 TOGETHER = 2
 """So many salts in one run: each two of its models are compared, and that takes time."""
 SEEDS = 9
+SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 
 
 def voted(skew, seeds=SEEDS):
@@ -39,10 +40,7 @@ def test_the_validations_own_number():
     ("skew", "seeds", "limit", "salts"),
     [
         pytest.param(0.8, 3, 6, 10, id="0.8, a few"),
-        *(
-            pytest.param(skew, SEEDS, None, 20, marks=pytest.mark.slow, id=str(skew))
-            for skew in (0.5, 0.6, 0.8, 1.0)
-        ),
+        *(pytest.param(skew, SEEDS, None, 20, marks=SLOW, id=str(skew)) for skew in (0.5, 0.6, 0.8, 1.0)),
     ],
 )
 def test_intervals_hold_what_was_put_in(undrawn, skew, seeds, limit, salts, tmp_path):
