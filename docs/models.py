@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from page_tables import flat, table
 from t2i_core.components import GeneratorInfo, JudgeInfo
 from t2i_registry import Registry
 from t2i_registry.discovery import Entry
@@ -32,7 +33,7 @@ def _generators(registry: Registry) -> Iterator[str]:
     yield "## Generators\n"
     for dist, described in _by_distribution(registry, "generator"):
         yield f"### {dist}\n"
-        yield from _table(
+        yield from table(
             ("name", "what it is", "from", "settings", "GB", "licence of the weights", "notes"),
             (
                 (_name(d), d.summary, _source(d), _settings(d), _memory(d.info), d.info.licence, d.info.notes)
@@ -40,13 +41,14 @@ def _generators(registry: Registry) -> Iterator[str]:
                 if isinstance(d.info, GeneratorInfo)
             ),
         )
+        yield ""
 
 
 def _judges(registry: Registry) -> Iterator[str]:
     yield "## Judges\n"
     for dist, described in _by_distribution(registry, "judge"):
         yield f"### {dist}\n"
-        yield from _table(
+        yield from table(
             ("name", "what it is", "from", "offers", "settings", "GB", "licence of the weights", "notes"),
             (
                 (_name(d), d.summary, _source(d), _offers(d.info), _settings(d), _memory(d.info), d.info.licence,
@@ -55,6 +57,7 @@ def _judges(registry: Registry) -> Iterator[str]:
                 if isinstance(d.info, JudgeInfo)
             ),
         )  # fmt: skip
+        yield ""
 
 
 def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[Described]]]:
@@ -82,20 +85,12 @@ def _source(described: Described) -> str:
 
 
 def _settings(described: Described) -> str:
-    return ", ".join(f"{key} {_value(value)}" for key, value in _flat(described.options or {}))
+    return ", ".join(f"{key} {_value(value)}" for key, value in flat(described.options or {}))
 
 
 def _value(value: Any) -> str:
     """Texts that would not be seen as they are stand in quotes."""
     return f'"{value}"' if isinstance(value, str) and value.strip() != value else str(value)
-
-
-def _flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in options.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", value
 
 
 def _offers(info: JudgeInfo) -> str:
@@ -106,18 +101,6 @@ def _offers(info: JudgeInfo) -> str:
 
 def _memory(info: Any) -> str:
     return "" if info.memory_gb is None else f"{info.memory_gb:g}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _row(head)
-    yield _row(["---"] * len(head))
-    for row in rows:
-        yield _row([" ".join(cell.split()).replace("|", "\\|") for cell in row])
-    yield ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+import pages as site_pages
 import pytest
 import typer
 from t2i_cli.app import app
@@ -201,37 +202,57 @@ def test_every_field_of_a_contract_is_documented(contract: Any) -> None:
 
 # links --------------------------------------------------------------------------------------------------------
 
-LINK = re.compile(r"\]\(([^)\s]+)\)")
 
-
-def documents() -> Iterator[Path]:
-    for path in sorted(ROOT.rglob("*.md")):
-        if not any(part.startswith(".") for part in path.relative_to(ROOT).parts):
-            yield path
-
-
-def without_code(text: str) -> str:
-    return re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
-
-
-def anchors(path: Path) -> set[str]:
-    """The anchors of a document's headings, as the usual renderers make them."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("path", list(documents()), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", list(site_pages.documents()), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(path: Path) -> None:
-    links = LINK.findall(without_code(path.read_text(encoding="utf-8")))
-    assert [link for link in links if not re.match(r"[a-z]+:", link) and not leads_somewhere(link, path)] == []
+    links = site_pages.links(path.read_text(encoding="utf-8"))
+    assert [link for link in links if not leads_somewhere(link, path)] == []
 
 
 def leads_somewhere(link: str, document: Path) -> bool:
     """Whether a relative link leads to a file of the repository, and to a heading of it where it names one."""
     place, _, anchor = link.partition("#")
     target = (document.parent / place).resolve() if place else document
-    return target.is_relative_to(ROOT) and target.exists() and (not anchor or anchor in anchors(target))
+    if not target.is_relative_to(ROOT) or not target.exists():
+        return False
+    return not anchor or anchor in site_pages.anchors(target.read_text(encoding="utf-8"))
+
+
+def test_the_site_has_every_page_in_its_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_pages, "OUT", tmp_path)
+    site_pages.write()
+    made = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")}
+    listed = re.findall(r"\"([\w/-]+\.md)\"", section_of(read("zensical.toml"), "nav"))
+    assert len(listed) == len(set(listed))
+    assert set(listed) == made
+    metric = (tmp_path / "tutorials" / "metric.md").read_text(encoding="utf-8")
+    assert metric.startswith("# Tutorial: a metric\n")
+    assert "](../plugins/tiam.md)" in metric
+    assert "](../files/core/t2i_core/hookspecs.py)" in (tmp_path / "tutorials" / "least.md").read_text("utf-8")
+    assert "| `simulator.drop` | `float`, >= 0, <= 1 |" in (tmp_path / "plugins" / "miniworld.md").read_text(
+        "utf-8"
+    )
+
+
+def section_of(text: str, key: str) -> str:
+    """A list of a TOML file, as it is written."""
+    return text.partition(f"\n{key} = [")[2].partition("\n]")[0]
+
+
+@pytest.mark.parametrize(
+    "link", ["gone.md", "statistics.md#gone", "../pyproject.tml", "../../elsewhere.md", "#gone"]
+)
+def test_a_link_that_leads_nowhere_stops_the_site(link: str) -> None:
+    document = ROOT / "docs" / "statistics.md"
+    page = site_pages.Page("statistics.md", f"# A\n\nSee [`this`]({link}).\n", document)
+    with pytest.raises(site_pages.BrokenLink, match=re.escape(link)):
+        site_pages.linked(page, {document: [page]})
+
+
+def test_links_in_code_are_left_alone() -> None:
+    text = "# A\n\n`[a](gone.md)` [b](https://example.org)\n\n```\n[c](gone.md)\n```\n"
+    page = site_pages.Page("statistics.md", text, ROOT / "docs" / "statistics.md")
+    assert site_pages.linked(page, {}) == page
 
 
 def test_the_page_of_models_is_what_descriptors_say() -> None:

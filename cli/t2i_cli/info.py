@@ -25,15 +25,15 @@ def show_info(name: str, as_json: bool) -> None:
     registry = Registry()
     described = [registry.describe(entry) for entry, _ in registry.find_any(name)]
     if as_json:
-        print_json([_plain(d, registry) for d in described])
+        print_json([as_plain_data(d, registry) for d in described])
         return
     for number, each in enumerate(described):
         if number:
             typer.echo()
-        _print(_plain(each, registry))
+        _print(as_plain_data(each, registry))
 
 
-def _plain(described: Described, registry: Registry) -> dict[str, Any]:
+def as_plain_data(described: Described, registry: Registry) -> dict[str, Any]:
     """A component as plain data."""
     entry, info = described.entry, described.info
     data: dict[str, Any] = {
