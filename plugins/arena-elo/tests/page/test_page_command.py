@@ -189,9 +189,11 @@ def test_where_the_page_is_reached():
 # the server itself ---------------------------------------------------------------------------------------------
 
 
-def test_nobody_loses_a_vote_when_the_server_is_killed(make_run, tmp_path):
-    run = make_run(models=("apple", "pear", "plum"), prompts={f"p{i}": f"prompt {i}" for i in range(20)}, size=16)
-    found = runpy.run_path(str(BENCHMARK))["storm"](run, tmp_path / "votes.sqlite", voters=12, seconds=3, least=20)
+@pytest.mark.parametrize(("voters", "seconds"), [(12, 3), pytest.param(100, 30, marks=pytest.mark.slow)])
+def test_nobody_loses_a_vote_when_the_server_is_killed(voters, seconds, make_run, tmp_path):
+    run = make_run(models=("apple", "pear", "plum"), prompts={f"p{i}": f"prompt {i}" for i in range(50)}, size=16)
+    storm = runpy.run_path(str(BENCHMARK))["storm"]
+    found = storm(run, tmp_path / "votes.sqlite", voters=voters, seconds=seconds, least=20)
     assert found["faults"] == 0
     assert found["votes"] >= 40
     assert found["sent again"] > 0

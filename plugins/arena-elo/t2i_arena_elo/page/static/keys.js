@@ -67,7 +67,7 @@ function keysSwitch() {
   if (!header) return;
   const button = document.createElement("button");
   button.type = "button";
-  button.className = "quiet";
+  button.className = "quiet keys";
   const show = () => {
     const on = !localStorage.getItem(OFF);
     button.textContent = on ? "Keys are on" : "Keys are off";
