@@ -68,7 +68,7 @@ class SelfEval(Choices):
         except Unusable as why:
             yield Failure(str(why))
             return
-        yield from calls(answers[0], len(prompt.texts) + options.minus_empty, options)
+        yield from calls(answers, options.trials * sum(self._lengths) * (len(prompt.texts) + options.minus_empty))
         yield Note(
             f"{said(options, 'steps')}, {options.chain} conditioning, noise by {options.noise}, estimator "
             f"{options.estimator}; {said_of_elimination(options)}"
@@ -121,7 +121,7 @@ class SelfEvalElbo(Choices):
             trials = by_trials(prompt, values.mean(axis=1), "mean")
             facets = {TRIALS: written(trials), STEPS: written(by_steps(prompt, values))}
         yield from self.decided(prompt, standing(values), facets)
-        yield from calls(answer, len(prompt.texts), self.options)
+        yield from calls([answer], self.options.trials * self.options.steps * len(prompt.texts))
         yield Note(f"{said(self.options, 'timesteps')}; {said_of_elimination(self.options)}")
 
 
@@ -180,10 +180,10 @@ def sure(values: Floats) -> Iterator[Row]:
         yield Row(Z, z)
 
 
-def calls(answer: LikelihoodTerms, captions: int, options: EliminationOptions) -> Iterator[Row]:
-    """Yield how often the denoiser was asked about a sample, and how often all terms would have taken."""
-    yield Row(CALLS, float(answer.calls))
-    yield Row(ALL_CALLS, float(options.trials * options.steps * captions))
+def calls(answers: Sequence[LikelihoodTerms], terms: int) -> Iterator[Row]:
+    """Yield how often the denoiser was asked about a sample, and how often all its terms would have taken."""
+    yield Row(CALLS, float(sum(answer.calls for answer in answers)))
+    yield Row(ALL_CALLS, float(terms))
 
 
 def said(options: EliminationOptions, steps: str) -> str:

@@ -12,7 +12,8 @@ from t2i_core.options import ExecutionOption
 Votes = Annotated[Path | None, ExecutionOption()]
 _VOTES = Field(
     None,
-    description="What people prefer, for analyses: CSV of prompt, model_a, model_b, annotator, vote (a, b, tie).",
+    description="What people prefer, for analyses: CSV of prompt, left, right, verdict, judge, as `t2i arena "
+    "export` writes it.",
 )
 Estimator = Literal["mean", "sum", "log-mean-exp", "q-mean", "q-log-mean-exp"]
 

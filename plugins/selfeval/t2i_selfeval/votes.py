@@ -9,39 +9,47 @@ import pandas as pd
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis
 from t2i_core.statistics import wilson
-from t2i_core.tables import read_table
+from t2i_core.tables import table_of
+from t2i_core.texts import read_text
 
 from .analyses import pairs
 
-COLUMNS = ("prompt", "model_a", "model_b", "annotator", "vote")
-VOTES = {"a": 1, "b": -1, "tie": 0}
+COLUMNS = ("prompt", "left", "right", "verdict", "judge")
+"""Of a table of battles, as `t2i arena export` writes people's votes. If there, `seed` tells images apart, and
+`human` people from other judges.
+"""
+
+VERDICTS = {"left": 1, "right": -1, "tie": 0, "both-bad": 0, "unparsable": None, "refused": None, "failed": None}
+"""Whom a battle's verdict prefers, if it says anything."""
 
 
 def read_votes(path: Path) -> pd.DataFrame:
-    """Read a CSV file: a line for each person's vote, which of two models' images shows a caption better.
+    """Read a CSV file of battles: people's votes, which of two models' images shows a caption better.
 
     Raises BadOption with file, line and fault.
     """
-    rows = read_table(path, BadOption, COLUMNS)
-    if not rows:
-        raise BadOption(f"{path}: holds no votes")
     seen: set[tuple[str, ...]] = set()
     votes: list[dict[str, Any]] = []
+    names, rows = table_of(path, read_text(path, BadOption), BadOption, COLUMNS)
     for row in rows:
         where = f"{path}, line {row.line}"
-        said = {name: row.cells.get(name, "") for name in COLUMNS}
-        if empty := next((name for name in COLUMNS if not said[name]), None):
+        if empty := next((name for name in COLUMNS if name not in row.cells), None):
             raise BadOption(f"{where}: no {empty}")
-        vote = VOTES.get(said["vote"].lower())
-        if vote is None:
-            raise BadOption(f"{where}: the vote {said['vote']!r}; want a, b or tie")
-        if said["model_a"] == said["model_b"]:
-            raise BadOption(f"{where}: {said['model_a']!r} is compared with itself")
-        told_apart = (said["prompt"], *sorted((said["model_a"], said["model_b"])), said["annotator"])
+        prompt, left, right, verdict, judge = (row.cells[name] for name in COLUMNS)
+        if verdict not in VERDICTS:
+            raise BadOption(f"{where}: the verdict {verdict!r}; want left, right, tie or both-bad")
+        if left == right:
+            raise BadOption(f"{where}: {left!r} is compared with itself")
+        vote, person = VERDICTS[verdict], "human" not in names or row.cells.get("human") == "yes"
+        if vote is None or not person:
+            continue
+        told_apart = (prompt, row.cells.get("seed", ""), *sorted((left, right)), judge)
         if told_apart in seen:
-            raise BadOption(f"{where}: {said['annotator']} has voted on these images already")
+            raise BadOption(f"{where}: {judge} has voted on these images already")
         seen.add(told_apart)
-        votes.append({**said, "vote": vote})
+        votes.append({"prompt": prompt, "left": left, "right": right, "vote": vote})
+    if not votes:
+        raise BadOption(f"{path}: holds no person's votes")
     return pd.DataFrame(votes)
 
 
@@ -66,7 +74,7 @@ def people(path: Path, right: pd.DataFrame) -> Analysis:
         first = votes.iloc[0]
         raise BadOption(
             f"{path}: no vote is on two of the run's models and one of its samples; the first is on prompt "
-            f"{first['prompt']!r}, models {first['model_a']!r} and {first['model_b']!r}"
+            f"{first['prompt']!r}, models {first['left']!r} and {first['right']!r}"
         )
     names = ["agree", "disagree", "ties", "agreement", "low", "high", "votes"]
     summary = (
@@ -78,8 +86,8 @@ def people(path: Path, right: pd.DataFrame) -> Analysis:
 
 def _majorities(votes: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """What most people say of a's and b's images of each prompt: 1 for a, -1 for b, 0 a tie."""
-    way = ((votes["model_a"] == a) & (votes["model_b"] == b)).astype(int)
-    back = ((votes["model_a"] == b) & (votes["model_b"] == a)).astype(int)
+    way = ((votes["left"] == a) & (votes["right"] == b)).astype(int)
+    back = ((votes["left"] == b) & (votes["right"] == a)).astype(int)
     own = votes.assign(vote=votes["vote"] * (way - back))[way + back > 0]
     groups = own.groupby("prompt")["vote"]
     return pd.DataFrame({"most": groups.sum().clip(-1, 1), "votes": groups.size()}).reset_index()

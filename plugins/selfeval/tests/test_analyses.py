@@ -81,14 +81,20 @@ def test_votes_are_where_only_one_model_is_right() -> None:
     }  # fmt: skip
 
 
-VOTES = """prompt,model_a,model_b,annotator,vote
-colour-1,new,old,ann,a
-colour-1,old,new,bob,b
-colour-2,old,new,ann,a
-colour-3,old,new,ann,tie
-colour-0,old,new,ann,a
-spatial-0,old,new,ann,b
-elsewhere,old,new,ann,b
+# as `t2i arena export` writes them
+HEAD = "prompt,left,right,verdict,subset,judge,human,seed,time\n"
+VOTES = f"""{HEAD}
+colour-1,new,old,left,,ann,yes,0,
+colour-1,old,new,right,,bob,yes,0,
+colour-1,old,new,left,,a model,,0,
+colour-2,old,new,left,,ann,yes,0,
+colour-2,old,new,left,,ann,yes,1,
+colour-2,old,new,refused,,bob,yes,0,
+colour-3,old,new,tie,,ann,yes,0,
+colour-3,old,new,both-bad,,bob,yes,0,
+colour-0,old,new,left,,ann,yes,0,
+spatial-0,old,new,right,,ann,yes,0,
+elsewhere,old,new,right,,ann,yes,0,
 """
 
 
@@ -96,25 +102,26 @@ def test_people_agree_as_often_as_they_do(tmp_path: Path) -> None:
     file = tmp_path / "votes.csv"
     file.write_text(VOTES)
     people = study(file)["people"].table.set_index("task")
-    assert people.loc["colour", ["agree", "disagree", "ties", "votes"]].tolist() == [1, 1, 1, 4]
-    assert people.loc["all", ["agree", "disagree", "ties", "votes"]].tolist() == [2, 1, 1, 5]
+    assert people.loc["colour", ["agree", "disagree", "ties", "votes"]].tolist() == [1, 1, 1, 6]
+    assert people.loc["all", ["agree", "disagree", "ties", "votes"]].tolist() == [2, 1, 1, 7]
     assert people.loc["all", "agreement"] == pytest.approx(2 / 3)
     assert people.loc["all", "low"] < 2 / 3 < people.loc["all", "high"]
+
+
+SHORT = "prompt,left,right,verdict,judge\n"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("prompt,model_a,model_b,annotator,vote\n", "holds no votes"),
-        ("prompt,model_a,model_b,vote\nx,a,b,a\n", "no column 'annotator'"),
-        (
-            "prompt,model_a,model_b,annotator,vote\nx,old,new,ann,left\n",
-            "line 2: the vote 'left'; want a, b or tie",
-        ),
-        ("prompt,model_a,model_b,annotator,vote\nx,old,old,ann,a\n", "'old' is compared with itself"),
-        ("prompt,model_a,model_b,annotator,vote\nx,old,new,,a\n", "line 2: no annotator"),
-        (VOTES + "colour-1,old,new,ann,b\n", "line 9: ann has voted on these images already"),
-        ("prompt,model_a,model_b,annotator,vote\nx,old,new,ann,a\n", "the first is on prompt 'x'"),
+        (SHORT, "holds no person's votes"),
+        (f"{HEAD}x,old,new,left,,a model,no,,\n", "holds no person's votes"),
+        ("prompt,left,right,verdict\nx,a,b,left\n", "no column 'judge'"),
+        (f"{SHORT}x,old,new,a,ann\n", "line 2: the verdict 'a'; want left, right, tie or both-bad"),
+        (f"{SHORT}x,old,old,left,ann\n", "'old' is compared with itself"),
+        (f"{SHORT}x,old,new,left,\n", "line 2: no judge"),
+        (f"{VOTES}colour-1,old,new,right,,ann,yes,0,\n", "line 14: ann has voted on these images already"),
+        (f"{SHORT}x,old,new,left,ann\n", "the first is on prompt 'x', models 'old' and 'new'"),
     ],
 )
 def test_files_of_votes_that_say_nothing_are_refused(text: str, said: str, tmp_path: Path) -> None:

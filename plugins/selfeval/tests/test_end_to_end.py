@@ -67,7 +67,7 @@ def test_it_scores_and_says_how(t2i: Any, asked: Any, tmp_path: Path) -> None:
     assert -0.25 <= result["score"] <= 0.75
     assert scores["accuracy"] - scores["chance"] == pytest.approx(result["score"])
     assert scores["above_papers_chance"] == pytest.approx(result["score"])
-    assert scores["calls"] == scores["calls_unpruned"] == 1 * 3 * 4
+    assert scores["calls"] == scores["calls_unpruned"] == 1 * (3 + 2) * 4
     assert set(result["facets"]["accuracy"]) == {"task", "source"}
     assert any("1 trial x 3 steps, forward conditioning" in note for note in result["notes"])
     table = pd.read_csv(tmp_path / "run" / "measurements.csv")

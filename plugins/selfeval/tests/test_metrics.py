@@ -105,10 +105,13 @@ def test_where_captions_may_be_given_up_samples_that_kept_theirs_say_no_more(ben
 def test_further_chains_are_asked_about_and_reported(bench: Any, selfeval: Any, on_disk: Any) -> None:
     metric = selfeval(exact=True, trials=1, steps=3, also_steps=(2, 3))
     assert [query.params["steps"] for query in queries(metric, on_disk[0])] == [3, 2]
-    right, wrong = bench.terms(np.ones((1, 3, 2)) * [2, 1]), bench.terms(np.ones((1, 2, 2)) * [1, 2])
+    right = bench.terms(np.ones((1, 3, 2)) * [2, 1], calls=6)
+    wrong = bench.terms(np.ones((1, 2, 2)) * [1, 2], calls=3)
     rows = bench.measured(metric, bench.prompt(captions=2), right, wrong)
     assert read(facets(rows)["by_steps"]) == {"2/2": -0.5, "1/3": 0.5, "2/3": 0.5, "3/3": 0.5}
-    assert values(rows)["above_chance"] == 0.5
+    found = values(rows)
+    assert found["above_chance"] == 0.5
+    assert (found["calls"], found["calls_unpruned"]) == (6 + 3, 2 * 3 + 2 * 2)
 
 
 def test_the_empty_caption_is_no_candidate(bench: Any, selfeval: Any, on_disk: Any) -> None:
