@@ -9,6 +9,7 @@ A YAML file each, in the folder `tables` beside this module, or a user's own:
     columns:                               # each a run; what its recipe says counts over the shared one's
       1 object: {recipe: {prompts: tiam-24-1}}
       found: {recipe: {prompts: tiam-24-2}, score: found}
+      first: {recipe: {prompts: tiam-24-2}, score: found, level: {position: "1"}}
     published:
       SD 1.4: {1 object: 0.98}             # row by row: a model's label
     mini:                                  # the same of the mini world, which no paper has measured
@@ -35,11 +36,30 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class FromAnalysis(_Strict):
+    """A row of an analysis' table that has a column for each model."""
+
+    name: str = Field(description="The analysis.")
+    row: dict[str, str] = Field(description="Of one column what it says in this row.", min_length=1, max_length=1)
+
+
 class Column(_Strict):
-    """One column: the run that it comes from, and which of its scores it shows."""
+    """One column: the run that it comes from, and what of it is shown."""
 
     recipe: dict[str, Any] = Field({}, description="What this run asks beside the shared recipe.")
     score: str | None = Field(None, description="Name of the score. Default: the metric's headline.")
+    level: dict[str, str] | None = Field(
+        None, description="A facet of that score and its level. Default: all levels.", min_length=1, max_length=1
+    )
+    analysis: FromAnalysis | None = Field(None, description="What an analysis says, instead of a score.")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.level is not None and self.score is None:
+            raise ValueError("a level wants the name of its score")
+        if self.analysis is not None and self.score is not None:
+            raise ValueError("a column shows a score or what an analysis says, not both")
+        return self
 
 
 class Side(_Strict):
@@ -65,7 +85,9 @@ class PaperTable(Side):
     scale: float = Field(
         1.0, gt=0, description="What scores are multiplied by: 100 where the paper prints percent."
     )
-    published: dict[str, dict[str, float]] = Field(description="Printed values by row and column.")
+    published: dict[str, dict[str, float]] = Field(
+        {}, description="Printed values by row and column, as far as they are known."
+    )
     notes: list[str] = Field([], description="What a reader, or a run, must know.")
     mini: Side = Field(description="The version of the mini world.")
 

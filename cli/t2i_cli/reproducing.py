@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
+from t2i_core.analyzing import analyses, metrics_of
 from t2i_core.errors import BadOption, FailedRun
 from t2i_core.evaluation.folder import slug
 from t2i_core.numbers import interval, number
@@ -14,13 +15,14 @@ from t2i_registry import Registry
 
 from .asking import Asked, settled
 from .evaluating import carried_out
-from .paper_tables import Column, PaperTable, Side, read_table, table_names
+from .paper_tables import Column, FromAnalysis, PaperTable, Side, read_table, table_names
 from .recipe import ReadRecipe
 from .terminal import console, print_json, shown
 
 if TYPE_CHECKING:
     from t2i_core.evaluation import Request, Run
 
+NOT_STORED = "no values of this table are stored: nothing is compared"
 NO_PAPER = "mini: models of the mini world, which no paper has measured: nothing is compared"
 
 
@@ -52,10 +54,17 @@ def list_tables(as_json: bool) -> None:
     """Print the tables that are shipped."""
     tables = {name: read_table(name) for name in table_names()}
     if as_json:
-        print_json([{"name": n, "title": t.title, "paper": t.paper, "notes": t.notes} for n, t in tables.items()])
+        print_json([_listed(name, table) for name, table in tables.items()])
         return
+    width = max(map(len, tables)) + 3
     for name, table in tables.items():
-        typer.echo(f"{name + ':':<13}{table.title}")
+        stored = "" if table.published else " (no published values stored)"
+        typer.echo(f"{name + ':':<{width}}{table.title}{stored}")
+
+
+def _listed(name: str, table: PaperTable) -> dict[str, Any]:
+    values = sum(map(len, table.published.values()))
+    return {"name": name, "title": table.title, "paper": table.paper, "published": values, "notes": table.notes}
 
 
 def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool) -> None:
@@ -75,7 +84,7 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
     for column, said, request in wanted:
         run = carried_out(request, registry, dry_run, as_json)
         if run is not None:
-            cells += _measured(table, column, said, run, {} if mini else table.published)
+            cells += _measured(table, column, said, run, {} if mini else table.published, registry)
             failed += [run.failed] if run.failed else []
     if dry_run:
         return
@@ -100,16 +109,20 @@ def _request(read: ReadRecipe, rows: Sequence[str], column: str, asked: Asked, r
 
 
 def _measured(
-    table: PaperTable, column: str, said: Column, run: Run, published: Mapping[str, Mapping[str, float]]
+    table: PaperTable,
+    column: str,
+    said: Column,
+    run: Run,
+    published: Mapping[str, Mapping[str, float]],
+    registry: Registry,
 ) -> Iterator[Cell]:
-    """Each model of a run as a cell of its column. Raises BadOption for a score that the metric does not give."""
+    """Each model of a run as a cell of its column. Raises BadOption for what the metric does not give."""
     for result in run.results["results"]:
         row = result["as"]
-        score = {"value": result["score"], "ci": result["ci"]}
-        if said.score is not None:
-            if said.score not in result["scores"]:
-                raise BadOption(f"column {column!r}: there is no score {said.score!r} of {result['metric']}")
-            score = result["scores"][said.score]
+        try:
+            score = _score(said, result) if said.analysis is None else _analysed(said.analysis, row, run, registry)
+        except LookupError as error:
+            raise BadOption(f"column {column!r}: {result['metric']} does not give {error} of {row}") from error
         value, ci = score["value"], score["ci"]
         yield Cell(
             row,
@@ -119,6 +132,28 @@ def _measured(
             None if ci is None else (_times(ci[0], table.scale), _times(ci[1], table.scale)),
             str(run.folder),
         )
+
+
+def _score(said: Column, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a column shows of a result, with `value` and `ci`. Raises KeyError."""
+    if said.score is None:
+        return {"value": result["score"], "ci": result["ci"]}
+    if said.level is None:
+        score: Mapping[str, Any] = result["scores"][said.score]
+        return score
+    ((facet, level),) = said.level.items()
+    score = result["facets"][said.score][facet][level]
+    return score
+
+
+def _analysed(said: FromAnalysis, row: str, run: Run, registry: Registry) -> Mapping[str, Any]:
+    """What an analysis says of a model, without an interval. Raises LookupError."""
+    ((key, wanted),) = said.row.items()
+    for _, analysis in analyses(run, metrics_of(run, registry), registry):
+        if analysis.name == said.name:
+            values = analysis.table.loc[analysis.table[key] == wanted, row]
+            return {"value": float(values.iloc[0]), "ci": None}
+    raise LookupError(f"the analysis {said.name!r}")
 
 
 def _times(value: float | None, scale: float) -> float | None:
@@ -144,20 +179,22 @@ def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> d
 def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
     from rich.table import Table
 
+    alone = mini or not table.published
     compared = ["published", "measured", "95 % interval", "difference", "holds it"]
     page = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("row", "column", *(compared[1:3] if mini else compared)):
+    for heading in ("row", "column", *(compared[1:3] if alone else compared)):
         page.add_column(heading, overflow="fold")
     for cell in cells:
         beside: tuple[str, ...] = (number(cell.measured), interval(cell.ci))
-        if not mini:
+        if not alone:
             printed = "-" if cell.published is None else f"{cell.published:.{table.decimals}f}"
             beside = (printed, *beside, _signed(cell.diff), _yes(cell.holds(table.decimals)))
         page.add_row(*map(shown, (cell.row, cell.column, *beside)))
     screen = console()
     screen.print(shown(table.title, "bold"))
     screen.print(page)
-    for note in (NO_PAPER,) if mini else table.notes:
+    notes = [NO_PAPER] if mini else table.notes if table.published else [NOT_STORED, *table.notes]
+    for note in notes:
         screen.print(shown(f"note: {note}"))
 
 
