@@ -80,5 +80,5 @@ def _prompts(battles: Battles, which: NDArray[np.intp], data: Fought) -> tuple[C
     times = np.ones(len(clusters.times))
     alike = np.bincount(clusters.codes[unknown], minlength=len(times))
     times[alike > 0] = alike[alike > 0]
-    note = f"{unknown.sum()} battles say no prompt, and are taken for independent of each other"
+    note = f"battles of no known prompt ({unknown.sum()}) are taken for independent of each other"
     return Clusters(clusters.codes, times), (note,)

@@ -29,9 +29,9 @@ def said(ratings: Ratings) -> str:
     for row in ratings.table.astype(object).where(ratings.table.notna(), None).to_dict("records"):
         rank = "" if row["rank"] is None else f"{row['rank']} ({row['rank_low']}-{row['rank_high']})"
         rating = "" if row["rating"] is None else f"{row['rating']:.1f}"
-        sure = MARK if row["regularised"] else " "
+        mark = MARK if row["regularised"] else " "
         interval = "none" if row["low"] is None else f"[{row['low']:.1f}, {row['high']:.1f}]"
-        lines.append(f"{rank:>8}  {rating:>7}{sure} {interval:>18}  {row['battles']:>8}  {row['model']}")
+        lines.append(f"{rank:>8}  {rating:>7}{mark} {interval:>18}  {row['battles']:>8}  {row['model']}")
     if ratings.position is not None:
         p = ratings.position
         lines.append(

@@ -102,6 +102,14 @@ def test_keys_are_for_who_wants_them(served, browser):
     ann.press("1", 1)
 
 
+def test_no_keys_are_told_where_there_is_no_keyboard(served, browser):
+    _, url = served()
+    ann = Person(browser, url, has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
+    assert ann.page.locator("kbd").count() == 4
+    assert ann.page.locator("kbd:visible, .keys:visible").count() == 0
+    ann.click("Left is better", 1)
+
+
 def test_a_session_by_mouse(served, browser):
     study, url = served()
     ann = Person(browser, url)
@@ -220,6 +228,9 @@ def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
     ann.settle()
     ann.page.keyboard.press("1")
     assert ann.page.locator("fieldset:visible").count() == 3
+    images, save = (ann.page.locator(name).bounding_box() for name in (".one", "button.main"))
+    assert save["x"] > images["x"] + images["width"]  # all is seen at once
+    assert save["y"] + save["height"] < ann.page.viewport_size["height"]
     ann.page.keyboard.press("2")
     ann.page.keyboard.press("0")
     ann.press("Enter", 1)
