@@ -9,6 +9,7 @@ command goes on.
 from __future__ import annotations
 
 import argparse
+import runpy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -322,6 +323,26 @@ def climb(ladder: Ladder, out: Path) -> list[Said]:
     ]
 
 
+#: Captions whose images are Gaussians, and models that know them but for noise: delta in sigmas, tau, N.
+GAUSSIANS = runpy.run_path(
+    str(Path(__file__).parents[1] / "plugins" / "selfeval" / "benchmarks" / "gaussian_captions.py"),
+    run_name="gaussians",
+)
+WORLDS = (GAUSSIANS["World"](1.0, 0.0, 1), GAUSSIANS["World"](2.0, 4.0, 4))
+
+
+def tell_apart(world: Any, out: Path, samples: int = 200) -> Said:
+    """Have `selfeval` pick the caption of images that are drawn 20 times."""
+    put_in = {"delta/sigma": world.delta, "tau": world.tau, "N": world.trials}
+    line = Line(
+        "two captions: Φ[(δ²/2σ²) / √(δ²/σ² + τ²/N)]", "selfeval", "accuracy", "levels", put_in,
+        lambda *_: world.accuracy, oracle="the model itself",
+    )  # fmt: skip
+    scores = [_scores(line, world.evaluated(samples, salt, out / str(salt)))[0] for salt in range(SALTS)]
+    values = tuple((one["value"], *one["ci"]) for one in scores)
+    return Said(line, line.oracle, world.accuracy, world.accuracy, values, SALTS * samples)
+
+
 HEAD = """# What the metrics say where the truth is known
 
 The simulator draws scenes with faults at rates that are put in; then it is known what a metric must say. Each
@@ -349,7 +370,8 @@ d: rate of objects lost, each after the first. S: found where all are drawn. F: 
 rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
 under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
 1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read,
-the skew where the judge never errs.
+the skew where the judge never errs. δ: how far the images of two captions lie apart, their spread σ; τ: the noise
+of one of N trials. Rows of `selfeval` are of a toy model that knows these, on images that it draws itself.
 """
 
 
@@ -422,6 +444,10 @@ def main() -> None:
         said += rungs
         for one in rungs:
             _report(one)
+    for world in WORLDS:
+        one = tell_apart(world, out / f"gaussians-{world.delta}-{world.tau}-{world.trials}")
+        said.append(one)
+        _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
     plot(said).savefig(PLOT, dpi=110)
 
