@@ -9,6 +9,7 @@ command goes on.
 from __future__ import annotations
 
 import argparse
+import runpy
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -372,6 +373,26 @@ def climb(ladder: Ladder, out: Path) -> list[Said]:
     ]
 
 
+#: Captions whose images are Gaussians, and models that know them but for noise: delta in sigmas, tau, N.
+GAUSSIANS = runpy.run_path(
+    str(Path(__file__).parents[1] / "plugins" / "selfeval" / "benchmarks" / "gaussian_captions.py"),
+    run_name="gaussians",
+)
+WORLDS = (GAUSSIANS["World"](1.0, 0.0, 1), GAUSSIANS["World"](2.0, 4.0, 4))
+
+
+def tell_apart(world: Any, out: Path, samples: int = 200) -> Said:
+    """Have `selfeval` pick the caption of images that are drawn 20 times."""
+    put_in = {"delta/sigma": world.delta, "tau": world.tau, "N": world.trials}
+    line = Line(
+        "two captions: Φ[(δ²/2σ²) / √(δ²/σ² + τ²/N)]", "selfeval", "accuracy", "levels", put_in,
+        lambda *_: world.accuracy, oracle="the model itself",
+    )  # fmt: skip
+    scores = [_scores(line, world.evaluated(samples, salt, out / str(salt)))[0] for salt in range(SALTS)]
+    values = tuple((one["value"], *one["ci"]) for one in scores)
+    return Said(line, line.oracle, world.accuracy, world.accuracy, values, SALTS * samples)
+
+
 HEAD = """# What the metrics say where the truth is known
 
 The simulator draws scenes with faults at rates that are put in; then it is known what a metric must say. Each
@@ -402,7 +423,9 @@ synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose lo
 (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read, the skew where
 the judge never errs. A judge that takes the first of two pictures in a share of its verdicts, whatever they
 show, draws ratings together, which an order term makes up for in part: the truth of those lines is where the
-likelihood with that term is greatest.
+likelihood with that term is greatest. δ: how far the images of two captions lie apart, their
+spread σ; τ: the noise of one of N trials. Rows of `selfeval` are of a toy model that knows these, on images that it
+draws itself.
 """
 
 
@@ -476,6 +499,10 @@ def main() -> None:
         said += rungs
         for one in rungs:
             _report(one)
+    for world in WORLDS:
+        one = tell_apart(world, out / f"gaussians-{world.delta}-{world.tau}-{world.trials}")
+        said.append(one)
+        _report(one)
     PAGE.write_text(page(said), encoding="utf-8")
     plot(said).savefig(PLOT, dpi=110)
 

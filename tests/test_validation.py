@@ -61,6 +61,16 @@ def test_intervals_hold_the_ladder(ladder: Any, tmp_path: Path) -> None:
         assert said.mean == pytest.approx(said.expected, abs=4 * error)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("world", VALIDATION["WORLDS"], ids=str)
+def test_intervals_hold_how_often_captions_are_told_apart(world: Any, tmp_path: Path) -> None:
+    said = VALIDATION["tell_apart"](world, tmp_path)
+    assert len(said.values) == ALL
+    assert said.holding >= VALIDATION["enough"](ALL)
+    error = np.std([value for value, _, _ in said.values]) / np.sqrt(len(said.values))
+    assert said.mean == pytest.approx(said.expected, abs=4 * error)
+
+
 def test_the_ladder_is_that_of_its_shares() -> None:
     assert VALIDATION["Ladder"]().strengths == pytest.approx([1113.7, 1036.9, 963.1, 886.3, 0], abs=0.05)
 

@@ -1,7 +1,8 @@
-"""What giving captions up saves and what it costs: calls of the denoiser against agreement with all terms.
+"""What giving captions up saves and costs: calls of the denoiser against agreement with all terms.
 
-    python plugins/selfeval/benchmarks/elimination.py                              # on a world of Gaussians
-    python plugins/selfeval/benchmarks/elimination.py --model mini --prompts selfeval-mini
+    python plugins/selfeval/benchmarks/elimination.py                 # on a world of Gaussians
+    python plugins/selfeval/benchmarks/elimination.py --model mini    # which is asked for all terms, unless it was
+    python plugins/selfeval/benchmarks/elimination.py --model mini --write    # docs/elimination.csv and .png, too
 
 Captions are given up by arithmetic on terms, so that the decisions at any error rate follow from all terms. The
 world of Gaussians has a denoiser that is exact: an image is drawn around the right caption's mean,
@@ -12,23 +13,32 @@ minus the second's.
 from __future__ import annotations
 
 import argparse
-import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from t2i_core.evaluation import evaluate
+from t2i_core.statistics import wilson
 from t2i_diffusers.arithmetic import forward, mean_before, noises
 from t2i_diffusers.asking import Asked
 from t2i_diffusers.giving_up import looks, order, stay
 from t2i_diffusers.schedules import Steps, respaced
+from t2i_selfeval.asking import NEED
 from t2i_selfeval.estimators import certainty, share, standing
+from t2i_selfeval.metrics import SelfEval
+from t2i_selfeval.plugin import t2i_metrics
 
 Floats = NDArray[np.float64]
 SURE = 10.0
 RATES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2)
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @dataclass(frozen=True)
@@ -104,24 +114,32 @@ def given_up(terms: Floats, want: Asked) -> tuple[Floats, int]:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """At one error rate: the share of calls, of decisions that are the same, and accuracies, of some samples."""
+class Point:
+    """At one error rate, of some samples: the share of calls, of decisions that are the same, and accuracies.
 
-    rate: float
+    same_low, same_high: Wilson's interval over samples
+    """
+
+    error_rate: float
     samples: int
     calls: float
     same: float
+    same_low: float
+    same_high: float
     accuracy: float
-    exact: float
+    accuracy_by_all_terms: float
 
 
-def curve(samples: Iterable[tuple[Floats, int]], rates: Iterable[float] = RATES) -> list[Curve]:
-    """Return a point for each error rate, of samples' terms and right captions."""
-    listed = list(samples)
-    return [_point(listed, rate) for rate in rates]
+Samples = list[tuple[Floats, int]]
+"""Of each sample all terms, (trials, steps, captions), and which caption is right."""
 
 
-def _point(samples: list[tuple[Floats, int]], rate: float) -> Curve:
+def curve(samples: Samples, rates: Iterable[float] = RATES) -> list[Point]:
+    """Return a point for each error rate."""
+    return [_point(samples, rate) for rate in rates]
+
+
+def _point(samples: Samples, rate: float) -> Point:
     calls = every = same = 0
     accuracy = exact = 0.0
     for terms, answer in samples:
@@ -134,7 +152,12 @@ def _point(samples: list[tuple[Floats, int]], rate: float) -> Curve:
         accuracy += share(few, answer)
         exact += share(whole, answer)
     n = len(samples)
-    return Curve(rate, n, calls / every, same / n, accuracy / n, exact / n)
+    return Point(rate, n, calls / every, same / n, *wilson(same, n), accuracy / n, exact / n)
+
+
+def sure(samples: Samples, most: int = 300) -> Samples:
+    """Return the first samples whose z by all terms is at least `SURE`."""
+    return [(terms, answer) for terms, answer in samples if certainty(terms) >= SURE][:most]
 
 
 def toy(count: int, trials: int, steps: int, nearest: float = 0.3) -> Iterator[tuple[Floats, int]]:
@@ -148,47 +171,79 @@ def toy(count: int, trials: int, steps: int, nearest: float = 0.3) -> Iterator[t
         yield all_terms(world, world.image(answer, n + 1_000_000), want), answer
 
 
-def of_model(model: str, prompts: str, count: int, trials: int, steps: int) -> Iterator[tuple[Floats, int]]:
-    """Yield terms and right captions of a prompt source's samples, all of which a generator is asked for."""
-    from t2i_core import Failure, Query
-    from t2i_core.images import image_file
-    from t2i_core.prompt_files import is_prompt_file, read_prompts
-    from t2i_registry import Registry
+def of_model(model: str, prompts: str, trials: int, steps: int) -> Samples:
+    """Return those of a prompt source, all whose terms a model is asked for, unless a run has them already."""
+    found: Samples = []
 
-    source = None if is_prompt_file(prompts) else Registry().component("prompt_source", prompts, {})
-    samples = read_prompts(prompts) if source is None else list(source.info.prompts(source.setup()))
-    generator = Registry().component("generator", model, {})
-    asked = generator.info.create(generator.setup())
-    params = {"trials": trials, "steps": steps}
-    for sample in random.Random(0).sample(samples, min(count, len(samples))):
-        query = Query((image_file(Path(sample.images[0])),), sample.texts, params)
-        ((_, answer),) = asked.observe("likelihood", [query])
-        if isinstance(answer, Failure):
-            raise SystemExit(f"{sample.id}: {answer.reason}")
-        yield answer.terms["log_p"], sample.answer
+    class Keeping(SelfEval):
+        def measure(self, unit: Any) -> Iterator[Any]:
+            observed = unit.one()
+            found.append((observed.one(NEED).terms["log_p"], observed.prompt.answer))
+            yield from super().measure(unit)
+
+    (info,) = (info for info in t2i_metrics() if info.name == "selfeval")
+    options = {"trials": trials, "steps": steps, "exact": True}
+    with TemporaryDirectory() as folder:
+        evaluate(
+            replace(info, create=Keeping), model, prompts=prompts, out=Path(folder) / "run",
+            options={"selfeval": options},
+        )  # fmt: skip
+    return found
 
 
-def report(name: str, samples: list[tuple[Floats, int]]) -> None:
-    """Print the curve of some samples."""
-    print(f"{name}: {len(samples)} samples")
-    print("error rate   calls   same decision   accuracy (all terms)")
-    for point in curve(samples):
-        print(
-            f"{point.rate:10g}  {point.calls:6.1%}  {point.same:13.1%}   {point.accuracy:.3f} ({point.exact:.3f})"
-        )
+def table(name: str, samples: Samples) -> pd.DataFrame:
+    """Return the curves of all samples, and of those of which it is sure."""
+    parts = {"all": samples, f"z at least {SURE:g}": sure(samples)}
+    lines = [
+        {"of": name, "which": which, **asdict(point)}
+        for which, part in parts.items()
+        if part
+        for point in curve(part)
+    ]
+    return pd.DataFrame(lines)
+
+
+def write(found: pd.DataFrame) -> None:
+    """Put curves in the place of those of the same name in docs/elimination.csv, and draw all that stand there."""
+    file = DOCS / "elimination.csv"
+    if file.exists():
+        kept = pd.read_csv(file)
+        found = pd.concat([kept[~kept["of"].isin(found["of"])], found])
+    found = found.sort_values(["of", "which", "error_rate"])
+    found.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
+    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    for (name, which), own in found.groupby(["of", "which"]):
+        label = f"{name}, {which} ({own['samples'].iloc[0]:,} samples)"
+        (line,) = axes.plot(100 * own["calls"], 100 * own["same"], marker="o", markersize=4, label=label)
+        low, high = 100 * own["same_low"], 100 * own["same_high"]
+        axes.fill_between(100 * own["calls"], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+        for point in own.itertuples():
+            axes.annotate(f"{point.error_rate:g}", (100 * point.calls, 100 * point.same), (3, -9), fontsize=6,
+                          textcoords="offset points")  # fmt: skip
+    axes.axhline(99, color="k", linewidth=0.8, linestyle=":")
+    axes.axvline(20, color="k", linewidth=0.8, linestyle=":")
+    axes.set_xlabel("calls of the denoiser, per cent of those that all terms take (error rates beside)")
+    axes.set_ylabel("same decision as by all terms, per cent")
+    axes.legend(fontsize=8, loc="lower right")
+    figure.savefig(DOCS / "elimination.png", dpi=110)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
     parser.add_argument("--prompts", default="selfeval-mini")
-    parser.add_argument("--count", type=int, default=1300)
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--count", type=int, default=1300, help="samples of Gaussians")
+    parser.add_argument("--trials", type=int, help="10 of Gaussians, 2 of a model")
+    parser.add_argument("--steps", type=int, help="100 of Gaussians, 25 of a model")
+    parser.add_argument("--write", action="store_true", help="to docs/elimination.csv and .png, too")
     given = parser.parse_args()
-    size = (given.count, given.trials, given.steps)
-    found = list(of_model(given.model, given.prompts, *size) if given.model else toy(*size))
-    report("all", found)
-    sure = [(terms, answer) for terms, answer in found if certainty(terms) >= SURE][:300]
-    if sure:
-        report(f"z of at least {SURE:g}", sure)
+    if given.model:
+        name, samples = given.model, of_model(given.model, given.prompts, given.trials or 2, given.steps or 25)
+    else:
+        name, samples = "Gaussians", list(toy(given.count, given.trials or 10, given.steps or 100))
+    of_all = table(name, samples)
+    print(of_all.to_string(index=False, float_format="%.4g"))
+    print(f"{len(sure(samples, len(samples)))} of {len(samples)} samples have z of at least {SURE:g}")
+    if given.write:
+        write(of_all)

@@ -1,10 +1,12 @@
 """How long a sample takes: naively, with everything encoded once, in batches, and with captions given up.
 
-    python plugins/selfeval/benchmarks/speed.py FOLDER --trials 2 --steps 25 --captions 4
+    python plugins/selfeval/benchmarks/speed.py                      # of `mini`; on a quiet machine
+    python plugins/selfeval/benchmarks/speed.py FOLDER --trials 2 --steps 25 --captions 4 --device cuda
 
-FOLDER is a saved Stable Diffusion pipeline; how long it takes does not depend on what its weights have learned.
-Naively, text and image are encoded again for every call of the denoiser, which is asked about one sample at a time
-(its x_t is made once for all captions, though). All work out the same terms, in one process, by turns.
+FOLDER is a saved Stable Diffusion pipeline. Naively, text and image are encoded again for every call of the
+denoiser, which is asked about one sample at a time (its x_t is made once for all captions, though). All work out
+the same terms, in one process, by turns. It fails where terms differ by more than 1e-4 relative, or batches are
+not at least 5 times as fast as the naive way, by the clock (`--at-least 0` only measures).
 """
 
 from __future__ import annotations
@@ -28,7 +30,11 @@ from t2i_diffusers.latents import fitted
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.schedules import respaced, schedule_of
 
+MINI = Path(__file__).parents[2] / "miniworld" / "t2i_miniworld" / "weights" / "mini"
 CAPTIONS = ("a red ball left of a blue cube", "a blue ball left of a red cube", "two red balls", "a green dog")
+
+
+NAIVE, BATCHED = "naive", "encoded once, in batches"
 
 
 def picture(folder: Path, number: int) -> Kept:
@@ -80,11 +86,12 @@ def asked(model: Diffusers, image: Kept, captions: tuple[str, ...], **params) ->
 def main() -> None:
     """Read the command line, measure by turns, and print."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
+    parser.add_argument("folder", nargs="?", default=MINI)
     parser.add_argument("--trials", type=int, default=2)
     parser.add_argument("--steps", type=int, default=25)
     parser.add_argument("--captions", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--at-least", type=float, default=5.0, help="times as fast as the naive way")
     parser.add_argument("--batch-size", type=int)
     parser.add_argument("--device")
     parser.add_argument("--dtype", default="auto")
@@ -92,14 +99,14 @@ def main() -> None:
     captions, size = CAPTIONS[: given.captions], {"trials": given.trials, "steps": given.steps}
 
     def model(batch_size: int | None) -> Diffusers:
-        return Diffusers(Setup(given.folder, DiffusersOptions(dtype=given.dtype), given.device, batch_size))
+        return Diffusers(Setup(str(given.folder), DiffusersOptions(dtype=given.dtype), given.device, batch_size))
 
     single, batched = model(1), model(given.batch_size)
     pipe = batched.loaded.main.pipe
     ways: dict[str, Callable[[Kept], np.ndarray]] = {
-        "naive": lambda image: naive(pipe, image, captions, **size),
+        NAIVE: lambda image: naive(pipe, image, captions, **size),
         "encoded once, one call at a time": lambda image: asked(single, image, captions, **size),
-        "encoded once, in batches": lambda image: asked(batched, image, captions, **size),
+        BATCHED: lambda image: asked(batched, image, captions, **size),
         "the same, captions given up at 5 %": lambda image: asked(
             batched, image, captions, **size, error_rate=0.05
         ),
@@ -114,16 +121,19 @@ def main() -> None:
                 if number:  # the first one warms up
                     times[name].append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
             whole = [found[name] for name in list(ways)[:3]]
-            if not all(np.allclose(whole[0], other, rtol=1e-4) for other in whole[1:]):
-                gap = max(float(np.abs(other / whole[0] - 1).max()) for other in whole[1:])
-                print(f"terms differ by {gap:.1e} relative")
+            gap = max(float(np.abs(other / whole[0] - 1).max()) for other in whole[1:])
+            if gap > 1e-4:
+                raise SystemExit(f"terms differ by {gap:.1e} relative")
     calls = given.trials * given.steps * len(captions)
     print(f"{calls} calls of the denoiser a sample, {torch.get_num_threads()} threads, {pipe.unet.device}")
     print(f"{'':36} seconds, times as fast; of the processor, on a machine that has other work")
     medians = {name: [statistics.median(of) for of in zip(*own, strict=True)] for name, own in times.items()}
+    first = medians[NAIVE]
     for name, (wall, own) in medians.items():
-        first = medians["naive"]
         print(f"{name:36} {wall:8.3f} {first[0] / wall:6.1f}  {own:8.3f} {first[1] / own:6.1f}")
+    times_as_fast = first[0] / medians[BATCHED][0]
+    if times_as_fast < given.at_least:
+        raise SystemExit(f"batches are {times_as_fast:.1f} times as fast, not {given.at_least:g}")
 
 
 if __name__ == "__main__":

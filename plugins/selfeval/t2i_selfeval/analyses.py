@@ -16,6 +16,7 @@ from t2i_core.statistics import Question, mean_interval, paired_difference
 from .ablation import ESTIMATORS, STEPS, TRIALS, read
 from .choices import ABOVE, ACCURACY, CHANCE
 from .samples import PAPER_CHANCE, TASKS
+from .votes import people
 
 ABLATIONS = {
     TRIALS: ("trials", "Accuracy minus chance by the number of trials, from the terms of one run."),
@@ -45,9 +46,7 @@ def analyse(study: Study, votes: Path | None) -> Iterator[Analysis]:
         yield only_one_right(right, study.interval)
         yield where_only_one_is_right(right)
     if votes is not None:
-        from .votes import people
-
-        yield people(votes, right)
+        yield people(votes, pairs(right))
 
 
 def _rows(table: pd.DataFrame, measure: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,6 @@ from t2i_core.metrics import Analysis
 from t2i_core.statistics import wilson
 from t2i_core.tables import table_of
 from t2i_core.texts import read_text
-
-from .analyses import pairs
 
 COLUMNS = ("prompt", "left", "right", "verdict", "judge")
 """Of a table of battles, as `t2i arena export` writes people's votes. If there, `seed` tells images apart, and
@@ -53,16 +52,16 @@ def read_votes(path: Path) -> pd.DataFrame:
     return pd.DataFrame(votes)
 
 
-def people(path: Path, right: pd.DataFrame) -> Analysis:
+def people(path: Path, pairs: Iterable[tuple[str, str, pd.DataFrame]]) -> Analysis:
     """How often most people prefer the model that alone is right, by two models and task.
 
-    right: decisions, how right each model is on each sample; of several seeds the mean counts
+    pairs: two models, and how right both are (`a`, `b`) on each sample; of several seeds the mean counts
 
     Raises BadOption where no vote is on two of the run's models and one of its samples.
     """
     votes = read_votes(path)
     lines, found = [], 0
-    for a, b, both in pairs(right):
+    for a, b, both in pairs:
         sides = both.groupby(["task", "prompt"], sort=False)[["a", "b"]].mean().reset_index()
         most = _majorities(votes, a, b)
         voted = sides.merge(most, on="prompt")

@@ -95,6 +95,12 @@ def elimination() -> Any:
 
 
 @pytest.fixture(scope="session")
+def gaussian_captions() -> Any:
+    """The benchmark of that name."""
+    return module_at(HERE.parent / "benchmarks" / "gaussian_captions.py", "t2i_selfeval_gaussian_captions")
+
+
+@pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Give the folder of a pipeline class's tiny checkpoint: random weights, saved as the library saves them."""
     tiny = module_at(HERE.parents[1] / "diffusers" / "tests" / "tiny.py", "t2i_diffusers_tiny")

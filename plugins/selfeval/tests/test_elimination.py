@@ -49,20 +49,32 @@ def test_the_generators_own_terms_are_those_of_the_benchmark(elimination: Any) -
 
 
 def test_sure_decisions_stay_at_a_fifth_of_the_calls(elimination: Any) -> None:
-    sampled = elimination.toy(12, TRIALS, STEPS, nearest=12)
-    sure = [(terms, answer) for terms, answer in sampled if certainty(terms) >= elimination.SURE]
+    sure = elimination.sure(list(elimination.toy(12, TRIALS, STEPS, nearest=12)))
     assert len(sure) >= 6
+    assert all(certainty(terms) >= 10 for terms, _ in sure)
     (point,) = elimination.curve(sure, [0.05])
     assert point.same == 1
     assert point.calls <= 0.2
 
 
+@pytest.mark.slow
+def test_of_300_sure_decisions_99_in_100_stay_and_so_does_accuracy(elimination: Any) -> None:
+    sampled = list(elimination.toy(1300, TRIALS, STEPS))
+    (sure,) = elimination.curve(elimination.sure(sampled), [0.05])
+    assert sure.samples == 300
+    assert sure.same >= 0.99
+    assert sure.calls <= 0.2
+    (every,) = elimination.curve(sampled, [0.05])
+    assert every.accuracy == pytest.approx(every.accuracy_by_all_terms, abs=0.01)
+    assert every.same >= 0.95  # the error rate
+
+
 def test_a_smaller_error_rate_costs_calls_and_accuracy_stays(elimination: Any) -> None:
-    sampled = elimination.toy(20, TRIALS, STEPS)
+    sampled = list(elimination.toy(20, TRIALS, STEPS))
     strict, usual, loose = elimination.curve(sampled, [0.001, 0.05, 0.3])
     assert strict.calls > usual.calls > loose.calls
     assert strict.same >= usual.same >= 0.9
-    assert usual.accuracy == pytest.approx(usual.exact, abs=0.05)
+    assert usual.accuracy == pytest.approx(usual.accuracy_by_all_terms, abs=0.05)
 
 
 def test_equal_captions_share_the_decision(elimination: Any) -> None:
