@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from scipy.integrate import quad
-from scipy.special import expit, logit
+from scipy.special import entr, expit, logit
 from scipy.stats import binom, norm
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.runs import Run, load_run
@@ -151,6 +151,13 @@ def leaves(table: pd.DataFrame) -> np.ndarray:
     return found
 
 
+def zipf(kinds: int, images: int) -> float:
+    """SCS in nats, by an ideal judge, of images whose sorts Zipf's law draws: the mean entropy of their shares."""
+    weights = 1 / np.arange(1, kinds + 1)
+    shares = np.arange(images + 1) / images
+    return float(sum(binom.pmf(np.arange(images + 1), images, p) @ entr(shares) for p in weights / weights.sum()))
+
+
 def coverage(rates: Rates, table: pd.DataFrame) -> float:
     """ISP of an ideal judge where a wrong sort is any other of the K, or by a trained judge's own rates."""
     if rates != Rates():
@@ -201,6 +208,9 @@ LINES = (
          oracle="oracle:leaves", trained="mini-classifier", fault="wrong_object", seeds=5, limit=14),
     Line("hyponyms alike: n Σ Bin(k; N, 1/n) h(k/N)", "scs", "divergence", "wordnet-mini", {"hyponyms": "uniform"},
          lambda _, table: float(np.mean([uniform(int(n), 5) for n in leaves(table)])),
+         oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
+    Line("hyponyms by Zipf's law: Σ Σ Bin(k; N, p_r) h(k/N)", "scs", "divergence", "wordnet-mini",
+         {"hyponyms": "skewed"}, lambda _, table: float(np.mean([zipf(int(n), 5) for n in leaves(table)])),
          oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
     Line("one fixed hyponym: 0", "scs", "divergence", "wordnet-mini", {"hyponyms": "fixed"}, lambda *_: 0.0,
          oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
@@ -347,9 +357,10 @@ FOOT = """
 
 d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. w:
 rate of wrong colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them
-under a prompt's synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd
-1) and seeds (sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read,
-the skew where the judge never errs.
+under a prompt's synset. N: images of a prompt. h(p) = -p ln p. p_r: 1/r over the sum of
+all, of n sorts in an order of each salt's own. E[d]: the mean of a rate whose logit prompts (sd 1) and seeds
+(sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read, the skew
+where the judge never errs.
 """
 
 
