@@ -22,7 +22,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.integrate import quad
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit, logit
+from scipy.special import entr, expit, log_expit, logit
 from scipy.stats import binom, norm
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.runs import Run, load_run
@@ -172,6 +172,13 @@ def mixed(rate: float) -> Callable[[Rates, pd.DataFrame], float]:
     return lambda rates, _: rates.mixed(rate)
 
 
+def zipf(kinds: int, images: int) -> float:
+    """SCS in nats, by an ideal judge, of images whose sorts Zipf's law draws: the mean entropy of their shares."""
+    weights = 1 / np.arange(1, kinds + 1)
+    shares = np.arange(images + 1) / images
+    return float(sum(binom.pmf(np.arange(images + 1), images, p) @ entr(shares) for p in weights / weights.sum()))
+
+
 def other_leaves(table: pd.DataFrame) -> float:
     """ISP where every sort is another of the K: how many of these are under the prompt's synset too."""
     return float(((leaves(table) - 1) / (len(LEAVES) - 1)).mean())
@@ -221,6 +228,9 @@ LINES = (
          other_leaves, oracle="oracle:leaves", trained="mini-classifier", fault="wrong_object", seeds=5, limit=14),
     Line("hyponyms alike: n Σ Bin(k; N, 1/n) h(k/N)", "scs", "divergence", "wordnet-mini", {"hyponyms": "uniform"},
          lambda _, table: float(np.mean([uniform(int(n), 5) for n in leaves(table)])),
+         oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
+    Line("hyponyms by Zipf's law: Σ Σ Bin(k; N, p_r) h(k/N)", "scs", "divergence", "wordnet-mini",
+         {"hyponyms": "skewed"}, lambda _, table: float(np.mean([zipf(int(n), 5) for n in leaves(table)])),
          oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
     Line("one fixed hyponym: 0", "scs", "divergence", "wordnet-mini", {"hyponyms": "fixed"}, lambda *_: 0.0,
          oracle="oracle:leaves", trained="mini-classifier", seeds=5, limit=14),
@@ -419,13 +429,13 @@ FOOT = """
 d: rate of objects lost, each after the first. S: found where all are drawn. F: found though one is lost. D: what
 is lost or wrong of two; S_D, a_D: the score then (of an ideal judge 1 where nothing is, else 0). w: rate of wrong
 colours or sorts. a, b: the score where no colour is wrong, and where all are. K: sorts, n of them under a prompt's
-synset. N: images of a prompt. h(p) = -p ln p. E[d]: the mean of a rate whose logit prompts (sd 1) and seeds
-(sd .5) move. e: rate of a thing too many. f: rate of relations flipped. q: how often a hat is read, the skew where
-the judge never errs. A judge that takes the first of two pictures in a share of its verdicts, whatever they
-show, draws ratings together, which an order term makes up for in part: the truth of those lines is where the
-likelihood with that term is greatest. δ: how far the images of two captions lie apart, their
-spread σ; τ: the noise of one of N trials. Rows of `selfeval` are of a toy model that knows these, on images that it
-draws itself.
+synset. N: images of a prompt. h(p) = -p ln p. p_r: 1/r over the sum of all, of n sorts in an order of each salt's
+own. E[d]: the mean of a rate whose logit prompts (sd 1) and seeds (sd .5) move. e: rate of a thing too many. f:
+rate of relations flipped. q: how often a hat is read, the skew where the judge never errs. A judge that takes the
+first of two pictures in a share of its verdicts, whatever they show, draws ratings together, which an order term
+makes up for in part: the truth of those lines is where the likelihood with that term is greatest. δ: how far the
+images of two captions lie apart, their spread σ; τ: the noise of one of N trials. Rows of `selfeval` are of a toy
+model that knows these, on images that it draws itself.
 """
 
 

@@ -76,10 +76,11 @@ class SimilarityOptions(Options):
         "clipscore", description="clipscore: 2.5 max(cosine, 0), as tabulated. cosine: as in the paper's text."
     )
     prefix: str = Field("A photo depicts an image of ", description="Stands before each word that is embedded.")
-    cohyponyms: Literal["others", "all"] = Field(
-        "others",
-        description="others: one copy of the synset itself is left out of its cohyponyms. all: it stays, "
-        "as in the published numbers of Easy Concepts.",
+    cohyponyms: Literal["published", "others", "all"] = Field(
+        "published",
+        description="others: one copy of the synset itself is left out of its cohyponyms. all: it stays. "
+        "published: it stays for Easy Concepts (prompts whose facet subset is easy), and one copy is left out for "
+        "all others.",
     )
 
 

@@ -27,8 +27,7 @@ def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
 
     p_s is the softmax over the classes A(s) alone. Between 0 and min(ln|A(s)|, ln of the number of images).
     """
-    own = _log_softmax(logits[:, below])
-    p = np.exp(own)
+    p, own = _softmax(logits[:, below])
     mean = p.mean(axis=0)
     # what has no probability adds nothing
     ratio = np.where(p > 0, own - np.log(np.where(mean > 0, mean, 1)), 0)
@@ -37,13 +36,16 @@ def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
 
 def entropy(logits: Floats, below: NDArray[np.intp]) -> float:
     """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12)."""
-    own = _log_softmax(logits[:, below])
-    return max(float(-(np.exp(own) * own).sum(axis=1).mean()), 0.0)
+    p, own = _softmax(logits[:, below])
+    return max(float(-(p * own).sum(axis=1).mean()), 0.0)
 
 
-def _log_softmax(logits: Floats) -> NDArray[np.float64]:
+def _softmax(logits: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Probabilities of each row, and their logarithms."""
     shifted = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    odds = np.exp(shifted)
+    total = odds.sum(axis=1, keepdims=True)
+    return odds / total, shifted - np.log(total)
 
 
 @cache

@@ -79,8 +79,14 @@ class _Similarity(Metric):
     def words(self, prompt: Prompt) -> Words:
         """What an image of this prompt is compared with."""
         if prompt.id not in self._words:
-            self._words[prompt.id] = Words.of(prompt, self.taxonomy, self.options.cohyponyms == "all")
+            self._words[prompt.id] = Words.of(prompt, self.taxonomy, self._keeps_itself(prompt))
         return self._words[prompt.id]
+
+    def _keeps_itself(self, prompt: Prompt) -> bool:
+        """Whether a synset counts among its own cohyponyms; in what is published, where it is an Easy Concept."""
+        if self.options.cohyponyms == "published":
+            return prompt.facets.get("subset") == "easy"
+        return self.options.cohyponyms == "all"
 
     def _asked(self, prompt: Prompt) -> list[str]:
         """The words of all parts, each once."""

@@ -46,12 +46,6 @@ def test_a_shift_of_all_logits_changes_nothing():
     assert scores.coverage(moved, BELOW) == pytest.approx(scores.coverage(LOGITS, BELOW), rel=1e-6)
 
 
-@pytest.mark.parametrize("split", [1, 5, 31])
-def test_isp_of_an_image_does_not_depend_on_its_company(split):
-    parts = [scores.in_subtree(LOGITS[i : i + split], BELOW) for i in range(0, 32, split)]
-    np.testing.assert_array_equal(np.concatenate(parts), scores.in_subtree(LOGITS, BELOW))
-
-
 @pytest.mark.parametrize(("classes", "images"), [(2, 32), (5, 32), (40, 32), (3, 1)])
 def test_what_scs_is_at_most(classes, images):
     assert scores.most(classes, images) == min(log(classes), log(images))

@@ -52,9 +52,9 @@ def taxonomy(tmp_path):
     return path
 
 
-def values(metric_class, word, taxonomy, image=(2.0, 0.0), **options):
+def values(metric_class, word, taxonomy, image=(2.0, 0.0), subset="hypernymy", **options):
     metric = metric_class(Setup(None, SimilarityOptions(taxonomy=taxonomy, **options)))
-    asked = Prompt(word, word, Scene((SceneObject(ObjectClass(word)),)))
+    asked = Prompt(word, word, Scene((SceneObject(ObjectClass(word)),)), facets={"subset": subset})
     metric.check([asked])
     sample = Sample("m", asked, 0, Image("0" * 64, taxonomy))
     picture, *texts = metric.needs[0].queries([sample])
@@ -85,8 +85,21 @@ def test_cohyponym_similarity_leaves_one_copy_of_the_synset_out(taxonomy):
     # pug is below dog and below toy: corgi, poodle, pug, ball, pug, less one pug
     two = values(CohyponymSimilarity, "pug", taxonomy, scale="cosine")
     assert two == {"cohyponym-similarity": pytest.approx((0.4 + 0.2 + 0.8 + 0.1) / 4)}
-    both = values(CohyponymSimilarity, "pug", taxonomy, scale="cosine", cohyponyms="all")
-    assert both == {"cohyponym-similarity": pytest.approx((0.4 + 0.2 + 0.8 + 0.1 + 0.8) / 5)}
+
+
+@pytest.mark.parametrize(
+    ("subset", "cohyponyms", "itself"),
+    [
+        ("easy", "published", True),
+        ("hypernymy", "published", False),
+        ("easy", "others", False),
+        ("hypernymy", "all", True),
+    ],
+)
+def test_the_synset_itself_stays_where_the_published_numbers_have_it(taxonomy, subset, cohyponyms, itself):
+    found = values(CohyponymSimilarity, "corgi", taxonomy, scale="cosine", subset=subset, cohyponyms=cohyponyms)
+    words = (0.2, 0.8, 0.4) if itself else (0.2, 0.8)
+    assert found == {"cohyponym-similarity": pytest.approx(sum(words) / len(words))}
 
 
 def test_specificity_has_both_definitions(taxonomy):
