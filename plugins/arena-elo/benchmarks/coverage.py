@@ -135,12 +135,9 @@ def coverage(world: World, how: How, tournaments: int = 300, rounds: int = 1000)
 
 LINES: tuple[tuple[str, World, How], ...] = (
     ("`t2i eval`", World(40, 1.0), in_runs),
-    ("`t2i eval`", World(100, 1.0), in_runs),
     ("`t2i arena tally`", World(40, 1.0), resampled),
-    ("`t2i arena tally`", World(100, 1.0), resampled),
     ("the sandwich", World(40, 1.0), sandwich),
     ("`t2i arena tally`, people", World(40, 0.5, 12, 0.5), resampled),
-    ("`t2i arena tally`, people", World(100, 0.5, 30, 0.5), resampled),
     ("the sandwich, people", World(40, 0.5, 12, 0.5), sandwich),
 )
 
