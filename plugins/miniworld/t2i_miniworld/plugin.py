@@ -49,8 +49,7 @@ DOMAIN = Domain(
     judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
-        "isp": Defaults(prompts="wordnet-mini", seeds=32),
-        "scs": Defaults(prompts="wordnet-mini", seeds=32),
+        **{metric: Defaults(prompts="wordnet-mini", seeds=32) for metric in ("isp", "scs", "synset-is")},
         "bias": Defaults(prompts="bias-mini", seeds=9, judges=_CLIP, options={"groups": "mini"}),
         "elo": Defaults(prompts="tiam-5-2", seeds=4, judges={"prefer": "mini-clip"}),
         # read beside what the same judge says of the simulator's own pictures

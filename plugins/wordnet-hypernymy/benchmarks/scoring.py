@@ -53,7 +53,8 @@ def stored(folder: Path, synsets: int, images: int = IMAGES, seed: int = 0) -> n
     for one in logits:
         one[:] = rng.normal(0, 3, one.shape)
     logits.flush()
-    return np.load(path, mmap_mode="r")
+    # a plain array, as the store's are: each operation on a memmap costs more
+    return np.asarray(np.load(path, mmap_mode="r"))
 
 
 def score(logits: np.ndarray, synsets: tuple[str, ...] | None = None) -> Scores:

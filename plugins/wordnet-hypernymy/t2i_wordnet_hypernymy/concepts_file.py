@@ -1,4 +1,4 @@
-"""Concepts of a user's own: a CSV or TSV file with a lemma, a synset and, if wished, a definition a line."""
+"""Concepts of a user's own: a CSV or TSV file of lemmas, synsets and, if wished, definitions and facets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from .options import PhraseOptions
 from .prompts import text_of
 from .wordnet import nouns
 
+COLUMNS = ("lemma", "synset", "definition")
+
 
 def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
     """Yield a prompt for each line: the lemma is what is asked for, the synset where it stands in WordNet.
 
     They need not be the same word: a lemma may be what a model predicts for the synset. The definition is
-    WordNet's where the file gives none. Raises BadPrompts with file, line and fault.
+    WordNet's where the file gives none. All other columns are facets. Raises BadPrompts with file, line and fault.
     """
     path = Path(setup.argument or "")
     seen: set[str] = set()
@@ -45,4 +47,5 @@ def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
             id=prompt_id,
             text=text_of(name, definition, setup.options.template),
             scene=Scene((SceneObject(ObjectClass(name, synset)),)),
+            facets={column: cell for column, cell in row.cells.items() if column not in COLUMNS},
         )

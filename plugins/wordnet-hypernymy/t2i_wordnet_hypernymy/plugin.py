@@ -30,6 +30,9 @@ TAXONOMY = (
     "Moskvoretskii et al.: Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchmark. 2025. "
     "arXiv:2503.10357"
 )
+ALL = ("*",)
+"""Scores stand by whatever the prompts bring: the subsets of the taxonomy paper, columns of one's own."""
+
 _CODE = (
     "taxonomy.py",
     "taxonomy_file.py",
@@ -57,7 +60,9 @@ def t2i_metrics() -> list[MetricInfo]:
             options=IspOptions,
             create=_metric("metrics", "Isp"),
             measures=(
-                Measure("isp", "Probability of the classes below the synset, mean over synsets.", low=0, high=1),
+                Measure(
+                    "isp", "Probability of the classes below it, mean over synsets.", low=0, high=1, facets=ALL
+                ),
             ),
             defaults=defaults,
             **classes,
@@ -68,7 +73,7 @@ def t2i_metrics() -> list[MetricInfo]:
             options=ScsOptions,
             create=_metric("metrics", "Scs"),
             measures=(
-                Measure("scs", "The divergence over the mean ln|A(s)| of the judge's synsets.", low=0),
+                Measure("scs", "The divergence over the mean ln|A(s)| of the judge's synsets.", low=0, facets=ALL),
                 Measure("divergence", "Mean KL(p_s(y|x) || mean p_s) over a synset's images, in nats.", low=0),
                 _nats("entropy", "Mean entropy of single images' p_s, in nats: a baseline."),
                 _nats("most", "What the divergence is at most, in nats."),
@@ -134,7 +139,7 @@ def _similarity(name: str, cls: str, to: str, *further: Measure) -> MetricInfo:
         create=_metric("similarities", cls),
         code=(*_CODE, "similarities.py"),
         weights=_file,
-        measures=(Measure(name, f"Similarity to {to}, mean over images."), *further),
+        measures=(Measure(name, f"Similarity to {to}, mean over images.", facets=ALL), *further),
         defaults=Defaults(prompts="easy-concepts", seeds=1, judges={"embed": "clip-vit-b32"}),
     )
 
@@ -224,7 +229,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         PromptSourceInfo(
             name="concepts",
             summary="Concepts of your own: lemma, synset and, if wished, definition.",
-            argument="FILE: a CSV or TSV file with the columns lemma, synset, definition",
+            argument="FILE: a CSV or TSV file with the columns lemma, synset, definition; others are facets",
             needs_argument=True,
             options=PhraseOptions,
             citation=TAXONOMY,

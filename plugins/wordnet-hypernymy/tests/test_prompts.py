@@ -94,6 +94,12 @@ def test_all_nouns():
     assert next(prompts).id == nouns().names[1]
 
 
+def test_other_columns_of_concepts_are_facets(tmp_path):
+    path = tmp_path / "concepts.csv"
+    path.write_text("lemma,synset,subset,size\ndog,dog.n.01,easy,3\nbee,bawbee.n.01,,4\n")
+    assert [dict(p.facets) for p in concepts(path)] == [{"subset": "easy", "size": "3"}, {"size": "4"}]
+
+
 def concepts(path: Path):
     return list(read_concepts(Setup(str(path), PhraseOptions())))
 
