@@ -46,7 +46,7 @@ _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
-    judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
+    judges={"segment": "mini-segmenter", "detect": "mini-detector", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         **{metric: Defaults(prompts="wordnet-mini", seeds=32) for metric in ("isp", "scs", "synset-is")},
@@ -81,6 +81,7 @@ STEPS, GUIDANCE = 10, 5.0
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
 #: What weights have as SHA-256, so that a plan need not try them.
 _CLASSIFIER_WEIGHTS = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
+_DETECTOR_WEIGHTS = "7b0971f559fa653c58cba071de713dff9f1bfed3ddebc562e4515c7eee290d52"
 _CLIP_WEIGHTS = "4e73e2610a92d645e4a1fcb1d7ab81448d336e78b5ba910e2334994d89d81422"
 
 
@@ -166,6 +167,17 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             domain=DOMAIN,
             licence="Apache-2.0",
             citation="MobileNetV3: Howard et al., ICCV 2019",
+        ),
+        Preset(
+            name="mini-detector",
+            summary="Finds the mini world's classes and says their colours: a small RT-DETR, trained on renders.",
+            of="t2i-transformers/coloured-detector",
+            argument=str(_WEIGHTS / "mini-detector"),
+            options={"sha256": _DETECTOR_WEIGHTS},
+            domain=DOMAIN,
+            licence="Apache-2.0",
+            citation="RT-DETR: Zhao et al., CVPR 2024",
+            notes="Of five things of a kind it counts .82 rightly, of up to four .97.",
         ),
         Preset(
             name="mini-clip",
