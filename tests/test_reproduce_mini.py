@@ -19,8 +19,9 @@ def test_the_mini_version_of_a_table_runs(name: str, tmp_path: Path, monkeypatch
     assert done.exit_code == 0, done.output
     cells = json.loads(done.stdout)["cells"]
     assert {cell["column"] for cell in cells} == set(read_table(name).mini.columns)
-    for cell in cells:
+    measured = [cell for cell in cells if cell["measured"] is not None]
+    assert len(measured) > len(cells) / 3  # a subtree of which nothing was drawn has no value
+    for cell in measured:
         low, high = cell["ci"] or (None, None)
-        assert cell["measured"] is not None
         assert low is None or low <= cell["measured"]
         assert high is None or high >= cell["measured"]

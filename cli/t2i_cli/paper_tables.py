@@ -67,6 +67,7 @@ class Side(_Strict):
 
     recipe: dict[str, Any] = Field({}, description="What all runs ask.")
     columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
+    notes: list[str] = Field([], description="What a reader, or a run, must know.")
 
     def recipes(self, name: str) -> Iterator[tuple[str, Column, ReadRecipe]]:
         """Yield each column with the recipe of its run. Raises BadRecipe."""
@@ -88,7 +89,6 @@ class PaperTable(Side):
     published: dict[str, dict[str, float]] = Field(
         {}, description="Printed values by row and column, as far as they are known."
     )
-    notes: list[str] = Field([], description="What a reader, or a run, must know.")
     mini: Side = Field(description="The version of the mini world.")
 
     @model_validator(mode="after")
