@@ -1,4 +1,4 @@
-"""Each table's version of the mini world runs here, with its models and judges as they are, in small."""
+"""Each table's recipes are valid, and its version of the mini world runs here, in small."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 from t2i_cli.app import app
+from t2i_cli.asking import Asked, settled
 from t2i_cli.paper_tables import read_table, table_names
+from t2i_registry import Registry
 from typer.testing import CliRunner
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_all_recipes_of_a_table_are_valid(name: str) -> None:
+    table, registry = read_table(name), Registry()
+    for side in (table, table.mini):
+        requests = [settled(Asked(), read, registry) for _, _, read in side.recipes(name)]
+        assert len(requests) == len(side.columns)
 
 
 @pytest.mark.parametrize("name", table_names())
