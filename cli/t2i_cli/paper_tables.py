@@ -67,6 +67,7 @@ class Side(_Strict):
 
     recipe: dict[str, Any] = Field({}, description="What all runs ask.")
     columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
+    notes: list[str] = Field([], description="What a reader, or a run, must know.")
 
     def recipes(self, name: str) -> Iterator[tuple[str, Column, ReadRecipe]]:
         """Yield each column with the recipe of its run. Raises BadRecipe."""
@@ -88,7 +89,6 @@ class PaperTable(Side):
     published: dict[str, dict[str, float]] = Field(
         {}, description="Printed values by row and column, as far as they are known."
     )
-    notes: list[str] = Field([], description="What a reader, or a run, must know.")
     mini: Side = Field(description="The version of the mini world.")
 
     @model_validator(mode="after")
@@ -101,7 +101,8 @@ class PaperTable(Side):
 
 def table_names() -> list[str]:
     """The tables that are shipped."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    names = [path.stem for path in FOLDER.glob("*.yaml")]
+    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split("-")])
 
 
 def read_table(name: str) -> PaperTable:
@@ -109,7 +110,7 @@ def read_table(name: str) -> PaperTable:
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         if name not in table_names():
-            raise UnknownName.among("table", name, table_names(), "t2i reproduce --list shows them")
+            raise UnknownName.among("table", name, table_names(), "see t2i reproduce --list")
         path = FOLDER / f"{name}.yaml"
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))

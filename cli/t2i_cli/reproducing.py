@@ -147,12 +147,14 @@ def _score(said: Column, result: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _analysed(said: FromAnalysis, row: str, run: Run, registry: Registry) -> Mapping[str, Any]:
-    """What an analysis says of a model, without an interval. Raises LookupError."""
+    """What an analysis says of a model, without an interval; None where its table lacks the row, as it does where
+    nothing was measured that belongs there. Raises LookupError for what no analysis has.
+    """
     ((key, wanted),) = said.row.items()
     for _, analysis in analyses(run, metrics_of(run, registry), registry):
         if analysis.name == said.name:
             values = analysis.table.loc[analysis.table[key] == wanted, row]
-            return {"value": float(values.iloc[0]), "ci": None}
+            return {"value": float(values.iloc[0]) if len(values) else None, "ci": None}
     raise LookupError(f"the analysis {said.name!r}")
 
 
@@ -193,7 +195,10 @@ def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
     screen = console()
     screen.print(shown(table.title, "bold"))
     screen.print(page)
-    notes = [NO_PAPER] if mini else table.notes if table.published else [NOT_STORED, *table.notes]
+    if mini:
+        notes = [NO_PAPER, *table.mini.notes]
+    else:
+        notes = table.notes if table.published else [NOT_STORED, *table.notes]
     for note in notes:
         screen.print(shown(f"note: {note}"))
 

@@ -76,6 +76,34 @@ def test_mini_compares_nothing(table, t2i):
     assert set(cell) == {"row", "column", "measured", "ci", "run"}
 
 
+def test_a_table_without_printed_values_says_so(table, t2i, tmp_path):
+    table.write_text(TABLE.partition("published:")[0] + "mini:" + TABLE.partition("mini:")[2])
+    page = t2i("reproduce", "doe.yaml").stdout
+    assert "holds it" not in page
+    assert "note: no values of this table are stored: nothing is compared" in page
+    (cell, *_) = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
+    assert cell["published"] is cell["diff"] is cell["holds"] is None
+
+
+def test_a_column_may_be_one_level_of_a_facet(table, t2i):
+    table.write_text(TABLE.replace("score: bright}", "score: brightness, level: {size: big}}"))
+    said = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
+    big = [level + seed + length for level in (128, 20) for seed in range(3) for length in (2, 3)]
+    means = [100 * sum(shades) / 6 / 255 for shades in (big[:6], big[6:])]
+    assert [c["measured"] for c in said if c["column"] == "share"] == pytest.approx(means)
+    table.write_text(TABLE.replace("score: bright}", "score: brightness, level: {size: huge}}"))
+    refused = t2i("reproduce", "doe.yaml")
+    assert refused.exit_code == 6
+    assert "column 'share': brightness does not give 'huge' of Grey" in refused.stderr
+
+
+def test_a_column_may_come_from_an_analysis(table, t2i):
+    table.write_text(TABLE.replace("score: bright}", "analysis: {name: rows, row: {what: all}}}"))
+    refused = t2i("reproduce", "doe.yaml")
+    assert refused.exit_code == 6
+    assert "brightness does not give the analysis 'rows' of Grey" in refused.stderr
+
+
 def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
     table.write_text(TABLE.replace("{seeds: 3}", "{seeds: 3, prompts: fourty}"))
     wrong = t2i("reproduce", "doe.yaml")
@@ -88,7 +116,7 @@ def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
     ("words", "code", "part"),
     [
         (("reproduce",), 2, "t2i reproduce --list shows them"),
-        (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'?"),
+        (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'"),
         (("reproduce", "gone.yaml"), 13, "table gone.yaml: cannot be read"),
         (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': the table has Grey, Dark"),
     ],
@@ -105,6 +133,7 @@ def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
     [
         ("- a", "want keys such as title"),
         ("title: t", "columns: Field required"),
+        (TABLE.replace("score: bright}", "level: {size: big}}"), "a level wants the name of its score"),
         (TABLE.replace("Dark: {mean", "Dark: {maen"), "published: there is no column maen"),
         ("a: [", "is no YAML"),
     ],
