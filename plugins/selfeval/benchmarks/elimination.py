@@ -171,8 +171,11 @@ def toy(count: int, trials: int, steps: int, nearest: float = 0.3) -> Iterator[t
         yield all_terms(world, world.image(answer, n + 1_000_000), want), answer
 
 
-def of_model(model: str, prompts: str, trials: int, steps: int) -> Samples:
-    """Return those of a prompt source, all whose terms a model is asked for, unless a run has them already."""
+def of_model(model: str, prompts: str, count: int | None, trials: int, steps: int) -> Samples:
+    """Return those of a prompt source, all whose terms a model is asked for, unless a run has them already.
+
+    count: as `--limit`
+    """
     found: Samples = []
 
     class Keeping(SelfEval):
@@ -185,7 +188,7 @@ def of_model(model: str, prompts: str, trials: int, steps: int) -> Samples:
     options = {"trials": trials, "steps": steps, "exact": True}
     with TemporaryDirectory() as folder:
         evaluate(
-            replace(info, create=Keeping), model, prompts=prompts, out=Path(folder) / "run",
+            replace(info, create=Keeping), model, prompts=prompts, limit=count, out=Path(folder) / "run",
             options={"selfeval": options},
         )  # fmt: skip
     return found
@@ -218,9 +221,9 @@ def write(found: pd.DataFrame) -> None:
         (line,) = axes.plot(100 * own["calls"], 100 * own["same"], marker="o", markersize=4, label=label)
         low, high = 100 * own["same_low"], 100 * own["same_high"]
         axes.fill_between(100 * own["calls"], low, high, color=line.get_color(), alpha=0.15, linewidth=0)
-        for point in own.itertuples():
-            axes.annotate(f"{point.error_rate:g}", (100 * point.calls, 100 * point.same), (3, -9), fontsize=6,
-                          textcoords="offset points")  # fmt: skip
+        for point in own[own["error_rate"].isin([RATES[0], 0.05, RATES[-1]])].itertuples():
+            at = 100 * point.calls, 100 * point.same
+            axes.annotate(f"{point.error_rate:g}", at, (3, -10), fontsize=7, textcoords="offset points")
     axes.axhline(99, color="k", linewidth=0.8, linestyle=":")
     axes.axvline(20, color="k", linewidth=0.8, linestyle=":")
     axes.set_xlabel("calls of the denoiser, per cent of those that all terms take (error rates beside)")
@@ -233,15 +236,17 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
     parser.add_argument("--prompts", default="selfeval-mini")
-    parser.add_argument("--count", type=int, default=1300, help="samples of Gaussians")
+    parser.add_argument("--count", type=int, help="of samples at most; 1300 of Gaussians")
     parser.add_argument("--trials", type=int, help="10 of Gaussians, 2 of a model")
     parser.add_argument("--steps", type=int, help="100 of Gaussians, 25 of a model")
     parser.add_argument("--write", action="store_true", help="to docs/elimination.csv and .png, too")
     given = parser.parse_args()
     if given.model:
-        name, samples = given.model, of_model(given.model, given.prompts, given.trials or 2, given.steps or 25)
+        size = given.count, given.trials or 2, given.steps or 25
+        name, samples = given.model, of_model(given.model, given.prompts, *size)
     else:
-        name, samples = "Gaussians", list(toy(given.count, given.trials or 10, given.steps or 100))
+        size = given.count or 1300, given.trials or 10, given.steps or 100
+        name, samples = "Gaussians", list(toy(*size))
     of_all = table(name, samples)
     print(of_all.to_string(index=False, float_format="%.4g"))
     print(f"{len(sure(samples, len(samples)))} of {len(samples)} samples have z of at least {SURE:g}")
