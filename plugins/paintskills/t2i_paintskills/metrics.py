@@ -17,8 +17,8 @@ from t2i_core.observations import Detections
 from t2i_core.prompts import ObjectClass, Prompt, Scene
 
 from . import decisions
-from .options import ConfidenceOptions, CountOptions, PaintSkillsOptions, SkillOptions
-from .skills import RELATIONS, SKILLS, Skill
+from .options import ColorOptions, ConfidenceOptions, CountOptions, PaintSkillsOptions, SkillOptions
+from .skills import COLOURS, RELATIONS, SKILLS, Skill
 
 NEED = "objects"
 Facets = dict[str, str | int | float]
@@ -93,7 +93,8 @@ def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions)
     is_object = target is not None and decisions.is_object(probs, target, options.confidence)
     if skill == "object":
         return {"": is_object}
-    in_colour = _in_colour(found, probs, str(wanted.colour))
+    assert isinstance(options, ColorOptions | PaintSkillsOptions)
+    in_colour = _in_colour(found, probs, str(wanted.colour), COLOURS if options.colours == "skill" else None)
     return {"": is_object and in_colour, "object": is_object, "colour": in_colour}
 
 
@@ -112,13 +113,14 @@ def confidence_of(options: SkillOptions) -> float:
     return 1.0
 
 
-def _in_colour(found: Detections, probs: decisions.Probs, colour: str) -> bool:
+def _in_colour(found: Detections, probs: decisions.Probs, colour: str, among: Sequence[str] | None) -> bool:
     if found.colours is None:
         raise UnknownToJudge("the judge gave no colours")
     if colour not in found.colour_names:
         known = ", ".join(found.colour_names)
         raise UnknownToJudge(f"the judge knows no {colour!r} among colours: it knows {known}")
-    return decisions.has_colour(found.colours, probs, found.colour_names.index(colour))
+    columns = [i for i, name in enumerate(found.colour_names) if among is None or name in {*among, colour}]
+    return decisions.has_colour(found.colours[:, columns], probs, columns.index(found.colour_names.index(colour)))
 
 
 def _column(found: Detections, cls: ObjectClass) -> int | None:

@@ -17,6 +17,11 @@ _CONFIDENCE = Field(
     description="The most confident detection counts only above this probability: the paper's .8; the reference "
     "checks nothing, which is 0.",
 )
+_COLOURS = Field(
+    "skill",
+    description="Which colours the wanted one must outdo. skill: PaintSkills' six, which are all that the paper's "
+    "judge tells apart. all: every one that the judge does, such as no colour at all.",
+)
 _RULE = Field(
     "reference",
     description="reference: of the detections that look most like the object, as many as are confident of "
@@ -53,9 +58,15 @@ class SkillOptions(Options):
 
 
 class ConfidenceOptions(SkillOptions):
-    """Options of `paintskills-object` and `paintskills-color`."""
+    """Options of `paintskills-object`."""
 
     confidence: Share = _CONFIDENCE
+
+
+class ColorOptions(ConfidenceOptions):
+    """Options of `paintskills-color`."""
+
+    colours: Literal["skill", "all"] = _COLOURS
 
 
 class CountOptions(SkillOptions):
@@ -70,6 +81,7 @@ class PaintSkillsOptions(SkillOptions):
     """Options of `paintskills`: those of all skills."""
 
     confidence: Share = _CONFIDENCE
+    colours: Literal["skill", "all"] = _COLOURS
     rule: Literal["reference", "paper"] = _RULE
     threshold: Share = _THRESHOLD
     clamp: bool = _CLAMP

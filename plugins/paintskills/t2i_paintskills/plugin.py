@@ -11,6 +11,7 @@ from typing import Any
 from t2i_core import Defaults, Measure, Metric, MetricInfo, Options, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import (
+    ColorOptions,
     ConfidenceOptions,
     CountOptions,
     PaintSkillsOptions,
@@ -61,7 +62,7 @@ def t2i_metrics() -> list[MetricInfo]:
             _share("number", "Images with so many confident detections, whatever they are.", "count"),
         ),
         _skill(
-            "color", "Is it the object, in its colour?", ConfidenceOptions, "ColorSkill",
+            "color", "Is it the object, in its colour?", ColorOptions, "ColorSkill",
             _share("paintskills-color", "Images of the object in its colour.", "object", "colour"),
             _share("object", "Images of the object, in any colour.", "colour"),
             _share("colour", "Images whose most confident detection has the colour.", "colour"),

@@ -22,6 +22,7 @@ settings.register_profile(
 settings.load_profile("paintskills")
 
 LABELS = tuple(SHAPES.values())
+TOLD = (*COLOURS, "black")  # what the judge tells apart
 
 
 class World:
@@ -35,18 +36,18 @@ class World:
     def detections(self, queries: Sequence[Mapping[str, Any]], size: tuple[int, int] = (100, 100)) -> Detections:
         """Detections from queries: `p` by shape, `box` as centre and size in shares, `color` by name."""
         n = len(queries)
-        probs, colours = np.zeros((n, len(LABELS)), np.float32), np.zeros((n, len(COLOURS)), np.float32)
+        probs, colours = np.zeros((n, len(LABELS)), np.float32), np.zeros((n, len(TOLD)), np.float32)
         boxes = np.zeros((n, 4), np.float32)
         for row, query in enumerate(queries):
             for shape, p in query["p"].items():
                 probs[row, list(SHAPES).index(shape)] = p
             for colour, p in query.get("color", {}).items():
-                colours[row, COLOURS.index(colour)] = p
+                colours[row, TOLD.index(colour)] = p
             cx, cy, w, h = query.get("box", (0.5, 0.5, 0.2, 0.2))
             boxes[row] = np.array([cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2]) * [*size, *size]
         return Detections(
             size, boxes, probs.max(axis=1, initial=0), probs.argmax(axis=1).astype(np.int16), LABELS, probs,
-            colours, COLOURS,
+            colours, TOLD,
         )  # fmt: skip
 
     def rows(self, metric: Any, prompt: Prompt, found: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from t2i_core import Setup
 from t2i_core.metrics import Row
 from t2i_paintskills import retrieval
 from t2i_paintskills.metrics import ColorSkill, ObjectSkill
-from t2i_paintskills.options import ConfidenceOptions
+from t2i_paintskills.options import ColorOptions, ConfidenceOptions
 from t2i_paintskills.skills import COLOURS, COUNTS, RELATIONS, SHAPES, SKILLS, Item, items
 from t2i_paintskills.splits import REPEATS, SPLITS, draw_split
 
@@ -49,7 +49,7 @@ def test_02_colour(golden, world):
     case = golden("paintskills-02")
     assert tuple(case["inputs"]["colors"]) == COLOURS
     for name, sample in case["inputs"]["samples"].items():
-        metric, expected = ColorSkill(Setup(None, ConfidenceOptions(confidence=0))), case["expected"][name]
+        metric, expected = ColorSkill(Setup(None, ColorOptions(confidence=0))), case["expected"][name]
         said = world.values(metric, target(sample), world.detections(padded(sample["queries"])))
         wanted = sample["objects"][0]
         assert said["paintskills-color"] == expected["correct"], name
@@ -100,7 +100,23 @@ def test_08_a_text_of_large_norm(golden):
 
 def test_rows_have_what_they_are_broken_down_by(world):
     prompt = Item("color", ("bed",), "red").prompt()
-    metric = ColorSkill(Setup(None, ConfidenceOptions()))
+    metric = ColorSkill(Setup(None, ColorOptions()))
     rows = world.rows(metric, prompt, world.detections([{"p": {"bed": 0.9}, "color": {"red": 1}}]))
     facets = {"object": "bed", "colour": "red"}
     assert rows == [Row(name, 1.0, facets) for name in ("paintskills-color", "object", "colour")]
+
+
+@pytest.mark.parametrize(
+    ("colours", "among", "right"),
+    [
+        ({"white": 0.3, "black": 0.7}, "skill", True),  # black is none of the six
+        ({"white": 0.3, "black": 0.7}, "all", False),
+        ({"white": 0.3, "green": 0.7}, "skill", False),
+        ({"black": 1.0}, "skill", False),  # nothing is said for white
+    ],
+)
+def test_a_colour_outdoes_the_skills_or_all(world, colours, among, right):
+    prompt = Item("color", ("bed",), "white").prompt()
+    metric = ColorSkill(Setup(None, ColorOptions(colours=among)))
+    rows = world.rows(metric, prompt, world.detections([{"p": {"bed": 0.9}, "color": colours}]))
+    assert [row.value for row in rows] == [right, True, right]
