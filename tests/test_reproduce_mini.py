@@ -21,7 +21,13 @@ def test_all_recipes_of_a_table_are_valid(name: str) -> None:
         assert len(requests) == len(side.columns)
 
 
-@pytest.mark.parametrize("name", table_names())
+QUICK = ("tiam-6", "hypernymy-10", "dalleval-8")
+"""Of three papers one each, drawn by the simulator; all 18 together take many minutes."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in table_names()]
+)
 def test_the_mini_version_of_a_table_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     words = ["reproduce", name, "--mini", "--seeds", "2", "--limit", "2", "--device", "cpu", "--json"]

@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,9 +26,11 @@ from t2i_core import (
     PromptSourceInfo,
     Reward,
     Row,
+    Segments,
 )
 from t2i_core.errors import T2IError
 from t2i_core.images import DamagedImage
+from t2i_core.masks import PackedMask
 from t2i_core.testing import (
     GeneratorContract,
     JudgeContract,
@@ -38,7 +41,7 @@ from t2i_core.testing import (
 from t2i_core.testing.comparing import disturb_chance
 from t2i_core.testing.fake_dists import fake_dist
 from t2i_core.testing.ownership import others_with, packages_of
-from t2i_core.testing.parts import TEST_PROMPTS, settle
+from t2i_core.testing.parts import CLASSES, TEST_PROMPTS, settle
 
 PROMPTS = list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
 REQUESTS = GeneratorContract.requests.__wrapped__(None, PROMPTS, (0, 1))  # type: ignore[attr-defined]
@@ -199,6 +202,52 @@ def test_a_judges_faults_are_found(judge: Any, fails: tuple[str, ...], tmp_path:
         except (AssertionError, ValueError):
             failed.append(check)
     assert tuple(failed) == fails
+
+
+class Outlines:
+    """Finds the same object everywhere, its mask as wide as the judge says just now."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def observe(self, capability, queries):
+        for number, query in enumerate(queries):
+            height, across = query.images[0].pixels.shape[:2]
+            mask = np.zeros((height, across), bool)
+            mask[:, : self.width(number)] = True
+            yield query, Segments(
+                (across, height), np.zeros((1, 4), np.float32), np.ones(1, np.float32), np.zeros(1, np.int16),
+                CLASSES, masks=(PackedMask.pack(mask),),
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "holds"), [(lambda number: 8, True), (lambda number: 8 + number, False)])
+def test_a_mask_that_depends_on_its_place_is_found(width: Any, holds: bool, tmp_path: Path) -> None:
+    info = JudgeInfo(
+        name="seen", summary="S.", capabilities={"segment": frozenset()}, create=lambda setup: Outlines(width)
+    )
+    given = {"images": sample_images(tmp_path), "text": "a dog"}
+    with nullcontext() if holds else pytest.raises(AssertionError, match="masks differ in"):
+        hold(JudgeContract, "batch_and_order_change_nothing", info, tmp_path, **given)
+
+
+def test_all_that_is_made_is_let_go(tmp_path: Path) -> None:
+    opened, closed = [], []
+
+    class Holding(Mean):
+        def __init__(self):
+            opened.append(self)
+
+        def close(self):
+            closed.append(self)
+
+    info = JudgeInfo(
+        name="seen", summary="S.", capabilities={"reward": frozenset()}, create=lambda setup: Holding()
+    )
+    for check in ("asked_again_it_answers_the_same", "batch_and_order_change_nothing"):
+        hold(JudgeContract, check, info, tmp_path, images=sample_images(tmp_path), text="a dog")
+        assert len(opened) == len(set(closed)) == len(closed)
+    assert len(opened) == 4
 
 
 # metrics ------------------------------------------------------------------------------------------------------

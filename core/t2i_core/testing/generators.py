@@ -11,7 +11,7 @@ import pytest
 from ..components import Component, GeneratorInfo
 from ..generation import Failure, Generated, ImageRequest
 from ..prompts import Prompt
-from .comparing import ODD_TEXTS, answers_at_once, answers_to, assert_same_images, disturb_chance, pixels_of
+from .comparing import ODD_TEXTS, answers_at_once, answers_to, assert_same_images, disturb_chance, made, pixels_of
 from .components import ComponentContract
 from .parts import TEST_PROMPTS, settle
 
@@ -48,13 +48,9 @@ class GeneratorContract(ComponentContract):
         alone_where_it_fails: bool = False,
     ) -> list[Any]:
         """Answer the requests with a model made anew; as core does, failed ones once more, or without."""
-        model = component.info.create(component.setup(batch_size=batch_size))
-        try:
-            ask = answers_to if alone_where_it_fails else answers_at_once
+        ask = answers_to if alone_where_it_fails else answers_at_once
+        with made(component, batch_size) as model:
             return ask(model.generate, requests)
-        finally:
-            if hasattr(model, "close"):
-                model.close()
 
     def test_one_answer_per_request(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
@@ -85,7 +81,7 @@ class GeneratorContract(ComponentContract):
     def test_the_same_seed_gives_the_same_image(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """Chance comes from the request's seed alone, never from a generator that all share, a clock or a hash."""
+        """Chance comes from the request's seed alone, never from a generator that all share or a clock."""
         disturb_chance(1)
         first = self.draw(component, requests)
         disturb_chance(2)
@@ -123,8 +119,6 @@ class GeneratorContract(ComponentContract):
 
     def test_settings_are_plain_data(self, component: Component[GeneratorInfo]) -> None:
         """What the model says of itself can be written into a manifest."""
-        model = component.info.create(component.setup())
-        settings = dict(getattr(model, "settings", {}))
-        assert json.loads(json.dumps(settings)) == settings
-        if hasattr(model, "close"):
-            model.close()
+        with made(component) as model:
+            settings = dict(getattr(model, "settings", {}))
+        assert json.loads(json.dumps(settings, allow_nan=False)) == settings

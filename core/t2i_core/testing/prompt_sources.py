@@ -23,8 +23,7 @@ class PromptSourceContract(ComponentContract):
     def prompts(self, component: Component[Any]) -> list[Prompt]:
         """The prompts; where they depend on the judge's labels, for the classes of the test judge."""
         disturb_chance(1)
-        labels = CLASSES if component.info.reads_labels else None
-        return list(component.info.prompts(component.setup(labels=labels)))
+        return _prompts_of(component)
 
     def test_has_prompts_with_ids_of_their_own(self, prompts: list[Prompt]) -> None:
         """There are prompts, and each can be told from the others."""
@@ -35,7 +34,7 @@ class PromptSourceContract(ComponentContract):
     def test_is_the_same_each_time(self, component: Component[Any], prompts: list[Prompt]) -> None:
         """The list does not depend on chance."""
         disturb_chance(2)
-        assert list(component.info.prompts(component.setup(labels=CLASSES))) == prompts
+        assert _prompts_of(component) == prompts
 
     def test_facets_and_scenes_are_plain_data(self, prompts: list[Prompt]) -> None:
         """Facets are texts and numbers, under names that tables have not taken; scenes survive JSON."""
@@ -45,3 +44,8 @@ class PromptSourceContract(ComponentContract):
             if prompt.scene is not None:
                 data = json.loads(json.dumps(prompt.scene.to_json()))
                 assert type(prompt.scene).from_json(data) == prompt.scene
+
+
+def _prompts_of(component: Component[Any]) -> list[Prompt]:
+    labels = CLASSES if component.info.reads_labels else None
+    return list(component.info.prompts(component.setup(labels=labels)))
