@@ -19,13 +19,14 @@ A YAML file each, in the folder `tables` beside this module, or a user's own:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from t2i_core.errors import BadRecipe, UnknownName, in_one_line
+from t2i_core.yaml_files import read_mapping
 
 from .recipe import ReadRecipe, parse_recipe
 
@@ -112,15 +113,9 @@ def read_table(name: str) -> PaperTable:
         if name not in table_names():
             raise UnknownName.among("table", name, table_names(), "see t2i reproduce --list")
         path = FOLDER / f"{name}.yaml"
+    data = read_mapping(path, BadRecipe, "keys such as title, columns and published")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(data, Mapping):
-            raise BadRecipe(f"table {name}: want keys such as title, columns and published")
         return PaperTable.model_validate(data)
-    except (OSError, UnicodeError) as error:
-        raise BadRecipe(f"table {name}: cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        raise BadRecipe(f"table {name}: is no YAML: {' '.join(str(error).split())}") from error
     except ValidationError as error:
         problems = (f"{'.'.join(map(str, p['loc'])) or 'table'}: {p['msg']}" for p in error.errors())
         raise BadRecipe(f"table {name}: {in_one_line(problems)}") from error

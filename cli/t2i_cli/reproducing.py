@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -117,11 +118,12 @@ def _measured(
     registry: Registry,
 ) -> Iterator[Cell]:
     """Each model of a run as a cell of its column. Raises BadOption for what the metric does not give."""
+    analysed = None if said.analysis is None else _analysis_row(said.analysis, run, registry)
     for result in run.results["results"]:
         row = result["as"]
         try:
-            score = _score(said, result) if said.analysis is None else _analysed(said.analysis, row, run, registry)
-        except LookupError as error:
+            score = _score(said, result) if analysed is None else {"value": analysed(row), "ci": None}
+        except (LookupError, ValueError) as error:
             raise BadOption(f"column {column!r}: {result['metric']} does not give {error} of {row}") from error
         value, ci = score["value"], score["ci"]
         yield Cell(
@@ -146,16 +148,26 @@ def _score(said: Column, result: Mapping[str, Any]) -> Mapping[str, Any]:
     return score
 
 
-def _analysed(said: FromAnalysis, row: str, run: Run, registry: Registry) -> Mapping[str, Any]:
-    """What an analysis says of a model, without an interval; None where its table lacks the row, as it does where
-    nothing was measured that belongs there. Raises LookupError for what no analysis has.
+def _analysis_row(said: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:
+    """What a run's analysis says of each model, by its label; the analysis is made once for all of them.
+
+    None where its table lacks the row, as it does where nothing was measured that belongs there, or has no number
+    in it. What is returned raises LookupError for what no analysis has, ValueError for what is no number.
     """
+    found = (
+        each.table for _, each in analyses(run, metrics_of(run, registry), registry) if each.name == said.name
+    )
+    table = next(found, None)
     ((key, wanted),) = said.row.items()
-    for _, analysis in analyses(run, metrics_of(run, registry), registry):
-        if analysis.name == said.name:
-            values = analysis.table.loc[analysis.table[key] == wanted, row]
-            return {"value": float(values.iloc[0]) if len(values) else None, "ci": None}
-    raise LookupError(f"the analysis {said.name!r}")
+
+    def value(model: str) -> float | None:
+        if table is None:
+            raise LookupError(f"the analysis {said.name!r}")
+        values = table.loc[table[key] == wanted, model]
+        said_there = float(values.iloc[0]) if len(values) else nan
+        return None if isnan(said_there) else said_there
+
+    return value
 
 
 def _times(value: float | None, scale: float) -> float | None:

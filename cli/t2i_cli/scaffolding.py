@@ -103,7 +103,8 @@ def new_plugin(word: str, name: str, out: Path | None) -> None:
     typer.echo(f"  pip install -e {place}")
     typer.echo(f"  pytest {place}")
     typer.echo(f"  {example.evaluate.format(name=name)}")
-    typer.echo(f"Then change {folder / package_of(name) / example.module}.py; its README.md says the rest.")
+    work = folder / package_of(name) / f"{example.module}.py"
+    typer.echo(f"Then change {visible(str(work))}; its README.md says the rest.")
 
 
 def render(kind: EntryKind, name: str) -> dict[Path, str]:
@@ -187,4 +188,4 @@ def _write(files: dict[Path, str], folder: Path) -> None:
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
             (folder / place).write_text(content, encoding="utf-8")
     except OSError as error:
-        raise BadFolder(f"{folder} cannot be written ({error.strerror})") from error
+        raise BadFolder(f"{folder} cannot be written ({error.strerror or error})") from error

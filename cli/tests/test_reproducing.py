@@ -117,7 +117,7 @@ def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
     [
         (("reproduce",), 2, "t2i reproduce --list shows them"),
         (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'"),
-        (("reproduce", "gone.yaml"), 13, "table gone.yaml: cannot be read"),
+        (("reproduce", "gone.yaml"), 13, "gone.yaml: no such file"),
         (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': the table has Grey, Dark"),
     ],
 )
@@ -135,7 +135,8 @@ def test_what_is_wrong_is_one_line(table, t2i, words, code, part):
         ("title: t", "columns: Field required"),
         (TABLE.replace("score: bright}", "level: {size: big}}"), "a level wants the name of its score"),
         (TABLE.replace("Dark: {mean", "Dark: {maen"), "published: there is no column maen"),
-        ("a: [", "is no YAML"),
+        ("a: [", "not YAML"),
+        ("title: 2020-13-45", "not YAML"),
     ],
 )
 def test_a_malformed_table_is_refused(tmp_path, text, part):

@@ -22,6 +22,9 @@ from .names import model_names, run_names
 from .page import write_page
 from .thumbnails import CHUNK, Picture, Thumbnails
 
+MOST_ROWS = 1000
+"""Prompts that a page lists; `--format csv --table prompts` writes all."""
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -172,14 +175,14 @@ def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[s
         pictures=pictures,
         n_pairs=len(columns.cells),
         ends=_there,
+        most_rows=MOST_ROWS,
         gallery=lambda: {
             "id": digest_of(["compare", a.run.manifest["plan"], b.run.manifest["plan"], a.label, b.label]),
             "side": side,
             **columns.plain(pictures.damaged),
         },
     )
-    if pictures.damaged:
-        warn(f"{len(pictures.damaged)} images cannot be read; the first: {next(iter(pictures.damaged.values()))}")
+    pictures.tell(warn)
 
 
 class _Sides:
@@ -211,9 +214,7 @@ class _Sides:
             apart = [None if None in (x, y) else x - y for x, y in zip(*columns, strict=True)]
             better = pair.measure.higher_is_better
             title = f"{pair.metric}: a - b"
-            measures.append(
-                {**Column(title, None, apart).plain(), "right": False, "sides": list(map(visible, names))}
-            )
+            measures.append({**Column(title, None, apart).plain(), "sides": list(map(visible, names))})
             measures += [
                 Column(f"{pair.metric}: {name}", better, own).plain()
                 for name, own in zip(names, columns, strict=True)

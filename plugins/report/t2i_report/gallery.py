@@ -61,7 +61,7 @@ class Column:
         return {
             "title": visible(self.title),
             "better": self.better,
-            "right": there <= {0.0, 1.0},
+            "right": self.better is not None and there <= {0.0, 1.0},  # each value is a hit or a miss
             "values": [None if value is None else float(f"{value:.6g}") for value in self.values],
         }
 
@@ -197,7 +197,7 @@ def _columns(
         for name, cells in {"": merged}.items() if agree else found[key].items():
             values = [_of(cells, image) for image in images]
             if any(value is not None for value in values):
-                yield Column(f"{title} ({name})" if name else title, better.get(key, True), values)
+                yield Column(f"{title} ({name})" if name else title, better.get(key), values)
 
 
 def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
-from t2i_core.errors import BadFolder
 from t2i_core.numbers import interval, number, p_value
 from t2i_core.texts import visible
+
+from .files import written_whole
 
 _STATIC = files(__package__) / "static"
 
@@ -60,17 +59,12 @@ def write_page(target: Path, template: str, **known: Any) -> None:
         "base-uri 'none'; form-action 'none'",
         "embedded": embedded,
     }
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
-            for text in _environment().get_template(template).generate(known):
-                file.write(text)
-        part.replace(target)
-    except OSError as error:
-        raise BadFolder(f"{target}: cannot be written ({error.strerror or error})") from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+    with (
+        written_whole(target) as part,
+        part.open("w", encoding="utf-8", newline="\n", errors="backslashreplace") as file,
+    ):
+        for text in _environment().get_template(template).generate(known):
+            file.write(text)
 
 
 def _hash(text: str) -> str:

@@ -30,7 +30,7 @@ MOST_ROWS = 200
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownAnalysis:
     """One analysis. figure: a PNG in base64, or None."""
 
     metric: str
@@ -56,7 +56,7 @@ class Told:
     name: str
     run: Run
     measures: Mapping[str, Sequence[Measure]]
-    analyses: list[Shown] = field(default_factory=list)
+    analyses: list[ShownAnalysis] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     failures: list[tuple[tuple[str, str, str], int]] = field(default_factory=list)
     lost: list[tuple[Any, ...]] = field(default_factory=list)
@@ -144,8 +144,7 @@ def write_report(
         },
         most_rows=MOST_ROWS,
     )
-    if pictures.damaged:
-        warn(f"{len(pictures.damaged)} images cannot be read; the first: {next(iter(pictures.damaged.values()))}")
+    pictures.tell(warn)
 
 
 def _told(
@@ -159,7 +158,7 @@ def _told(
 
     for metric, analysis in analyses(run, metrics, resolver, failing=failing):
         told.analyses.append(
-            Shown(metric, analysis.name, analysis.summary, analysis.table, _drawn(analysis, told))
+            ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _drawn(analysis, told))
         )
     if "failures.csv" in run.manifest.get("files", {}):
         lost = run.failures()

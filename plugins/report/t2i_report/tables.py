@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from t2i_core.errors import BadFolder, BadOption
+from t2i_core.errors import BadOption
 from t2i_core.numbers import number
 from t2i_core.runs import Run
 from t2i_core.texts import visible
 
+from .files import written_whole
 from .names import model_names, run_names
 
 COUNTS = ("n_prompts", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
@@ -33,8 +32,8 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
             head = {"run": name, "metric": result["metric"], "model": models[result["as"]]}
             asked = {"prompts": result["prompts"], "judge": (result["judge"] or {}).get("name")}
             counted = {key: result[key] for key in COUNTS}
-            for place_of, (score, said) in enumerate(result["scores"].items()):
-                method = {} if place_of else {"interval": result["interval"]}
+            for rank, (score, said) in enumerate(result["scores"].items()):
+                method = {} if rank else {"interval": result["interval"]}
                 rows.append({**head, "name": score, **_value(said), **method, **asked, **counted})
             for measure, by_facet in result["facets"].items():
                 for facet, levels in by_facet.items():
@@ -90,18 +89,11 @@ def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
             raise BadOption("--format parquet is no text: name a file with --out")
         sys.stdout.write(_text(table, how))
         return
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with written_whole(target) as part:
         if how == "parquet":
             table.to_parquet(part, engine="pyarrow", index=False)
         else:
             part.write_bytes(_text(table, how).encode("utf-8", "backslashreplace"))
-        part.replace(target)
-    except OSError as error:
-        raise BadFolder(f"{target}: cannot be written ({error.strerror or error})") from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _text(table: pd.DataFrame, how: Format) -> str:

@@ -49,6 +49,11 @@ class Thumbnails:
             while part := list(islice(done, CHUNK)):
                 yield "\n".join(part)
 
+    def tell(self, warn: Callable[[str], None]) -> None:
+        """Say how many pictures could not be shown, and why the first could not."""
+        if self.damaged:
+            warn(f"{len(self.damaged)} images cannot be read; the first: {next(iter(self.damaged.values()))}")
+
     def _text(self, place: int) -> str:
         picture = self.pictures[place]
         if picture is None:

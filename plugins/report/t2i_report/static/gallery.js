@@ -53,7 +53,6 @@
     select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
     if (entries.some(([value]) => String(value) === before)) select.value = before;
   }
-  const seedOf = (i) => (data.seed[i] === null ? "all seeds" : `seed ${data.seed[i]}`);
   const written = (v) => (v === null || v === undefined ? "none" : Number.isInteger(v) ? String(v) : String(Number(v.toPrecision(4))));
 
   // filters
@@ -67,7 +66,7 @@
   fill(f.measure, data.measures.length ? data.measures.map((m, n) => [n, m.title]) : [["", "none"]]);
   fill(f.facet, [["", "all"], ...data.facets.map((one, n) => [n, one.name])]);
   f.facet.parentElement.hidden = !data.facets.length;
-  fill(f.seed, [["", "all"], ...[...new Set(data.seed)].sort((a, b) => a - b).map((s) => [String(s), s === null ? "none" : s])]);
+  fill(f.seed, [["", "all"], ...[...new Set(data.seed)].sort((a, b) => a - b).map((s) => [s, s])]);
   function listTags() {
     fill(f.tag, [["", "all"], ["tagged", "any tag"], ["untagged", "no tag"], ...knownTags().map((t) => [`=${t}`, t])]);
     $("tags").replaceChildren(...knownTags().map((t) => new Option("", t)));
@@ -185,7 +184,7 @@
     button.type = "button";
     button.dataset.position = position;
     button.append(views(i), make("span", data.prompts[data.prompt[i]][1] || data.prompts[data.prompt[i]][0], "words"));
-    button.append(make("span", `${data.models[data.model[i]]}, ${seedOf(i)}`, "facts"));
+    button.append(make("span", `${data.models[data.model[i]]}, seed ${data.seed[i]}`, "facts"));
     if (own) {
       const v = own.values[i];
       const how = v === null || !own.right ? "" : right(own, v) ? " good" : " bad";
@@ -295,7 +294,7 @@
     $("look-facts").replaceChildren();
     fact("model", data.models[data.model[i]]);
     fact("prompt", id);
-    fact("seed", data.seed[i] === null ? "all" : String(data.seed[i]));
+    fact("seed", String(data.seed[i]));
     for (const own of data.measures) if (own.values[i] !== null) fact(own.title, written(own.values[i]));
     for (const own of data.facets) if (own.codes[i] >= 0) fact(own.name, own.levels[own.codes[i]]);
     if (i in data.why) fact("no picture", data.why[i]);
