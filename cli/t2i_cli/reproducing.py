@@ -121,6 +121,7 @@ def _measured(
     analysed = None if said.analysis is None else _analysis_row(said.analysis, run, registry)
     for result in run.results["results"]:
         row = result["as"]
+        score: Mapping[str, Any]
         try:
             score = _score(said, result) if analysed is None else {"value": analysed(row), "ci": None}
         except (LookupError, ValueError) as error:
