@@ -263,3 +263,9 @@ def test_the_page_of_models_is_what_descriptors_say() -> None:
 def test_the_schema_of_recipes_is_what_their_classes_say() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "recipe_schema.py"))
     assert script["FILE"].read_text(encoding="utf-8") == script["text"](), "run `python docs/recipe_schema.py`"
+
+
+def test_what_has_a_heading_among_the_contracts_is_imported_from_core() -> None:
+    named = re.findall(r"^### ([A-Z]\w+)$", read("docs/plugins.md"), re.MULTILINE)
+    assert {"Need", "Pixels", "Unit"} <= set(named)
+    assert [name for name in named if name not in public] == []

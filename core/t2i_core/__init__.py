@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .components import Preset as Preset
     from .components import PromptSourceInfo as PromptSourceInfo
     from .components import Setup as Setup
+    from .errors import BadPrompts as BadPrompts
+    from .errors import NoJudge as NoJudge
     from .errors import T2IError as T2IError
     from .evaluation import ModelRequest as ModelRequest
     from .evaluation import evaluate as evaluate
@@ -55,6 +57,7 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .observations import Embedding as Embedding
     from .observations import Features as Features
     from .observations import LikelihoodTerms as LikelihoodTerms
+    from .observations import Pixels as Pixels
     from .observations import Preference as Preference
     from .observations import Reward as Reward
     from .observations import Segments as Segments
@@ -106,6 +109,7 @@ _HOME = {
     "Embedding": "observations",
     "Features": "observations",
     "Caption": "observations",
+    "Pixels": "observations",
     "Preference": "observations",
     "Reward": "observations",
     "LikelihoodTerms": "observations",
@@ -123,6 +127,8 @@ _HOME = {
     "Rows": "metrics",
     "Sample": "metrics",
     "Unit": "metrics",
+    "BadPrompts": "errors",
+    "NoJudge": "errors",
     "T2IError": "errors",
     "ModelRequest": "evaluation",
     "evaluate": "evaluation",

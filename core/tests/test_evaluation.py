@@ -336,6 +336,18 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
         make_plan(request, StaticResolver(judge, source))
 
 
+def test_a_judge_where_none_is_asked_for_is_refused() -> None:
+    class Plain(Brightness):
+        needs = (Need("image", "pixels", derive=Derive("dark", lambda pixels, _: {"dark": pixels.mean(axis=2)})),)
+
+    metric = MetricInfo(name="plain", summary="p", create=Plain, measures=BRIGHTNESS.measures)
+    request = Request(
+        ("plain",), (ModelRequest(TEST_MODEL),), prompts=("test-prompts",), judges=(TEST_JUDGE.name,)
+    )
+    with pytest.raises(NoJudge, match=f"^--judge {TEST_JUDGE.name}: plain asks no judge: leave --judge out$"):
+        make_plan(request, StaticResolver(metric, TEST_JUDGE, TEST_PROMPTS))
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [

@@ -26,6 +26,8 @@ def refuse_idle(
     """
     by_metric = {name: dict.fromkeys(n.capability for n in own if _judged(n)) for name, own in needs.items()}
     wanted = {capability for own in by_metric.values() for capability in own}
+    if words and not wanted:
+        raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge: leave --judge out")
     for word in words:
         capability, _, name = word.rpartition("=")
         if capability and capability not in CAPABILITIES:

@@ -339,7 +339,9 @@ class _Planner:
                 names = (defaults.prompts,)
             if not names:
                 who = generator.spec if metric.info is IMAGES else f"metric {metric.spec!r}"
-                raise BadPrompts(f"{who} has no prompts of its own: name some with --prompts")
+                raise BadPrompts(
+                    f"{who} has no prompts of its own: name some with --prompts (t2i list-plugins has them)"
+                )
             key = (names, labels)
             if key not in self.lists:
                 every = [p for n in names for p in self.read(n, labels)]
