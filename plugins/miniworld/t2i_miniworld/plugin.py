@@ -41,19 +41,20 @@ _QUESTIONS = {
 #: Of likelihoods: fewer draws and steps than a paper's, for models that are asked on two cores.
 _FEW = {"trials": 2, "steps": 25}
 _CLIP = {"embed": "mini-clip"}
+_COLOURED = {"detect": "mini-detector"}
 _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
     "mini world",
     "Rendered scenes of 26 kinds of things whose truth is known.",
-    judges={"segment": "mini-segmenter", "detect": "mini-detector", "classify": "mini-classifier"},
+    judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         **{metric: Defaults(prompts="wordnet-mini", seeds=32) for metric in ("isp", "scs", "synset-is")},
         "bias": Defaults(prompts="bias-mini", seeds=9, judges=_CLIP, options={"groups": "mini"}),
         "elo": Defaults(prompts="tiam-5-2", seeds=4, judges={"prefer": "mini-clip"}),
-        # read beside what the same judge says of the simulator's own pictures
-        **{f"paintskills{skill}": Defaults(options={"upper": "simulator"}) for skill in _SKILLS},
+        # read beside what the same judge, which tells colours, says of the simulator's own pictures
+        **{f"paintskills{skill}": Defaults(judges=_COLOURED, options={"upper": "simulator"}) for skill in _SKILLS},
         "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-elbo": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1, judges=_CLIP),
