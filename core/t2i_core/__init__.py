@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .images import Truth as Truth
     from .judging import Judge as Judge
     from .judging import Query as Query
+    from .metrics import Analysis as Analysis
     from .metrics import Answer as Answer
     from .metrics import Derive as Derive
     from .metrics import Excluded as Excluded
@@ -117,6 +118,7 @@ _HOME = {
     "Metric": "metrics",
     "Need": "metrics",
     "Note": "metrics",
+    "Analysis": "metrics",
     "Answer": "metrics",
     "Derive": "metrics",
     "Excluded": "metrics",
