@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,19 @@ import pytest
 from scipy.stats import binom
 from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.statistics import statistic_intervals
+from validation import WORLDS, tell_apart
+from validation_ladder import LADDERS, Ladder, climb
+from validation_lines import LINES
+from validation_runs import ORACLE, SALTS, enough, say
 
-VALIDATION = runpy.run_path(str(Path(__file__).parent.parent / "docs" / "validation.py"), run_name="validation")
-QUICK = VALIDATION["ORACLE"]
+QUICK = ORACLE
 #: All that docs/validation.py draws takes half an hour; where lines run always, six salts can miss only two.
-ALL, SOME = VALIDATION["SALTS"], 6
+ALL, SOME = SALTS, 6
 #: A line whose pictures a trained judge looks at, thousands of them: minutes.
 SLOW = (pytest.mark.slow, pytest.mark.timeout(3600))
 LINES = [
     pytest.param(line, judge, salts, id=f"{line.name}, {judge}, {salts}", marks=() if salts == SOME else SLOW)
-    for line in VALIDATION["LINES"]
+    for line in LINES
     # without rates of its own a trained judge's truth is not known: the page tells its bias
     for trained, judge in enumerate((line.oracle, line.trained if line.fault else ""))
     for salts in ((SOME, ALL) if line.quick and not trained else (ALL,))
@@ -36,15 +38,15 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_enough_fails_a_right_program_three_times_in_a_thousand() -> None:
     for salts, holding in ((SOME, 4), (ALL, 16)):
-        assert VALIDATION["enough"](salts) == holding
+        assert enough(salts) == holding
         assert binom.cdf(holding - 1, salts, 0.95) < 0.003 < binom.cdf(holding, salts, 0.95)
 
 
 @pytest.mark.parametrize(("line", "judge", "salts"), LINES)
 def test_intervals_hold_the_truth(line: Any, judge: str, salts: int, tmp_path: Path) -> None:
-    said = VALIDATION["say"](line, judge, tmp_path, salts)
+    said = say(line, judge, tmp_path, salts)
     assert len(said.values) == salts
-    assert said.holding >= VALIDATION["enough"](salts)
+    assert said.holding >= enough(salts)
     # of the mean of all, and of a trained judge's own rates
     error = np.std([value for value, _, _ in said.values]) * np.sqrt(2 / len(said.values))
     # where all values are alike they say nothing of their error: an exact one has none, and a judge's rates some
@@ -52,35 +54,35 @@ def test_intervals_hold_the_truth(line: Any, judge: str, salts: int, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ladder", VALIDATION["LADDERS"], ids=lambda ladder: f"judge {ladder.judge}")
+@pytest.mark.parametrize("ladder", LADDERS, ids=lambda ladder: f"judge {ladder.judge}")
 def test_intervals_hold_the_ladder(ladder: Any, tmp_path: Path) -> None:
-    for said in VALIDATION["climb"](ladder, tmp_path):
+    for said in climb(ladder, tmp_path):
         assert len(said.values) == ALL
-        assert said.holding >= VALIDATION["enough"](ALL)
+        assert said.holding >= enough(ALL)
         error = np.std([value for value, _, _ in said.values]) / np.sqrt(len(said.values))
         assert said.mean == pytest.approx(said.expected, abs=4 * error)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", VALIDATION["WORLDS"], ids=str)
+@pytest.mark.parametrize("world", WORLDS, ids=str)
 def test_intervals_hold_how_often_captions_are_told_apart(world: Any, tmp_path: Path) -> None:
-    said = VALIDATION["tell_apart"](world, tmp_path)
+    said = tell_apart(world, tmp_path)
     assert len(said.values) == ALL
-    assert said.holding >= VALIDATION["enough"](ALL)
+    assert said.holding >= enough(ALL)
     error = np.std([value for value, _, _ in said.values]) / np.sqrt(len(said.values))
     assert said.mean == pytest.approx(said.expected, abs=4 * error)
 
 
 def test_the_ladder_is_that_of_its_shares() -> None:
-    assert VALIDATION["Ladder"]().strengths == pytest.approx([1113.7, 1036.9, 963.1, 886.3, 0], abs=0.05)
+    assert Ladder().strengths == pytest.approx([1113.7, 1036.9, 963.1, 886.3, 0], abs=0.05)
 
 
 def test_a_favoured_place_is_worth_what_wins_against_an_equal() -> None:
     """Where all are alike the first wins b + (1 - b) / 2; the better they are told apart, the more it is worth."""
-    *ratings, place = VALIDATION["Ladder"](error=0.5, first=0.2).strengths
+    *ratings, place = Ladder(error=0.5, first=0.2).strengths
     assert ratings == pytest.approx([1000] * 4, abs=1e-3)
     assert place == pytest.approx(400 * np.log10(0.6 / 0.4), abs=1e-3)
-    assert VALIDATION["Ladder"](first=0.2).strengths[-1] > place
+    assert Ladder(first=0.2).strengths[-1] > place
 
 
 def test_effects_of_prompts_and_seeds_are_in_the_interval(tmp_path: Path) -> None:

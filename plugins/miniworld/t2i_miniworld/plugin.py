@@ -159,39 +159,45 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             licence="Apache-2.0",
             citation="SegFormer: Xie et al., NeurIPS 2021",
         ),
-        Preset(
-            name="mini-classifier",
-            summary="Names the mini world's lowest synsets: a small MobileNetV3 of timm, trained on renders.",
-            of="t2i-timm/timm",
-            argument=str(_WEIGHTS / "mini-classifier"),
-            options={"sha256": _CLASSIFIER_WEIGHTS},
-            domain=DOMAIN,
-            licence="Apache-2.0",
-            citation="MobileNetV3: Howard et al., ICCV 2019",
+        _trained(
+            "mini-classifier",
+            "Names the mini world's lowest synsets: a small MobileNetV3 of timm, trained on renders.",
+            "t2i-timm/timm",
+            _CLASSIFIER_WEIGHTS,
+            "MobileNetV3: Howard et al., ICCV 2019",
         ),
-        Preset(
-            name="mini-detector",
-            summary="Finds the mini world's classes and says their colours: a small RT-DETR, trained on renders.",
-            of="t2i-transformers/coloured-detector",
-            argument=str(_WEIGHTS / "mini-detector"),
-            options={"sha256": _DETECTOR_WEIGHTS},
-            domain=DOMAIN,
-            licence="Apache-2.0",
-            citation="RT-DETR: Zhao et al., CVPR 2024",
-            notes="Of five things of a kind it counts .82 rightly, of up to four .97.",
+        _trained(
+            "mini-detector",
+            "Finds the mini world's classes and says their colours: a small RT-DETR, trained on renders.",
+            "t2i-transformers/coloured-detector",
+            _DETECTOR_WEIGHTS,
+            "RT-DETR: Zhao et al., CVPR 2024",
+            "Of five things of a kind it counts .82 rightly, of up to four .97.",
         ),
-        Preset(
-            name="mini-clip",
-            summary="The mini world's pictures and texts as vectors of one space: a small CLIP of open_clip.",
-            of="t2i-open-clip/open-clip",
-            argument=str(_WEIGHTS / "mini-clip"),
-            options={"sha256": _CLIP_WEIGHTS},
-            domain=DOMAIN,
-            licence="Apache-2.0",
-            citation="CLIP: Radford et al., ICML 2021",
-            notes="Does not know how things stand to one another.",
+        _trained(
+            "mini-clip",
+            "The mini world's pictures and texts as vectors of one space: a small CLIP of open_clip.",
+            "t2i-open-clip/open-clip",
+            _CLIP_WEIGHTS,
+            "CLIP: Radford et al., ICML 2021",
+            "Does not know how things stand to one another.",
         ),
     ]
+
+
+def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes: str = "") -> Preset:
+    """Weights of this plugin as a judge of another's."""
+    return Preset(
+        name=name,
+        summary=summary,
+        of=of,
+        argument=str(_WEIGHTS / name),
+        options={"sha256": sha256},
+        domain=DOMAIN,
+        licence="Apache-2.0",
+        citation=citation,
+        notes=notes,
+    )
 
 
 @hookimpl

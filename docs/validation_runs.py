@@ -1,0 +1,111 @@
+"""Draw the lines of docs/validation.md, judge and score them, each with many salts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.runs import Run, load_run
+from validation_lines import Line, Rates
+
+SALTS = 20
+#: A trained judge's own rates are measured on pictures of other salts: this much is added to them.
+APART = 1000
+#: An ideal judge reads annotations, so small pictures do; the trained ones see them as large as their users do, a
+#: little noisier, for so many are drawn.
+ORACLE, TRAINED = {"size": 64, "spp": 2}, {"spp": 8}
+
+
+@dataclass(frozen=True)
+class Said:
+    """What came out: a value for each salt with its interval, the truth, and what their mean should be."""
+
+    line: Line
+    judge: str
+    expected: float
+    typical: float
+    values: tuple[tuple[float, float, float], ...]
+    images: int
+
+    @property
+    def mean(self) -> float:
+        """Of the values."""
+        return float(np.mean([value for value, _, _ in self.values]))
+
+    @property
+    def holding(self) -> int:
+        """How many intervals hold what was expected, to rounding."""
+        return sum(lo - 1e-9 <= self.expected <= hi + 1e-9 for _, lo, hi in self.values)
+
+
+def enough(salts: int) -> int:
+    """How many of so many intervals must hold the truth: as many as a right program fails to have at most .3 % of
+    the time.
+    """
+    return int(binom.ppf(0.003, salts, 0.95))
+
+
+def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
+    """Draw, judge and score a line with so many salts; a trained judge's rates too, on other pictures.
+
+    Lines that share a judge's rates find them in the same folder beside.
+    """
+    run = _run(line, judge, line.put_in, range(salts), out / _slug(line, judge))
+    table = run.measurements()
+    if judge == line.oracle or not line.fault:
+        # both of two things are right one time in four where half are
+        rates = Rates(wrong=line.wrong(table), halfway=0.25 if line.twice else None)
+    else:
+        rates = _rates(line, judge, range(APART, APART + salts), out / "rates")
+    values = tuple((one["value"], *one["ci"]) for one in scores_of(line, run))
+    expected = line.expected(rates, table)
+    typical = expected if line.typical is None else line.typical(rates)
+    return Said(line, judge, expected, typical, values, len(run.samples()))
+
+
+def _slug(line: Line, judge: str) -> str:
+    put_in = "-".join(f"{name}-{value}" for name, value in line.put_in.items())
+    return f"{line.metric}-{line.prompts}-{put_in}-{judge}".replace(":", "-")
+
+
+def _run(line: Line, judge: str, put_in: Mapping[str, Any], salts: Sequence[int], out: Path) -> Run:
+    small = ORACLE if judge == line.oracle else TRAINED
+    models = [ModelRequest("simulator", f"salt {salt}", {**small, **put_in, "salt": salt}) for salt in salts]
+    return kept(
+        line.metric, models, prompts=line.prompts, seeds=line.seeds, limit=line.limit, judge=judge, out=out,
+        options={f"metric:{line.metric}": line.options} if line.options else {},
+    )  # fmt: skip
+
+
+def kept(metric: str, models: Sequence[ModelRequest], out: Path, **how: Any) -> Run:
+    """Evaluate, unless that was done: to score 20 models again, and to compare each two, takes a minute."""
+    done = (out / "run.json").exists() and load_run(out).status == "done"
+    run = load_run(out) if done else evaluate(metric, models, out=out, **how)
+    if run.failed is not None:
+        raise SystemExit(f"{out}: {run.failed}")
+    return run
+
+
+def _rates(line: Line, judge: str, salts: Sequence[int], out: Path) -> Rates:
+    """A trained judge's own rates."""
+    shared = out / f"{line.metric}-{line.prompts}-{line.fault}-{judge}"
+    ends = {"right": line.ends[0], "wrong": line.ends[1], **({"halfway": 0.5} if line.twice else {})}
+    runs = {name: _run(line, judge, {line.fault: end}, salts, shared / name) for name, end in ends.items()}
+    return Rates(**{name: _rate(line, run) for name, run in runs.items()})
+
+
+def _rate(line: Line, run: Run) -> float:
+    """A trained judge's own rate, over all models of a run."""
+    if line.rated is not None:
+        return line.rated(run.measurements())
+    return float(np.mean([one["value"] for one in scores_of(line, run)]))
+
+
+def scores_of(line: Line, run: Run) -> list[dict[str, Any]]:
+    """The line's measure, with value and interval, of each model of a run."""
+    return [result["scores"][line.measure] for result in run.results["results"]]
