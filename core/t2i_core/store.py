@@ -101,6 +101,9 @@ class Store:
             self._db.text_factory = lambda text: text.decode("utf-8", "replace")
             # SQLite does not wait for another process that turns a new database to WAL at the same moment
             with opening(self.folder):
+                # a classifier's answer, 4 kB, does not fit on a page of the usual size; of a new database only
+                self._db.execute("pragma page_size=8192")
+                self._db.execute("pragma cache_size=-32768")  # 32 MB: keys come in no order
                 self._db.execute("pragma journal_mode=wal")
                 self._db.execute("pragma synchronous=normal")
                 self._db.executescript(_SCHEMA)
@@ -403,7 +406,7 @@ class Store:
 
 def _seal(table: str, row: Sequence[Any]) -> int:
     """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
-    return zlib.crc32(repr([table, *[zlib.crc32(f) if type(f) is bytes else f for f in row]]).encode())
+    return zlib.crc32(repr([zlib.crc32(f) if type(f) is bytes else f for f in (table, *row)]).encode())
 
 
 def picture_size(path: Path) -> tuple[int, int]:

@@ -15,11 +15,12 @@ def in_subtree(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return for each image the probability that it shows a class below the synset.
 
     logits: (images, classes), before softmax; below: indices of the classes A(s). The result, float64 (images,),
-    lies in [0, 1]; its mean is the synset's ISP.
+    lies in [0, 1] and is as exact as the logits' type; its mean is the synset's ISP.
     """
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))  # as exact as the logits are
-    within = odds[:, below].sum(axis=1, dtype=np.float64)
-    return np.minimum(within / odds.sum(axis=1, dtype=np.float64), 1)
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    # each row is summed pairwise, whose rounding stays below that of the exponentials
+    share = odds.take(below, axis=1).sum(axis=1) / odds.sum(axis=1)
+    return np.minimum(share, 1, dtype=np.float64)
 
 
 def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
@@ -27,25 +28,27 @@ def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
 
     p_s is the softmax over the classes A(s) alone. Between 0 and min(ln|A(s)|, ln of the number of images).
     """
-    p, own = _softmax(logits[:, below])
-    mean = p.mean(axis=0)
-    # what has no probability adds nothing
-    ratio = np.where(p > 0, own - np.log(np.where(mean > 0, mean, 1)), 0)
-    return max(float((p * ratio).sum(axis=1).mean()), 0.0)
+    p, log_p = _softmax(logits.take(below, axis=1))
+    mean = p.sum(axis=0) / len(p)
+    mean = mean[mean > 0]  # what has no probability adds nothing
+    # the mean divergence from the mean is the mean's entropy less the mean of the entropies
+    return max(float((p * log_p).sum()) / len(p) - float((mean * np.log(mean)).sum()), 0.0)
 
 
 def entropy(logits: Floats, below: NDArray[np.intp]) -> float:
     """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12)."""
-    p, own = _softmax(logits[:, below])
-    return max(float(-(p * own).sum(axis=1).mean()), 0.0)
+    p, log_p = _softmax(logits.take(below, axis=1))
+    return max(-float((p * log_p).sum()) / len(p), 0.0)
 
 
 def _softmax(logits: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Probabilities of each row, and their logarithms."""
-    shifted = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64)
-    odds = np.exp(shifted)
-    total = odds.sum(axis=1, keepdims=True)
-    return odds / total, shifted - np.log(total)
+    log_p = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64)
+    p = np.exp(log_p)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    log_p -= np.log(total)
+    return p, log_p
 
 
 @cache
