@@ -24,8 +24,8 @@ from .store import DATABASE, Store, cache_folder
 
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
 
-_ROW, _PAGE = 200, 4096
-"""Bytes that a row takes beside its long fields, about; what is longer than a page takes whole ones."""
+_ROW = 200
+"""Bytes that a row takes beside its long fields, about."""
 
 
 @dataclass(frozen=True)
@@ -176,13 +176,15 @@ def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, in
 def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
     """The same of observations, which have been there since before the next opening of the store at the latest."""
     marks = database.execute("select key, at from openings where typeof(at) = 'real' order by key").fetchall()
+    (page,) = database.execute("pragma page_size").fetchone()
     lasts, oldest = [last for last, _ in marks], 0.0
     for rowid, size in database.execute("select rowid, length(value) from observations order by rowid"):
         mark = bisect_left(lasts, rowid)
         oldest = max(
             oldest, marks[mark][1] if mark < len(marks) else time.time()
         )  # a clock may have been set back
-        yield oldest, size + _ROW if size < _PAGE else -(-size // _PAGE) * _PAGE, False, rowid
+        # what is longer than a page takes whole ones
+        yield oldest, size + _ROW if size < page else -(-size // page) * page, False, rowid
 
 
 def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> int:

@@ -82,6 +82,36 @@ def decode(data: bytes, where: str) -> NDArray[np.uint8]:
         raise DamagedImage(f"{where}: not an image that can be read ({error})") from error
 
 
+def picture_size(path: Path) -> tuple[int, int]:
+    """Width and height of an image file, from its head; (0, 0) where it is no image, which opening it will say."""
+    try:
+        with PILImage.open(path) as picture:
+            return picture.size
+    except (OSError, ValueError, SyntaxError):
+        return 0, 0
+
+
+def size_of(image: Any) -> tuple[int, int]:
+    """Width and height of uint8 (height, width, 3) or of a PIL image."""
+    return (image.shape[1], image.shape[0]) if isinstance(image, np.ndarray) else image.size
+
+
+def png(image: Any) -> bytes:
+    """Encode uint8 (height, width, 3) or a PIL image as PNG, the same bytes for the same pixels.
+
+    Raises ValueError for anything else.
+    """
+    if isinstance(image, np.ndarray):
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
+            raise ValueError(f"want uint8 pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+        image = PILImage.fromarray(image)
+    elif not isinstance(image, PILImage.Image):
+        raise ValueError(f"want an array or a PIL image, not {type(image).__name__}")
+    file = io.BytesIO()
+    image.convert("RGB").save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
 @dataclass(frozen=True)
 class Instance:
     """One object that is really drawn.

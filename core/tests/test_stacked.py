@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from dataclasses import replace
 
 import numpy as np
@@ -182,6 +184,11 @@ def test_a_unit_without_a_value_counts_with_all_its_samples(run):
     assert found.results["results"][0]["n_excluded"] == 12
 
 
+def alter(store, sql, *values):
+    with contextlib.closing(sqlite3.connect(store.folder / DATABASE, isolation_level=None)) as database:
+        database.execute(sql, values)
+
+
 def test_the_store_gives_many_as_it_gives_each(tmp_path):
     with Store(tmp_path) as store:
         keys = [f"{i:064x}" for i in range(200)]
@@ -193,10 +200,10 @@ def test_the_store_gives_many_as_it_gives_each(tmp_path):
         assert store.digests(keys) == [None if image is None else image.digest for image in images]
         assert images[0] is not None
         images[0].path.write_bytes(b"x")
-        store._db.execute("update observations set value = 'x' where key = ?", (bytes.fromhex(keys[2]),))
+        alter(store, "update observations set value = 'x' where key = ?", bytes.fromhex(keys[2]))
         assert store.image(keys[0]) is None
         assert store.digests(keys[:3])[0] == images[0].digest  # and its answers are found, whatever its file is
-        store._db.execute("update images set digest = 'x' where key = ?", (bytes.fromhex(keys[2]),))
+        alter(store, "update images set digest = 'x' where key = ?", bytes.fromhex(keys[2]))
         assert store.digests(keys[:3])[2] is None
         assert store.get_many(keys[:3]) == [keys[0].encode(), None, None]
     with Store(tmp_path, fresh=True) as fresh:
@@ -208,7 +215,7 @@ def test_an_altered_index_leads_to_nothing_that_is_another_keys(tmp_path):
     with Store(tmp_path) as store:
         store.put(a, b"one")
         store.put(b, b"two")
-        store._db.execute("pragma wal_checkpoint(truncate)")
+        alter(store, "pragma wal_checkpoint(truncate)")
     file = tmp_path / DATABASE
     data = file.read_bytes()
     places = [i for i in range(len(data)) if data.startswith(bytes.fromhex(a), i)]

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from t2i_core.errors import BadFolder
-from t2i_core.images import DamagedImage, Instance, Truth
+from t2i_core.files import write_whole
+from t2i_core.images import DamagedImage, Instance, Truth, png
 from t2i_core.masks import PackedMask
 from t2i_core.prompts import ObjectClass, Scene, SceneObject, digest_of
-from t2i_core.store import DATABASE, Store, cache_folder, png, write_whole
+from t2i_core.store import DATABASE, Store, cache_folder
 
 KEY = digest_of("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)

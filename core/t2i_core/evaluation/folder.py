@@ -23,10 +23,10 @@ import pandas as pd
 from filelock import FileLock, Timeout
 
 from ..errors import BadFolder
+from ..files import write_whole
 from ..images import Image
 from ..runs import LOCK, MANIFEST, DamagedManifest, read_manifest, sealed
 from ..sources import file_digest
-from ..store import write_whole
 
 _LINE_END = "\r\n"
 """As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""

@@ -14,9 +14,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from t2i_core.errors import BadModel, BadOption, NotHere
+from t2i_core.files import write_whole
 from t2i_core.models.weights import SAFE, damage
 from t2i_core.sources import file_digest
-from t2i_core.store import write_whole
 from t2i_core.texts import said
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")

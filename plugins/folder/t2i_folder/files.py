@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from t2i_core.store import cache_folder, write_whole
+from t2i_core.files import write_whole
+from t2i_core.store import cache_folder
 
 READ = {"PNG": ".png", "JPEG": ".jpg", "WebP": ".webp"}
 """The formats that are read, and the ending of a file of each."""
