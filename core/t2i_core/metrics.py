@@ -227,14 +227,16 @@ class Row:
 class Rows:
     """One measured value for each of a prompt's samples, for metrics grouped by prompt: a row for each seed.
 
-    values: float64, as many as seeds, finite
-    seeds:  whose samples those are; all of the unit's by default
+    values:   float64, as many as seeds, finite
+    seeds:    whose samples those are; all of the unit's by default
+    together: each value depends on all of the unit's samples: models are compared where they have the same
     """
 
     measure: str
     values: NDArray[np.float64]
     facets: Mapping[str, str | int | float] = field(default_factory=dict)
     seeds: tuple[int, ...] | None = None
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -349,6 +351,8 @@ class Metric:
     strata:       a facet of prompts within which prompts are resampled
     stacked:      grouped by prompt: answers come as arrays of all its samples (`Unit.stacked`), read in bulk. For
                   needs that ask for each generated image alone and take a vector: classify, embed, features
+    aggregates:   measures whose rows `aggregate` reads, all where it is None. Where those have seeds, seeds are
+                  resampled too, whatever the others are
     upper_bound:  a generator, as the user would name it, that draws what prompts ask for: its images are judged by
                   the same judges on the same prompts and seeds, and its score stands beside each model's
     """
@@ -358,6 +362,7 @@ class Metric:
     crossed: ClassVar[bool] = True
     strata: ClassVar[str | None] = None
     stacked: ClassVar[bool] = False
+    aggregates: ClassVar[frozenset[str] | None] = None
     upper_bound: str | None = None
 
     def __init__(self, setup: Setup[Any]) -> None:
@@ -380,24 +385,24 @@ class Metric:
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return, by name, the scores that are no plain means of rows; a metric of means needs none of this.
 
-        The table has the columns measure, value, model (or model_a, model_b), prompt, seed, and the facets;
-        weights, float64 of shape (len(table),), say how often each row counts. Grouped by pair, it gives one
-        score per model label, and any others by name (a position bias), which are shown with every model. Core
-        resamples whatever it returns by calling it with other weights. Measures that it does not name get the mean
-        of their rows.
+        The table holds the rows of the measures that `aggregates` names, in the columns measure, value, model (or
+        model_a, model_b), prompt, seed, and the facets; weights, float64 of shape (len(table),), say how often
+        each row counts. Grouped by pair, it gives one score per model label, and any others by name (a position
+        bias), which are shown with every model. Core resamples whatever it returns by calling it with other
+        weights. Measures that it does not name get the mean of their rows.
         """
         return {}
 
     def remarks(self, table: pd.DataFrame) -> Iterable[Note]:
-        """Say what a reader of the scores must know of all rows together; the table is that of `aggregate`."""
+        """Say what a reader of the scores must know of all rows together, in columns as those of `aggregate`."""
         return ()
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
         """Return, by name, the scores whose intervals are not core's to form, but follow from those of means.
 
-        The table is that of `aggregate`, of one model, all of it or one level of a facet; `mean` forms the
-        interval of some of its rows, all of one measure, as the run asks; at a higher level where several must
-        hold together. None leaves a measure out whose mean over all rows says nothing; its facets stay. What
+        The table has columns as that of `aggregate`, and all rows of one model or of one level of a facet; `mean`
+        forms the interval of some of them, all of one measure, as the run asks; at a higher level where several
+        must hold together. None leaves a measure out whose mean over all rows says nothing; its facets stay. What
         `aggregate` returns too is taken from here, and from there where models are compared. Metrics of sets and
         pairs are not asked.
         """

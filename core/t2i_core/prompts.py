@@ -20,7 +20,11 @@ RESERVED = frozenset(
 
 def writable(name: str) -> bool:
     """Whether tables can hold a name: NUL ends a cell for its readers, UTF-8 has no half of a surrogate pair."""
-    return "\0" not in name and not any("\ud800" <= c <= "\udfff" for c in name)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in name
 
 
 def strange_facet(facets: Mapping[str, Any]) -> str | None:

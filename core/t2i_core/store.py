@@ -281,7 +281,9 @@ class Store:
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
         """Keys as they stand in rows; one that none has for what may not be taken."""
-        return [bytes.fromhex(key) if self._usable(key) else b"" for key in keys]
+        if self._made is None:
+            return list(map(bytes.fromhex, keys))
+        return [bytes.fromhex(key) if key in self._made else b"" for key in keys]
 
     def _note(self, key: str) -> None:
         if self._made is not None:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from t2i_core import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows, evaluate
 from t2i_core.errors import BadFolder, BrokenPlugin
+from t2i_core.evaluation.scoring import shared
 from t2i_core.evaluation.table import TableBuilder
 from t2i_core.observations import ClassScores, Embedding, Features
 from t2i_core.store import DATABASE, Store
@@ -75,6 +76,34 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(run):
     for key in ("score", "ci", "interval", "n_ok", "n_prompts"):
         assert first[key] == second[key], key
     assert second["scores"]["images"]["value"] == 6
+
+
+class Mean(Stacked):
+    """One whose own score is made of what each image gives."""
+
+    def aggregate(self, table, weights):
+        own = (table["measure"] == "value").to_numpy()
+        return {"value": float(np.average(table["value"][own], weights=weights[own]))}
+
+
+def test_seeds_are_resampled_where_what_is_aggregated_has_them(run):
+    alone = type("Alone", (Mean,), {"aggregates": frozenset({"value"})})
+    first, second = (run(info(cls)).results["results"][0] for cls in (Mean, alone))
+    assert first["score"] == pytest.approx(second["score"])
+    assert "over prompts," in first["interval"]  # rows of whole prompts are among those that it may read
+    assert "over prompts x seeds," in second["interval"]
+
+
+def test_values_that_hang_together_are_compared_where_models_have_the_same_samples(run):
+    together = type("T", (Stacked,), {"measure": lambda self, unit: [
+        Rows("value", np.arange(len(unit.seeds), dtype=float), together=True)]})  # fmt: skip
+    tables = [run(info(together), seeds=seeds).measurements() for seeds in (6, 6, 4)]
+    two, other = (
+        pd.concat([table.assign(model=name) for name, table in zip("ab", pair, strict=True)])
+        for pair in (tables[:2], tables[1:])
+    )
+    assert len(shared(two, "a", "b")) == len(two) == 24
+    assert shared(other, "a", "b").empty  # though each has the seeds 0 to 3
 
 
 def test_metrics_that_read_alike_give_what_each_gives_alone(run):
@@ -163,6 +192,7 @@ def said(*what):
         (said(Rows("value", np.array([1, 1, np.nan, 1, 1, 1]))), "gave nan for 'value'"),
         (said(Rows("other", np.ones(6))), "a row 'other', which is none of its measures"),
         (said(Rows("value", np.ones(6)), Rows("value", np.ones(6))), "two rows of 'value'"),
+        (type("M", (Stacked,), {"aggregates": frozenset({"other"})}), "aggregates 'other', which is none of its"),
         (type("M", (Stacked,), {"group_by": "sample"}), "asks for stacked answers, but is grouped by sample"),
         (
             type("M", (Stacked,), {"needs": (Need("boxes", "detect"),)}),

@@ -282,6 +282,9 @@ class _Planner:
         )
         if instance.stacked and (fault := job.unstackable()) is not None:
             raise BrokenPlugin(f"{described(metric)} asks for stacked answers, but {fault}")
+        strange = (instance.aggregates or frozenset()) - {measure.name for measure in measures}
+        if strange:
+            raise BrokenPlugin(f"{described(metric)} aggregates {min(strange)!r}, which is none of its measures")
         return job
 
     def serve(

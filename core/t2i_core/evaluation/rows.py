@@ -106,7 +106,7 @@ def columns_of(group: Group, row: Row | Rows) -> dict[str, Any]:
         columns["prompt"], columns["cluster"] = unit.prompt.id, unit.prompt.cluster_id
     if unit.seed is not None:
         columns["seed"] = unit.seed
-    elif unit.prompt and isinstance(row, Row):
+    elif unit.prompt and (isinstance(row, Row) or row.together):
         columns["seeds"] = group.seeds
     if unit.prompt is None:
         columns["left_out"] = "none" if group.left_out is None else group.left_out

@@ -165,10 +165,11 @@ def difference(
     rows = shared(table[table["prompt"].isin(same)], a, b)
     if rows.empty:
         return None
-    if headline.name in _statistic(way, rows)(np.ones(len(rows))):
-        statistic = _one_each(way, rows, (a, b), headline.name)
-        found = statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(way, rows))[a, b]
-        return replace(found, n=_samples(rows))  # a sample has a row of each measure and model
+    own = _aggregate_rows(way, rows)
+    if headline.name in _statistic(way, own)(np.ones(len(own))):
+        statistic = _one_each(way, own, (a, b), headline.name)
+        found = statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(way, own))[a, b]
+        return replace(found, n=_samples(own))  # a sample has a row of each measure and model
     return _paired(way, headline, rows, (a, b), interval)
 
 
@@ -177,7 +178,8 @@ def scored(way: Way, table: pd.DataFrame) -> float:
     headline = way.measures[0].name
     if way.instance.group_by == "model":
         return _left_out(table, headline)[0]
-    aggregated = _statistic(way, table)(np.ones(len(table)))
+    own = _aggregate_rows(way, table)
+    aggregated = _statistic(way, own)(np.ones(len(own)))
     if headline in aggregated:
         return aggregated[headline]
     return float(table.loc[table["measure"] == headline, "value"].mean())
@@ -185,6 +187,7 @@ def scored(way: Way, table: pd.DataFrame) -> float:
 
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
     """Compare each two models of a metric of pairs that have a score, all under the same weights."""
+    table = _aggregate_rows(job, table)
     if table.empty:
         return {}
     statistic = _statistic(job, table)
@@ -242,8 +245,16 @@ def _clusters(way: Way, rows: pd.DataFrame) -> _Clusters:
     }
 
 
+def _aggregate_rows(way: Way, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the metric's own scores are made of."""
+    names = way.instance.aggregates
+    return table if names is None else table[table["measure"].isin(names)]
+
+
 def _statistic(way: Way, table: pd.DataFrame) -> Statistic:
-    """The metric's own scores as a function of weights."""
+    """The metric's own scores as a function of weights, of which rows without any have none."""
+    if table.empty:
+        return lambda _: {}
 
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
         with guarded(way.metric, "to aggregate its rows"):
@@ -276,6 +287,7 @@ def _aggregated(
     job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
 ) -> dict[str, Estimate]:
     """The scores that are no plain means, resampled, `but` those that have intervals already."""
+    table = _aggregate_rows(job, table)
     whole = _statistic(job, table)
     names = set(whole(np.ones(len(table)))) - set(but)
     if not names:

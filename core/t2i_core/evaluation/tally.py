@@ -60,17 +60,16 @@ class Measured:
         notes = self.notes.get(label, Counter())
         return [f"{n} {units}: {note.text}" if note.counted else note.text for note, n in notes.items()]
 
-    def keep(self, models: Sequence[Model], cells: Iterable[Cell]) -> None:
+    def keep(self, models: Sequence[Model], cells: Sequence[Cell]) -> None:
         """Count samples that have a value."""
-        for _ in cells:
-            for model in models:
-                self.counts[model.label].ok += 1
+        for model in models:
+            self.counts[model.label].ok += len(cells)
 
-    def lose(self, models: Sequence[Model], cells: Iterable[Cell], why: Failure | Excluded) -> None:
+    def lose(self, models: Sequence[Model], cells: Sequence[Cell], why: Failure | Excluded) -> None:
         """Count samples that have none, and list them."""
         kind = "excluded" if isinstance(why, Excluded) else "missing" if why.missing else "failed"
-        for prompt, seed in cells:
-            for model in models:
-                counts = self.counts[model.label]
-                setattr(counts, kind, getattr(counts, kind) + 1)
-            self.lost.append(Lost(tuple(m.label for m in models), prompt.id, seed, why.reason, kind))
+        labels = tuple(model.label for model in models)
+        for label in labels:
+            counts = self.counts[label]
+            setattr(counts, kind, getattr(counts, kind) + len(cells))
+        self.lost += [Lost(labels, prompt.id, seed, why.reason, kind) for prompt, seed in cells]

@@ -42,7 +42,8 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
         for a, b in combinations(models, 2):
             yield difference(study, measure, wide, a, b)
         yield stability(wide, "models", "model", f"Spearman's rho of synsets' {measure} between models.")
-    if "seed" in rows and rows["seed"].nunique() > 1:
+    # a value that is made of all seeds says nothing of one
+    if "seed" in rows and rows["seed"].nunique() > 1 and ("seeds" not in rows or rows["seeds"].isna().all()):
         for model in models:
             seeds = per_synset(rows[rows["model"] == model], "seed")
             summary = f"Spearman's rho of synsets' {measure} between seeds of {model}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -83,15 +83,27 @@ class _OfClasses(Metric):
         return leaves.below.get(self.node(prompt), np.array([], np.intp))
 
 
-class Isp(_OfClasses):
+class _MeanOverSynsets(_OfClasses):
+    """A score that is the mean over synsets of each one's mean over its images, however many those are."""
+
+    def __init__(self, setup: Setup[Any]) -> None:
+        super().__init__(setup)
+        self._shares = PerTable(_Shares.of)
+
+    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+        """Return the headline."""
+        shares = self._shares(table)
+        # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
+        total = np.einsum("i,i", weights, shares.of_synset)
+        mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
+        return {self.headline: float(mean)}
+
+
+class Isp(_MeanOverSynsets):
     """In-Subtree Probability: is it what was asked for, whichever kind of it?"""
 
     headline = "isp"
     options: IspOptions
-
-    def __init__(self, setup: Setup[IspOptions]) -> None:
-        super().__init__(setup)
-        self._shares = PerTable(_Shares.of)
 
     def measure(self, unit: Unit) -> Iterator[Rows | Excluded]:
         """Turn each of a synset's images into a row: the probability of all classes below the synset together."""
@@ -102,14 +114,6 @@ class Isp(_OfClasses):
             yield Rows("isp", scores.in_subtree(answers.logits, below), facets)
         else:
             yield _unknown(prompt)
-
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return `isp`: the mean over synsets of each one's mean over images, however many it has."""
-        shares = self._shares(table)
-        # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
-        total = np.einsum("i,i", weights, shares.of_synset)
-        mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
-        return {"isp": float(mean)}
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield beside those of both: the front of ISP and SCS, and ISP of fewer images per synset."""
@@ -132,17 +136,21 @@ class _Shares:
         return cls(table["value"].to_numpy(np.float64), 1 / np.bincount(prompts)[prompts])
 
 
-class Scs(_OfClasses):
+class Scs(_MeanOverSynsets):
     """Subtree Coverage Score: does it show all kinds of what was asked for?"""
 
     headline = "scs"
+    aggregates = frozenset({"scs"})
     options: ScsOptions
 
-    def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
+    def measure(self, unit: Unit) -> Iterator[Row | Rows | Excluded]:
         """Turn one synset's images into rows.
 
-        scs:                         the mean divergence over the normaliser, mean ln|A(s)| of the judge's synsets
-        divergence:                  the same in nats
+        scs:                         each image's divergence from the synset's mean over the normaliser, mean
+                                     ln|A(s)| of the judge's synsets. An image's weight moves the synset's score by
+                                     just that (its influence), so that rows may be resampled as those of a mean:
+                                     no image is ever left out of what the others diverge from
+        divergence:                  the synset's mean in nats
         entropy:                     mean entropy of the single images, in nats
         most, balanced, uniform:     what the divergence is at most, with classes as even as can be, and expected
                                      of an ideal model that draws classes uniformly, in nats
@@ -158,9 +166,9 @@ class Scs(_OfClasses):
             yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
             return
         facets = {"synset": self.node(prompt), "leaves": len(below)}
-        divergence = scores.coverage(logits, below)
-        yield Row("scs", divergence / leaves.normaliser, facets)
-        yield Row("divergence", divergence, facets)
+        divergences = scores.divergences(logits, below)
+        yield Rows("scs", divergences / leaves.normaliser, facets, together=True)
+        yield Row("divergence", float(divergences.mean()), facets)
         yield Row("entropy", scores.entropy(logits, below), facets)
         for name in ("most", "balanced", "uniform"):
             yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)

@@ -73,7 +73,12 @@ def t2i_metrics() -> list[MetricInfo]:
             options=ScsOptions,
             create=_metric("metrics", "Scs"),
             measures=(
-                Measure("scs", "The divergence over the mean ln|A(s)| of the judge's synsets.", low=0, facets=ALL),
+                Measure(
+                    "scs",
+                    "An image's divergence over the mean ln|A(s)| of the judge's synsets.",
+                    low=0,
+                    facets=ALL,
+                ),
                 Measure("divergence", "Mean KL(p_s(y|x) || mean p_s) over a synset's images, in nats.", low=0),
                 _nats("entropy", "Mean entropy of single images' p_s, in nats: a baseline."),
                 _nats("most", "What the divergence is at most, in nats."),

@@ -7,6 +7,7 @@ from math import exp, lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr, rel_entr
 
 Floats = NDArray[np.floating]
 
@@ -23,32 +24,29 @@ def in_subtree(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
     return np.minimum(share, 1, dtype=np.float64)
 
 
-def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
-    """Return a synset's SCS in nats: the mean over images of KL(p_s(y|x) || mean over images of p_s(y|x)).
+def divergences(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return for each image KL(p_s(y|x) || mean over images of p_s(y|x)), in nats, float64 (images,).
 
-    p_s is the softmax over the classes A(s) alone. Between 0 and min(ln|A(s)|, ln of the number of images).
+    p_s is the softmax over the classes A(s) alone. Each is at least 0 and at most ln of the number of images.
     """
-    p, log_p = _softmax(logits.take(below, axis=1))
-    mean = p.sum(axis=0) / len(p)
-    mean = mean[mean > 0]  # what has no probability adds nothing
-    # the mean divergence from the mean is the mean's entropy less the mean of the entropies
-    return max(float((p * log_p).sum()) / len(p) - float((mean * np.log(mean)).sum()), 0.0)
+    p = _softmax(logits.take(below, axis=1))
+    return np.maximum(rel_entr(p, p.mean(axis=0)).sum(axis=1), 0)
+
+
+def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
+    """Return a synset's SCS in nats: the mean of its images' `divergences`, at most ln|A(s)|."""
+    return float(divergences(logits, below).mean())
 
 
 def entropy(logits: Floats, below: NDArray[np.intp]) -> float:
     """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12)."""
-    p, log_p = _softmax(logits.take(below, axis=1))
-    return max(-float((p * log_p).sum()) / len(p), 0.0)
+    return float(entr(_softmax(logits.take(below, axis=1))).sum(axis=1).mean())
 
 
-def _softmax(logits: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Probabilities of each row, and their logarithms."""
-    log_p = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64)
-    p = np.exp(log_p)
-    total = p.sum(axis=1, keepdims=True)
-    p /= total
-    log_p -= np.log(total)
-    return p, log_p
+def _softmax(logits: Floats) -> NDArray[np.float64]:
+    odds = np.exp(np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64))
+    odds /= odds.sum(axis=1, keepdims=True)
+    return odds
 
 
 @cache

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from t2i_core import ClassScores, Excluded, ObjectClass, Prompt, Rows, Scene, SceneObject, Setup, Unit
 from t2i_core.errors import BadPrompts
+from t2i_core.statistics import mean_interval
 from t2i_wordnet_hypernymy import scores
 from t2i_wordnet_hypernymy.metrics import NEED, Isp, Scs, SynsetIs
 from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
@@ -47,15 +48,56 @@ def test_isp_is_the_probability_of_what_is_below():
 
 
 def test_scs_and_what_stands_beside_it():
-    rows = {r.measure: r.value for r in measured(Scs, "dog.n.01", [100, 0, 0, 0], [0, 100, 0, 0], [100, 0, 0, 0])}
+    said = measured(Scs, "dog.n.01", [100, 0, 0, 0], [0, 100, 0, 0], [100, 0, 0, 0])
+    images = next(r for r in said if isinstance(r, Rows))
+    rows = {r.measure: r.value for r in said if r is not images}
     expected = -(2 / 3 * log(2 / 3) + 1 / 3 * log(1 / 3))
     assert rows["divergence"] == pytest.approx(expected)
     assert rows["entropy"] == pytest.approx(0, abs=1e-12)
     assert rows["most"] == pytest.approx(log(2))
     assert rows["balanced"] == pytest.approx(expected)
     assert rows["uniform"] == pytest.approx(scores.uniform(2, 3))
-    metric = made(Scs)
-    assert rows["scs"] == pytest.approx(expected / metric.leaves(LABELS).normaliser)
+    normaliser = made(Scs).leaves(LABELS).normaliser
+    assert (images.measure, images.together) == ("scs", True)
+    assert images.values * normaliser == pytest.approx([-log(2 / 3), -log(1 / 3), -log(2 / 3)])
+    assert images.values.mean() == pytest.approx(expected / normaliser)
+
+
+def table_of(*synsets):
+    """Rows of the metric: for each synset the values of its images."""
+    lines = [(f"s{s}", seed, value) for s, values in enumerate(synsets) for seed, value in enumerate(values)]
+    return pd.DataFrame(lines, columns=["prompt", "seed", "value"])
+
+
+@pytest.mark.parametrize("metric_class", [Isp, Scs])
+def test_a_score_is_the_mean_over_synsets_of_the_mean_over_images(metric_class):
+    table = table_of([0.2, 0.4], [0.5], [0.1, 0.2, 0.6])  # images that failed are not there
+    (score,) = made(metric_class).aggregate(table, np.ones(6)).values()
+    assert score == pytest.approx((0.3 + 0.5 + 0.3) / 3)
+
+
+def test_the_interval_of_scs_holds_what_a_seed_does_to_all_synsets():
+    """Some seeds let every synset show its usual kind: over synsets alone the interval is far too short."""
+    rng = np.random.default_rng(0)
+    synsets, seeds, kinds, below = 40, 32, 6, np.arange(6)
+
+    def drawn():
+        leaning, own = rng.normal(0, 1, seeds), rng.normal(0, 0.5, (synsets, 1))
+        usual = rng.random((synsets, seeds)) < 1 / (1 + np.exp(-(own + leaning)))
+        shown = np.where(usual, 0, rng.integers(0, kinds, usual.shape))
+        return np.array([scores.divergences(5.0 * np.eye(kinds)[line], below) for line in shown])
+
+    truth = np.mean([drawn().mean() for _ in range(300)])
+    prompts, of_seeds = np.indices((synsets, seeds))
+    held = {"both": 0, "synsets": 0}
+    for _ in range(300):
+        found = drawn()
+        both = mean_interval(found.ravel(), prompts.ravel(), of_seeds.ravel(), low=0)
+        alone = mean_interval(found.mean(axis=1), np.arange(synsets), None, low=0)
+        held["both"] += both.lo <= truth <= both.hi
+        held["synsets"] += alone.lo <= truth <= alone.hi
+    assert held["both"] / 300 >= 0.9 - 2 * (0.09 / 300) ** 0.5
+    assert held["synsets"] / 300 < 0.8
 
 
 def test_scs_of_fewer_images_is_that_of_disjoint_blocks():

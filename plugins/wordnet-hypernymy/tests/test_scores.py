@@ -34,6 +34,26 @@ def test_scs_is_the_mean_divergence_from_the_mean():
     assert expected == pytest.approx(-(marginal * np.log(marginal)).sum() - scores.entropy(LOGITS, BELOW))
 
 
+def test_an_images_divergence_is_its_influence_on_the_synsets_score():
+    p = softmax(LOGITS[:, BELOW])
+
+    def weighted(weights):
+        share = weights / weights.sum()
+        mean = share @ p
+        return share @ (p * np.log(p / mean)).sum(axis=1)
+
+    step, ones = 1e-5, np.ones(len(p))
+    slopes = [(weighted(ones + step * one) - weighted(ones - step * one)) / (2 * step) for one in np.eye(len(p))]
+    found = scores.divergences(LOGITS, BELOW)
+    assert np.array(slopes) * len(p) == pytest.approx(found - found.mean(), abs=1e-7)
+
+
+def test_a_class_that_is_ruled_out_adds_nothing():
+    logits = np.array([[0, -np.inf, 0], [0, 0, -np.inf]])
+    assert scores.divergences(logits, np.arange(3)) == pytest.approx([log(2) / 2] * 2)
+    assert scores.entropy(logits, np.arange(3)) == pytest.approx(log(2))
+
+
 def test_huge_logits_give_numbers():
     logits = np.where(LOGITS > 0, 1e30, -1e30).astype(np.float32)
     for value in (scores.in_subtree(logits, BELOW), scores.coverage(logits, BELOW), scores.entropy(logits, BELOW)):
