@@ -161,6 +161,10 @@ def test_a_cache_that_cannot_be_read_is_told_as_such(run, t2i, monkeypatch):
     assert "cannot be read (the disk is broken)" in refused.stderr
     with pytest.raises(BadFolder, match="cannot be cleaned"):
         clean(0)
+    monkeypatch.setenv("T2I_CACHE_DIR", "x" * 300)  # no system looks for such a name
+    refused = t2i("cache")
+    assert refused.exit_code == 11
+    assert "xxx: cannot be read (File name too long)" in refused.stderr
 
 
 def test_a_run_that_cannot_be_seen_takes_no_space_that_is_known():

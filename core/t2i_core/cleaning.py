@@ -111,7 +111,7 @@ def using_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
 def cache_use() -> CacheUse | None:
     """What the cache holds; None where there is none. Raises BadFolder."""
     folder = cache_folder().absolute()
-    if not (folder / DATABASE).exists():
+    if not _begun(folder):
         return None
     with _database(folder, "read") as database, opening(folder):
         (images,) = database.execute("select count(distinct digest) from images where path is null").fetchone()
@@ -123,7 +123,7 @@ def cache_use() -> CacheUse | None:
 def clean(limit: int) -> Cleaned:
     """Cut the cache down to so many bytes. Raises BadFolder where a run uses it, or it cannot be written."""
     folder = cache_folder().absolute()
-    if not (folder / DATABASE).exists():
+    if not _begun(folder):
         return Cleaned(0, 0, 0, 0)
     cleaned = _clean(folder, limit)
     if cleaned is None:
@@ -227,6 +227,14 @@ def _sizes(folder: Path) -> tuple[int, int]:
                 elif not name.endswith("-shm"):
                     other += path.stat().st_size
     return images, other
+
+
+def _begun(folder: Path) -> bool:
+    """Whether anything was ever kept there. Raises BadFolder."""
+    try:
+        return (folder / DATABASE).exists()
+    except OSError as error:
+        raise BadFolder(f"cache folder {folder}: cannot be read ({error.strerror})") from error
 
 
 @contextlib.contextmanager

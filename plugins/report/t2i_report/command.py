@@ -30,7 +30,7 @@ def _said(page: Path) -> None:
 
 @report_app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders (see t2i runs).")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Where it goes. Default: report.html, or standard output."),
