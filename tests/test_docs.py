@@ -90,15 +90,20 @@ class MeanReward(Metric):
 
 
 @pytest.fixture
-def contributed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The run of a metric on the generator, judge and prompts that CONTRIBUTING.md shows."""
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the code defines that CONTRIBUTING.md shows in blocks, and that runs as it stands there."""
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     names: dict[str, Any] = {"__name__": "contributed"}
-    blocks = RUN_BLOCK.findall(read("CONTRIBUTING.md"))
-    for block in blocks:
+    for block in RUN_BLOCK.findall(read("CONTRIBUTING.md")):
         exec(compile(block, "CONTRIBUTING.md", "exec"), names)
+    return names
+
+
+@pytest.fixture
+def contributed(shown: dict[str, Any], tmp_path: Path) -> Run:
+    """The run of a metric on the generator, judge and prompts that CONTRIBUTING.md shows."""
     (generator,), (judge,), (prompts,) = (
-        names[hook]() for hook in ("t2i_generators", "t2i_judges", "t2i_prompt_sources")
+        shown[hook]() for hook in ("t2i_generators", "t2i_judges", "t2i_prompt_sources")
     )
     measure = Measure("reward", "Mean reward.", facets=("kind",))
     metric = components.MetricInfo(name="mean", summary="Mean.", create=MeanReward, measures=(measure,))
@@ -111,6 +116,17 @@ def test_the_other_kinds_code_runs_too(contributed: Run) -> None:
     assert contributed.failed is None
     scores = {r["as"]: r["score"] for r in contributed.results["results"]}
     assert scores["dark"] < scores["bright"]
+
+
+def test_a_metric_of_pixels_brings_its_prompts(shown: dict[str, Any], tmp_path: Path) -> None:
+    (generator,), (metric,), (prompts,) = (
+        shown[hook]() for hook in ("t2i_generators", "t2i_metrics", "t2i_prompt_sources")
+    )
+    run = evaluate(metric, generator, out=tmp_path / "run", resolver=StaticResolver(prompts))
+    (result,) = run.results["results"]
+    assert (result["prompts"], result["n_ok"], result["judge"]["name"]) == (prompts.name, 2 * 8, "pixels")
+    spread = (40**2 - 1) / 12  # of noise, whole numbers from -20 to 19 alike
+    assert result["score"] == pytest.approx(spread**0.5 / 255, rel=0.05)
 
 
 # names --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ the tutorials in CONTRIBUTING.md change it.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -28,7 +29,8 @@ from typer.testing import CliRunner
 BEGUN = re.compile(r"^    t2i new-plugin (\S+) (\S+)$", re.MULTILINE)
 WRITTEN = re.compile(r"<!-- write: (\S+) -->\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
-NAMES = {"generator": "a", "judge": "glow-2", "metric": "found-share", "prompt_source": "w" * LONGEST}
+#: a word of Python's and a module's do no harm: what is imported begins with t2i_
+NAMES = {"generator": "class", "judge": "numpy", "metric": "found-share", "prompt_source": "w" * LONGEST}
 ALSO_INSTALLED = (
     "core",
     "registry",
@@ -102,6 +104,34 @@ def test_ruff_has_nothing_to_say_whatever_the_name(made: Made, tmp_path: Path) -
     for words in (["check"], ["format", "--check"]):
         done = made.run("ruff", *words, "--no-cache", *made.plugins, tmp_path)
         assert done.returncode == 0, done.stdout
+
+
+def test_what_is_imported_is_depended_on(made: Made) -> None:
+    for plugin in made.plugins:
+        project = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
+        needs = {_module(need) for need in project["project"]["dependencies"]}
+        dev = {_module(need) for need in project["dependency-groups"]["dev"]}
+        own = plugin.name.replace("-", "_")
+        for file in plugin.rglob("*.py"):
+            known = needs | {own} | (dev if "tests" in file.parts else set())
+            assert _imported(file) - sys.stdlib_module_names <= known, file
+
+
+def _module(requirement: str) -> str:
+    """The module of a requirement on one of the distributions that templates need."""
+    name = re.split(r"[\[>]", requirement)[0].replace("-", "_")
+    return {"pillow": "PIL"}.get(name, name)
+
+
+def _imported(file: Path) -> set[str]:
+    """The top-level modules that a file imports, its own package's left out where it says so with a dot."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
 
 
 def test_types_hold_strictly(made: Made, tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, a
         metrics = metrics_of(run, registry)
         found = list(analyses(run, metrics, registry, table))
         for name, why in metrics.absent.items():
-            typer.echo(f"warning: {run.folder}: {name} cannot be asked: {why}", err=True)
+            typer.echo(f"warning: {run.path}: {name} cannot be asked: {why}", err=True)
         if not found:
-            typer.echo(f"{run.folder}: {_why_nothing(run)}", err=True)
+            typer.echo(f"{run.path}: {_why_nothing(run)}", err=True)
         if out is not None:
             place = out / _free(run.folder.name, taken)
             for metric, analysis in found:
@@ -87,7 +87,7 @@ def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
     from rich.table import Table
 
     screen = console()
-    screen.print(shown(run.folder, "bold"))
+    screen.print(shown(run.path, "bold"))
     print_results(screen, run.results)
     for metric, analysis in found:
         screen.print()

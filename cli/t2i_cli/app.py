@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from . import arguments as given
-from .commands import DEBUG_VARIABLE, RootGroup, run_safely
+from .commands import DEBUG_VARIABLE, RootGroup, UsageError, run_safely
 from .light import DefaultGroup, LightCommand
 
 app = typer.Typer(
@@ -196,7 +196,7 @@ def reproduce(
         list_tables(json)
         return
     if name is None:
-        raise typer.BadParameter("name a table (t2i reproduce --list shows them)", param_hint="TABLE")
+        raise UsageError("name a table (t2i reproduce --list shows them) or a YAML file with one of your own")
     asked = Asked(
         seeds=seeds,
         limit=limit,

@@ -45,7 +45,7 @@ PromptsOption = Annotated[
     typer.Option(
         "--prompts",
         metavar="NAME|FILE",
-        help="Prompt source, or a txt, CSV or JSONL file; may be repeated. Default: the metric's own.",
+        help="Prompt source, or a txt, CSV or JSONL file; may be repeated. Default: the model's or metric's own.",
         autocompletion=names_of("prompt_source"),
     ),
 ]
@@ -69,7 +69,7 @@ SettingOption = Annotated[
 ]
 SeedsOption = Annotated[
     str | None,
-    typer.Option("--seeds", metavar="N|LIST|RANGE", help="Number of seeds (16), a list (0,7) or a range (0-63)."),
+    typer.Option("--seeds", metavar="N|LIST|RANGE", help="How many seeds (16), a list (0,7) or a range (0-63)."),
 ]
 LimitOption = Annotated[
     int | None,
@@ -125,7 +125,9 @@ NameArgument = Annotated[
     ),
 ]
 RunsArgument = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Run folders (see t2i runs).", file_okay=False)
+    list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.", file_okay=False)
 ]
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder (see t2i runs).", file_okay=False)]
+RunArgument = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder, as t2i runs lists it.", file_okay=False)
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

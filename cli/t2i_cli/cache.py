@@ -8,7 +8,8 @@ import typer
 from t2i_core.cleaning import LIMIT_VARIABLE, cache_limit, cache_use, clean, read_size, size_text
 from t2i_core.store import cache_folder
 
-from .terminal import print_json
+from .commands import UsageError
+from .terminal import confirm, print_json
 
 
 def show_cache(as_json: bool) -> None:
@@ -32,14 +33,10 @@ def clean_cache(limit: str | None, yes: bool, as_json: bool) -> None:
     """Cut the cache down to a limit. Raises BadOption, or BadFolder where a run uses it."""
     allowed = cache_limit() if limit is None else read_size(limit, "--limit")
     if allowed is None:
-        raise typer.BadParameter(f"say how much may stay, or set {LIMIT_VARIABLE}", param_hint="--limit")
+        raise UsageError(f"say with --limit how much may stay, or set {LIMIT_VARIABLE}")
     use = cache_use()
     if use and use.bytes > allowed and not yes:
-        typer.confirm(
-            f"remove the oldest of {size_text(use.bytes)} from {use.folder}, down to {size_text(allowed)}?",
-            abort=True,
-            err=True,
-        )
+        confirm(f"remove the oldest of {size_text(use.bytes)} from {use.folder}, down to {size_text(allowed)}?")
     cleaned = clean(allowed)
     if as_json:
         print_json(asdict(cleaned))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 DEBUG_VARIABLE = "T2I_DEBUG"
 
-_UsageError: type[Exception] = typer.BadParameter.mro()[1]
-"""What Typer raises for a command line that is none; it does not export the name."""
+UsageError: type[Exception] = typer.BadParameter.mro()[1]
+"""A command line that is none, in one line, exit code 2; Typer raises it too, and does not export the name."""
 
 
 class RootGroup(LightGroup):
@@ -55,14 +55,14 @@ class RootGroup(LightGroup):
         """Read the root's own options; a wrong one ends in one line."""
         try:
             return super().make_context(*args, **more)
-        except _UsageError as error:
+        except UsageError as error:
             raise _misused(error) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what a user can mend ends in one line and the error's exit code."""
         try:
             return super().invoke(ctx)
-        except _UsageError as error:
+        except UsageError as error:
             raise _misused(error) from error
         except (KeyboardInterrupt, T2IError) as error:
             _show_traceback()
@@ -102,7 +102,8 @@ def say_error(message: str, command: str = "") -> None:
 def _misused(error: Any) -> typer.Exit:
     """Say what is wrong with a command line, and where its right form is shown."""
     path = error.ctx.command_path if error.ctx else "t2i"
-    say_error(f"{error.format_message().rstrip('.')} (see `{path} --help`)")
+    message = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's prefix
+    say_error(f"{message} (see `{path} --help`)")
     return typer.Exit(error.exit_code)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from t2i_core.cleaning import folder_bytes, size_text
 from t2i_core.errors import T2IError
 from t2i_core.store import cache_folder
 from t2i_registry import Registry, scan
@@ -67,20 +68,16 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _memory() -> dict[str, float | None]:
-    """Gigabytes of memory, where the system says so."""
+def _memory() -> dict[str, int | None]:
+    """Bytes of memory, where the system says so."""
     page = _system("SC_PAGE_SIZE")
     sizes = {"total": _system("SC_PHYS_PAGES"), "free": _system("SC_AVPHYS_PAGES")}
-    return {name: _giga(pages * page) if pages and page else None for name, pages in sizes.items()}
+    return {name: pages * page if pages and page else None for name, pages in sizes.items()}
 
 
 def _system(name: str) -> int | None:
     known = getattr(os, "sysconf_names", {})
     return os.sysconf(name) if name in known else None
-
-
-def _giga(size: float) -> float:
-    return round(size / 2**30, 1)
 
 
 def _devices() -> list[str]:
@@ -92,7 +89,7 @@ def _devices() -> list[str]:
     except Exception as error:
         return [f"cpu (torch does not import: {type(error).__name__}: {error})"]
     found = [
-        f"cuda:{i} {torch.cuda.get_device_name(i)}, {_giga(torch.cuda.get_device_properties(i).total_memory)} GB"
+        f"cuda:{i} {torch.cuda.get_device_name(i)}, {size_text(torch.cuda.get_device_properties(i).total_memory)}"
         for i in range(torch.cuda.device_count())
     ]
     if torch.backends.mps.is_available():
@@ -101,14 +98,17 @@ def _devices() -> list[str]:
 
 
 def _place(folder: Path) -> dict[str, Any]:
-    """A folder, whether it can be written, its size and the space left."""
-    existing = next(p for p in (folder, *folder.parents) if p.exists())
-    files = (file for file in folder.rglob("*") if file.is_file())
+    """A folder, whether it can be read and written, the bytes in it and those left on its disk.
+
+    None are in one that cannot be read.
+    """
+    place = folder.absolute()
+    existing = next(p for p in (place, *place.parents) if os.access(p, os.F_OK))  # Path.exists may raise
     return {
         "folder": str(folder),
         "writable": os.access(existing, os.W_OK),
-        "size": _giga(sum(file.stat().st_size for file in files)),
-        "free": _giga(shutil.disk_usage(existing).free),
+        "bytes": folder_bytes(folder) if os.access(existing, os.R_OK | os.X_OK) else None,
+        "free": shutil.disk_usage(existing).free,
     }
 
 
@@ -149,13 +149,15 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
 
 def _print(found: dict[str, Any]) -> None:
     cache, memory, plugins, weights = (found[name] for name in ("cache", "memory", "plugins", "weights"))
+    size = "cannot be read" if cache["bytes"] is None else size_text(cache["bytes"])
     writable = "" if cache["writable"] else ", cannot be written"
+    total, free = memory["total"], memory["free"]
     lines = {
         "python": found["python"],
         "platform": f"{found['platform']}, {found['cpus']} CPUs",
-        "memory": f"{memory['total']} GB, {memory['free']} GB free" if memory["total"] else "not known",
+        "memory": f"{size_text(total)}, {size_text(free)} free" if total and free else "not known",
         "devices": "; ".join(found["devices"]),
-        "cache": f"{cache['folder']}: {cache['size']} GB, {cache['free']} GB free on its disk{writable}",
+        "cache": f"{cache['folder']}: {size}, {size_text(cache['free'])} free on its disk{writable}",
         "packages": ", ".join(f"{name} {number}" for name, number in found["packages"].items() if number),
         "weights": f"here: {', '.join(weights['here']) or '-'}; missing: {', '.join(weights['missing']) or '-'}",
         "plugins": f"{plugins['found']} components, {len(plugins['broken'])} broken",

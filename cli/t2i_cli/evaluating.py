@@ -16,7 +16,7 @@ from t2i_core.evaluation import forecast, make_plan, run_plan
 from t2i_registry import Registry
 
 from .asking import Asked, request
-from .commands import say_error
+from .commands import UsageError, say_error
 from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
 from .rendering import print_images, print_plan, print_results
@@ -31,9 +31,7 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     registry = Registry()
     wanted = request(asked, recipe, registry)
     if not wanted.metrics:
-        raise typer.BadParameter(
-            "name a metric (t2i list-plugins --kind metric shows them)", param_hint="--metric"
-        )
+        raise UsageError("name a metric with --metric (t2i list-plugins --kind metric shows them)")
     run = carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return
@@ -42,7 +40,7 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     else:
         print_results(console(), run.results)
         if not run.partial:
-            print(f"folder: {run.folder} (scores in run.json, images in images/)")
+            print(f"folder: {run.path} (scores in run.json, images in images/)")
     _end(run)
 
 
@@ -64,9 +62,7 @@ def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
 def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
     """Plan, show the plan, and run it; None where only the plan was wanted."""
     if not wanted.models:
-        raise typer.BadParameter(
-            "name a model (t2i list-plugins --kind generator shows them)", param_hint="--model"
-        )
+        raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
     with using_cache(partial(typer.echo, err=True)):
         with stdout_kept_clean():
             plan = make_plan(wanted, registry, dry=dry_run)

@@ -21,7 +21,9 @@ from .recipe import ReadRecipe
 from .terminal import console, print_json, shown
 
 if TYPE_CHECKING:
-    from t2i_core.evaluation import Request, Run
+    from t2i_core.evaluation import ModelRequest, Request, Run
+
+    _Wanted = tuple[str, Column, Request]
 
 NOT_STORED = "no values of this table are stored: nothing is compared"
 NO_PAPER = "mini: models of the mini world, which no paper has measured: nothing is compared"
@@ -77,9 +79,9 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
     side: Side = table.mini if mini else table
     registry = Registry()
     # all of it is settled before anything is loaded
-    wanted = [
-        (column, said, _request(read, rows, column, asked, registry)) for column, said, read in side.recipes(name)
-    ]
+    wanted = [(column, said, _request(read, column, asked, registry)) for column, said, read in side.recipes(name)]
+    if rows:
+        wanted = _of_rows(wanted, rows)
     cells: list[Cell] = []
     failed: list[str] = []
     for column, said, request in wanted:
@@ -97,16 +99,25 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
         raise FailedRun("; ".join(failed))
 
 
-def _request(read: ReadRecipe, rows: Sequence[str], column: str, asked: Asked, registry: Registry) -> Request:
+def _request(read: ReadRecipe, column: str, asked: Asked, registry: Registry) -> Request:
     out = None if asked.out is None else asked.out / slug(column)
-    request = settled(replace(asked, out=out), read, registry)
-    if not rows:
-        return request
-    labels = [model.label or str(model.spec) for model in request.models]
-    if unknown := [row for row in rows if row not in labels]:
-        raise BadOption(f"--row {unknown[0]!r}: the table has {', '.join(labels)}")
-    models = tuple(model for model, label in zip(request.models, labels, strict=True) if label in rows)
-    return replace(request, models=models)
+    return settled(replace(asked, out=out), read, registry)
+
+
+def _of_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
+    """What is left of the columns where only these rows are wanted. Raises BadOption for a row that none has."""
+    known = list(dict.fromkeys(_label(model) for *_, request in wanted for model in request.models))
+    if unknown := next((row for row in rows if row not in known), None):
+        raise BadOption(f"--row {unknown!r}: the table has {', '.join(known)}")
+    left = [
+        (column, said, replace(request, models=tuple(m for m in request.models if _label(m) in rows)))
+        for column, said, request in wanted
+    ]
+    return [each for each in left if each[-1].models]
+
+
+def _label(model: ModelRequest) -> str:
+    return model.label or str(model.spec)
 
 
 def _measured(

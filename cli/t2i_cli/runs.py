@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
 from t2i_core.cleaning import size_text
 from t2i_core.errors import BadFolder
 from t2i_core.numbers import interval, number
@@ -16,7 +15,7 @@ from t2i_core.runs import Run, load_run
 from t2i_core.runs import list_runs as stored_runs
 
 from .rendering import print_results
-from .terminal import console, print_json, shown
+from .terminal import confirm, console, print_json, shown
 
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
@@ -26,7 +25,8 @@ def list_runs(named: Path | None, as_json: bool) -> None:
     """Print the runs of a folder. Raises BadFolder where one is named that is none."""
     folder = named or DEFAULT
     if named and not named.is_dir():
-        raise BadFolder(f"{named}: is no folder; name one that holds runs")
+        fault = "is no folder" if named.exists() else "there is no such folder"
+        raise BadFolder(f"{named}: {fault}; name one that holds runs")
     runs = list(stored_runs(folder))
     if as_json:
         print_json([_row(run) for run in runs])
@@ -54,30 +54,29 @@ def show_run(folder: Path, as_json: bool) -> None:
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:
     """Remove runs, each asked for unless `yes`. Raises BadFolder; those before it are removed then."""
-    runs = [folder for folder in dict.fromkeys(f.absolute() for f in folders) if _is_run(folder)]
-    for folder in runs:
-        use = disk_use(folder)
+    runs = {run.folder: run for run in map(_run_at, folders)}
+    for run in runs.values():
+        use = disk_use(run.folder)
         if not yes:
             freed = f"{size_text(use.bytes)}, {size_text(use.alone)} of it nowhere else"
-            typer.confirm(f"remove {folder} ({freed})?", abort=True, err=True)
-        left = remove_run(folder)
+            confirm(f"remove {run.path} ({freed})?")
+        left = remove_run(run.folder)
         what = (
             f"its results are removed, what else lies there stays ({', '.join(left[:3])})" if left else "removed"
         )
-        console().print(shown(f"{folder}: {what}"))
+        console().print(shown(f"{run.path}: {what}"))
 
 
-def _is_run(folder: Path) -> bool:
-    """Whether a folder holds a run, be it an unreadable one. Raises BadFolder where it does not."""
-    if not any(run.folder == folder for run in stored_runs(folder)):
-        raise BadFolder(f"{folder}: holds no run (t2i runs lists them)")
-    return True
+def _run_at(folder: Path) -> Run:
+    """The run that a folder holds, be it an unreadable one. Raises BadFolder where it holds none."""
+    run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
+    return load_run(folder) if run is None else run
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
     manifest, use = run.manifest, disk_use(run.folder)
     asked = manifest["request"]
-    yield "run", str(run.folder)
+    yield "run", str(run.path)
     yield "status", run.status + (f": {run.failed}" if run.failed else "")
     yield "time", f"{manifest['started']} to {manifest.get('finished', '?')}"
     yield "command", shlex.join(manifest["command"])
@@ -117,7 +116,7 @@ def _print_table(runs: list[Run]) -> None:
         table.add_column(column, overflow="fold")
     for run in runs:
         started = (run.manifest.get("started") or "?")[:16]
-        head = run.folder.name, run.status, started, size_text(disk_use(run.folder).bytes)
+        head = str(run.path), run.status, started, size_text(disk_use(run.folder).bytes)
         for line in _scores(run):
             table.add_row(*map(shown, (*head, *line)))
             head = "", "", "", ""

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 import typer
@@ -59,7 +60,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Rewards images for their brightness.",
         "judge",
         ("t2i.judges", "t2i.judges.reward"),
-        ("t2i-core", "pydantic>=2.10"),
+        ("t2i-core", "numpy>=2", "pydantic>=2.10"),
         "t2i eval --metric reward --model mini --judge {name} --prompts tiam-5-1 --seeds 4",
     ),
     "metric": Example(
@@ -67,7 +68,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Which share of the objects that a prompt asks for is found in the image?",
         "metric",
         ("t2i.metrics",),
-        ("t2i-core", "pydantic>=2.10"),
+        ("t2i-core", "numpy>=2", "pydantic>=2.10"),
         "t2i eval --metric {name} --model mini --prompts tiam-5-2 --limit 5 --seeds 4",
     ),
     "prompt_source": Example(
@@ -170,6 +171,9 @@ def _check_free(name: str, catalogue: Catalogue) -> None:
         raise AmbiguousName(f"the name {name!r} is taken, by {offers}, which is not installed: choose another")
     if dist in catalogue.elsewhere.values() or _is_installed(dist):
         raise AmbiguousName(f"there is a distribution {dist} already: choose another name")
+    # keywords and names of other modules do no harm: what is imported begins with t2i_
+    if find_spec(package_of(name)) is not None:
+        raise AmbiguousName(f"there is a module {package_of(name)} already: choose another name")
 
 
 def _is_installed(dist: str) -> bool:

@@ -9,7 +9,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import typer
 from t2i_core.texts import visible
+
+from .commands import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +48,13 @@ def print_json(data: Any) -> None:
     except UnicodeEncodeError:
         said = json.dumps(data, indent=1, allow_nan=False)
     print(said)
+
+
+def confirm(question: str) -> None:
+    """Ask, and end the command where the answer is no, or with wrong usage where nobody can answer."""
+    if not sys.stdin.isatty():
+        raise UsageError("this must be confirmed, and nobody can be asked without a terminal: give --yes")
+    typer.confirm(question, abort=True, err=True)
 
 
 @contextlib.contextmanager

@@ -162,10 +162,18 @@ def t2i(site: Path):
 def t2i_process(site: Path):
     """Run the command in a process of its own, as a user does."""
 
-    def run(*words: object, stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    def run(
+        *words: object, stderr: int = subprocess.PIPE, stdin: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "t2i_cli", *map(str, words)]
         return subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False, env=dict(os.environ)
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            check=False,
+            env=dict(os.environ),
         )
 
     return run

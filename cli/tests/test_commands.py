@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -67,6 +68,21 @@ def test_doctor(toy, install, t2i):
     assert data["devices"]
 
 
+def test_doctor_tells_sizes_as_other_commands_do(toy, t2i, tmp_path, monkeypatch):
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "kept").write_bytes(bytes(1_500_000))
+    assert f"cache:     {tmp_path / 'cache'}: 1.5MB, " in t2i("doctor").stdout
+    said = json.loads(t2i("doctor", "--json").stdout)
+    assert said["cache"]["bytes"] == 1_500_000
+    assert said["memory"]["total"] > 10**8
+    monkeypatch.setenv("T2I_CACHE_DIR", "x" * 300)  # no system looks for such a name
+    done = t2i("doctor")
+    assert done.exit_code == 0, done.stderr
+    monkeypatch.setenv("T2I_CACHE_DIR", "cache")
+    monkeypatch.setattr("os.access", lambda _, how, **more: how == os.F_OK)
+    assert "cache:     cache: cannot be read, " in t2i("doctor").stdout
+
+
 def test_version_and_no_arguments(site, t2i):
     assert t2i("--version").stdout.startswith("t2i ")
     assert "list-plugins" in t2i().output
@@ -83,6 +99,14 @@ def test_wrong_usage_is_one_line(site, t2i):
         ("--bogus",): "No such option: --bogus (see `t2i --help`)",
         ("eval", "--metrc", "x"): "No such option: --metrc (Possible options: --metric) (see `t2i eval --help`)",
         ("eval", "--limit", "x"): "Invalid value for '--limit'",
+        (
+            "eval",
+            "--noise",
+            "much",
+        ): "Invalid value for '--noise': 'much' is not one of 'shared', 'per-prompt' (see",
+        ("eval",): "name a metric with --metric (t2i list-plugins --kind metric shows them) (see",
+        ("eval", "--metric", "brightness"): "name a model with --model (t2i",
+        ("cache", "clean"): "say with --limit how much may stay, or set T2I_CACHE_LIMIT (see",
         ("info",): "Missing argument 'KIND:NAME' (see `t2i info --help`)",
     }.items():
         result = t2i(*words)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from t2i_core.cleaning import clean
+from t2i_core.errors import BadFolder
+from t2i_core.removal import DiskUse, disk_use
 from typer.testing import CliRunner
 
 EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "2")
@@ -23,9 +28,30 @@ def test_runs_are_listed_with_the_disk_they_use(run, t2i, tmp_path):
     (listed,) = json.loads(t2i("runs", ".", "--json").stdout)
     assert listed["bytes"] == sum(f.stat().st_size for f in run.rglob("*") if f.is_file())
     assert 0 < listed["bytes_alone"] < listed["bytes"]  # the images are the cache's too
-    line = next(line for line in t2i("runs", "list", tmp_path).stdout.splitlines() if line.startswith("run  "))
-    assert "disk" in line
+    assert "disk" in t2i("runs", "list", tmp_path).stdout.splitlines()[0]
     assert "brightness  grey" in t2i("runs", ".").stdout
+
+
+@pytest.mark.parametrize("where", [(), ("t2i-runs",), ("../below",)])
+def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, t2i, tmp_path, monkeypatch, where):
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert t2i(*EVAL, *(("--out", "mine") if where == ("../below",) else ())).exit_code == 0
+    name = t2i("runs", *where).stdout.splitlines()[1].split()[0]
+    assert name == f"{(*where, 't2i-runs')[0]}/{name.rpartition('/')[2]}"
+    for words in (("runs", "show"), ("analyze",), ("runs", "remove", "-y")):
+        done = t2i(*words, name)
+        assert done.exit_code == 0, done.stderr
+        assert name in done.stdout
+        assert str(tmp_path) not in done.stdout.partition("command:")[0]
+
+
+@pytest.mark.parametrize("words", [("runs",), ("runs", "show"), ("runs", "remove"), ("analyze",)])
+def test_a_folder_that_is_not_there_is_told_as_such(site, t2i, words):
+    refused = t2i(*words, "gone")
+    assert refused.exit_code == 11
+    assert "error: gone: there is no such folder" in refused.stderr
+    assert refused.stderr.count("\n") == 1
 
 
 def test_a_run_is_shown(run, t2i):
@@ -38,22 +64,41 @@ def test_a_run_is_shown(run, t2i):
     assert t2i("runs", "show", ".").exit_code == 11
 
 
-def test_a_run_is_removed_when_that_is_confirmed(run, t2i):
-    from t2i_cli.app import app
-
-    asked = CliRunner().invoke(app, ["runs", "remove", "run"], input="n\n")
-    assert asked.exit_code == 1
-    assert f"remove {run} (" in asked.stderr
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of POSIX")
+def test_a_run_is_removed_when_that_is_confirmed(run, t2i, t2i_process):
+    ours, theirs = os.openpty()
+    os.write(ours, b"n\n")
+    asked = t2i_process("runs", "remove", "run", stdin=theirs)
+    assert asked.returncode == 1
+    assert "remove run (" in asked.stderr
     assert (run / "run.json").exists()
-    assert CliRunner().invoke(app, ["runs", "remove", "run"], input="y\n").exit_code == 0
+    os.write(ours, b"y\n")
+    assert t2i_process("runs", "remove", "run", stdin=theirs).returncode == 0
     assert not run.exists()
+    os.close(ours)
+    os.close(theirs)
     again = t2i(*EVAL, "--out", "run", "--json")
     assert "images: 0 to make, 8 kept already" in again.stderr  # the cache has kept them
+
+
+@pytest.mark.parametrize("words", [("runs", "remove", "run"), ("cache", "clean", "--limit", "0")])
+def test_nothing_is_removed_where_nobody_can_be_asked(run, words):
+    from t2i_cli.app import app
+
+    refused = CliRunner().invoke(app, words, input="y\n")
+    assert refused.exit_code == 2
+    assert "nobody can be asked without a terminal: give --yes" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    assert len(list(run.rglob("*.png"))) == 8
+    assert len(list((run.parent / "cache").rglob("*.png"))) == 5
 
 
 def test_what_is_not_the_runs_stays(run, t2i, tmp_path):
     (run / "notes.txt").write_text("mine")
     (run / "another").mkdir()
+    (listed,) = json.loads(t2i("runs", ".", "--json").stdout)
+    own = (f for f in run.rglob("*") if f.is_file() and f.name != "notes.txt")
+    assert listed["bytes"] == sum(f.stat().st_size for f in own)
     done = t2i("runs", "remove", "run", "--yes")
     assert "what else lies there stays (another, notes.txt)" in done.stdout
     assert sorted(p.name for p in run.iterdir()) == ["another", "notes.txt"]
@@ -98,13 +143,32 @@ def test_the_cache_is_shown_and_cleaned(run, t2i, tmp_path):
     assert "limit:         none" in t2i("cache").stdout
     assert t2i("cache", "clean").exit_code == 2
     assert t2i("cache", "clean", "--limit", "much").exit_code == 6
-    assert t2i("cache", "clean", "--limit", "0").exit_code == 1  # nobody says yes
     done = t2i("cache", "clean", "--limit", "0", "--yes", "--json")
     assert json.loads(done.stdout)["images"] == 5
     assert not list((tmp_path / "cache").rglob("*.png"))
     assert len(list(run.rglob("*.png"))) == 8
     assert "nothing to remove" in t2i("cache", "clean", "--limit", "1GB").stdout
     assert t2i("analyze", "run").exit_code == 0
+
+
+def test_a_cache_that_cannot_be_read_is_told_as_such(run, t2i, monkeypatch):
+    def fails(*_):
+        raise OSError("the disk is broken")
+
+    monkeypatch.setattr("t2i_core.cleaning.users", fails)
+    refused = t2i("cache")
+    assert refused.exit_code == 11
+    assert "cannot be read (the disk is broken)" in refused.stderr
+    with pytest.raises(BadFolder, match="cannot be cleaned"):
+        clean(0)
+    monkeypatch.setenv("T2I_CACHE_DIR", "x" * 300)  # no system looks for such a name
+    refused = t2i("cache")
+    assert refused.exit_code == 11
+    assert "xxx: cannot be read (File name too long)" in refused.stderr
+
+
+def test_a_run_that_cannot_be_seen_takes_no_space_that_is_known():
+    assert disk_use(Path("x" * 300)) == DiskUse(0, 0)  # no system looks for such a name
 
 
 def test_a_cache_in_use_is_not_cleaned(run, t2i, tmp_path):

@@ -176,7 +176,7 @@ def test_info_says_what_a_user_must_know(toy, install, t2i):
     install("x-far", POINTS, {"x_far": PLUGIN})
     shown = t2i("info", "far").stdout
     assert "notes:        Gated: ask its owner." in shown
-    assert "memory:       about 2.5 GB" in shown
+    assert "memory:       about 2.5GB" in shown
 
 
 PRESETS = """

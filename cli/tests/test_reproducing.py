@@ -68,6 +68,18 @@ def test_what_is_printed_stands_beside_what_is_measured(table, t2i, tmp_path):
     assert "Grey" not in page.replace("Doe, Table 1", "")
 
 
+def test_a_row_may_stand_in_one_column_alone(table, t2i):
+    own = "models: {model: grey, label: Pale, settings: {level: 200}}"
+    table.write_text(TABLE.replace("score: bright}", f"score: bright}}\n  other: {{recipe: {{{own}}}}}"))
+    refused = t2i("reproduce", "doe.yaml", "--row", "Gray")
+    assert refused.exit_code == 6
+    assert "--row 'Gray': the table has Grey, Dark, Pale" in refused.stderr
+    for row, columns in (("Pale", ["other"]), ("Dark", ["mean", "share"])):
+        done = t2i("reproduce", "doe.yaml", "--row", row, "--json")
+        assert done.exit_code == 0, done.stderr
+        assert [(c["row"], c["column"]) for c in json.loads(done.stdout)["cells"]] == [(row, c) for c in columns]
+
+
 def test_mini_compares_nothing(table, t2i):
     page = t2i("reproduce", "doe.yaml", "--mini").stdout
     assert "published" not in page.partition("note:")[0]
@@ -115,10 +127,10 @@ def test_all_runs_are_settled_before_the_first_begins(table, t2i, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "part"),
     [
-        (("reproduce",), 2, "t2i reproduce --list shows them"),
+        (("reproduce",), 2, "error: name a table (t2i reproduce --list shows them)"),
         (("reproduce", "tiam-11"), 3, "unknown table 'tiam-11': did you mean 'tiam-1'"),
         (("reproduce", "gone.yaml"), 13, "gone.yaml: no such file"),
-        (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': the table has Grey, Dark"),
+        (("reproduce", "doe.yaml", "--row", "Gray"), 6, "--row 'Gray': the table has Grey, Dark\n"),
     ],
 )
 def test_what_is_wrong_is_one_line(table, t2i, words, code, part):

@@ -42,11 +42,12 @@ def test_nothing_of_the_template_is_left_over():
         (["judge", "grey"], 5, "the name 'grey' is taken, by a generator of toy 0.7"),
         (["metric", "far"], 5, "the name 'far' is taken, by t2i-away, which is not installed"),
         (["metric", "away"], 5, "there is a distribution t2i-away already"),
+        (["metric", "lent"], 5, "there is a module t2i_lent already"),
     ],
 )
 def test_bad_and_taken_names_are_refused(words, code, said, toy, install, t2i, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    install("t2i-knows", {"t2i.elsewhere": {"far": "t2i_away"}})
+    install("t2i-knows", {"t2i.elsewhere": {"far": "t2i_away"}}, {"t2i_lent": ""})
     before = set(tmp_path.iterdir())
     result = t2i("new-plugin", *words)
     assert result.exit_code == code, result.output

@@ -68,7 +68,7 @@ def analyses(
     for key in options:
         if key.removeprefix("metric:") not in shorts.values():
             known = list(shorts.values())
-            raise UnknownName.among("metric", key, known, f"of {run.folder}: {', '.join(known)}")
+            raise UnknownName.among("metric", key, known, f"of {run.path}: {', '.join(known)}")
     if not run.results["results"]:
         return
     table, samples = run.measurements(), run.samples()

@@ -80,6 +80,11 @@ def size_text(size: int) -> str:
     return ByteSize(size).human_readable(decimal=True)
 
 
+def folder_bytes(folder: Path) -> int:
+    """The bytes of all files in a folder, as far as they can be seen."""
+    return sum(_sizes(folder))
+
+
 def cache_limit() -> int | None:
     """The bytes that T2I_CACHE_LIMIT allows; None without it. Raises BadOption."""
     text = os.environ.get(LIMIT_VARIABLE, "").strip()
@@ -106,9 +111,9 @@ def using_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
 def cache_use() -> CacheUse | None:
     """What the cache holds; None where there is none. Raises BadFolder."""
     folder = cache_folder().absolute()
-    if not (folder / DATABASE).exists():
+    if not _begun(folder):
         return None
-    with _database(folder) as database, opening(folder):
+    with _database(folder, "read") as database, opening(folder):
         (images,) = database.execute("select count(distinct digest) from images where path is null").fetchone()
         (observations,) = database.execute("select count(*) from observations").fetchone()
         image_bytes, other_bytes = _sizes(folder)
@@ -118,7 +123,7 @@ def cache_use() -> CacheUse | None:
 def clean(limit: int) -> Cleaned:
     """Cut the cache down to so many bytes. Raises BadFolder where a run uses it, or it cannot be written."""
     folder = cache_folder().absolute()
-    if not (folder / DATABASE).exists():
+    if not _begun(folder):
         return Cleaned(0, 0, 0, 0)
     cleaned = _clean(folder, limit)
     if cleaned is None:
@@ -128,13 +133,13 @@ def clean(limit: int) -> Cleaned:
 
 def _clean(folder: Path, limit: int) -> Cleaned | None:
     """Cut the cache down; None where it is in use."""
-    with _database(folder) as database, opening(folder):  # nobody can begin to use it meanwhile
+    with _database(folder, "cleaned") as database, opening(folder):  # nobody can begin to use it meanwhile
         if users(folder):
             return None
-        before = sum(_sizes(folder))
+        before = folder_bytes(folder)
         _sweep(folder, database)
         images = observations = 0
-        while (excess := sum(_sizes(folder)) - limit) > 0:  # what a row frees is known only afterwards
+        while (excess := folder_bytes(folder) - limit) > 0:  # what a row frees is known only afterwards
             changed, rowid = _cut(database, excess)
             if changed == rowid == -1:
                 break
@@ -142,7 +147,7 @@ def _clean(folder: Path, limit: int) -> Cleaned | None:
             observations += database.execute("delete from observations where rowid <= ?", (rowid,)).rowcount
             database.execute("vacuum")
             database.execute("pragma wal_checkpoint(truncate)")
-        return Cleaned(images, observations, before, sum(_sizes(folder)))
+        return Cleaned(images, observations, before, folder_bytes(folder))
 
 
 def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
@@ -226,13 +231,22 @@ def _sizes(folder: Path) -> tuple[int, int]:
     return images, other
 
 
+def _begun(folder: Path) -> bool:
+    """Whether anything was ever kept there. Raises BadFolder."""
+    try:
+        return (folder / DATABASE).exists()
+    except OSError as error:
+        raise BadFolder(f"cache folder {folder}: cannot be read ({error.strerror})") from error
+
+
 @contextlib.contextmanager
-def _database(folder: Path) -> Iterator[sqlite3.Connection]:
+def _database(folder: Path, wanted: str) -> Iterator[sqlite3.Connection]:
+    """Open the database. wanted: what the folder is to be, said where it cannot be (BadFolder)"""
     Store(folder).close()  # makes what an older version has not, and says what is wrong with a damaged one
     database = sqlite3.connect(folder / DATABASE, timeout=120, isolation_level=None)
     try:
         yield database
     except (OSError, sqlite3.Error) as error:
-        raise BadFolder(f"cache folder {folder}: cannot be cleaned ({error})") from error
+        raise BadFolder(f"cache folder {folder}: cannot be {wanted} ({error})") from error
     finally:
         database.close()

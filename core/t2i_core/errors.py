@@ -69,7 +69,7 @@ class BadPrompts(T2IError):
 
 
 class BadFolder(T2IError):
-    """A folder that cannot be written, is in use, or holds another run."""
+    """A folder that is not there, cannot be written, is in use, or holds another run than is wanted."""
 
     exit_code = 11
 

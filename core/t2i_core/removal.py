@@ -32,13 +32,14 @@ class DiskUse:
 
 
 def disk_use(folder: Path) -> DiskUse:
-    """Return what the files take that a run wrote."""
+    """Return what the files take that a run wrote, as far as they are there and can be seen."""
     total = alone = 0
-    for path in _files(folder):
-        with contextlib.suppress(OSError):
-            stat = path.stat()
-            total += stat.st_size
-            alone += stat.st_size if stat.st_nlink == 1 else 0
+    with contextlib.suppress(OSError):
+        for path in _files(folder):
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                total += stat.st_size
+                alone += stat.st_size if stat.st_nlink == 1 else 0
     return DiskUse(total, alone)
 
 
@@ -47,16 +48,16 @@ def remove_run(folder: Path) -> list[str]:
 
     Raises BadFolder where the folder holds no run, a process works on it, or it cannot be removed.
     """
-    if not (folder / MANIFEST).exists():
-        raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
     try:
+        if not (folder / MANIFEST).exists():
+            raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
         with ExitStack() as stack:
             for lock in {folder / LOCK, *folder.glob(f"{LOCK}*")}:  # one more for each shard
                 stack.enter_context(FileLock(lock, timeout=0))
             for name in FOLDERS:
                 if (folder / name).is_dir():
                     shutil.rmtree(folder / name)
-            for path in (*(folder / name for name in TABLES), *folder.glob(".*.part"), folder / ".plan"):
+            for path in _loose(folder):
                 path.unlink(missing_ok=True)
             (folder / MANIFEST).unlink()  # last: until then it can be seen, and removed, again
         for lock in folder.glob(f"{LOCK}*"):
@@ -71,10 +72,16 @@ def remove_run(folder: Path) -> list[str]:
     return others
 
 
+def _loose(folder: Path) -> Iterator[Path]:
+    """What a run writes beside its folders, run.json and locks."""
+    yield from (folder / name for name in TABLES)
+    yield from folder.glob(".*.part")
+    yield folder / ".plan"
+
+
 def _files(folder: Path) -> Iterator[Path]:
-    for path in folder.iterdir():
-        if path.is_file():
-            yield path
+    """What a run writes, be it there or not."""
+    yield from (folder / MANIFEST, *_loose(folder), *folder.glob(f"{LOCK}*"))
     for name in FOLDERS:
         for place, _, names in os.walk(folder / name):
             yield from (Path(place, each) for each in names)

@@ -60,6 +60,12 @@ class Run:
     made: Made = Made()
 
     @property
+    def path(self) -> Path:
+        """Its folder as seen from the working folder, where it lies in there: what readers are told."""
+        here = Path.cwd()
+        return self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder
+
+    @property
     def status(self) -> str:
         """`running`, `interrupted` (its process has gone without results), `done`, `failed` or `unreadable`."""
         said = str(self.manifest.get("status"))
@@ -84,7 +90,7 @@ class Run:
         """
         import pandas as pd
 
-        path = self.folder / name
+        path = self.path / name
         written = self.manifest.get("files", {}).get(name)
         if written is None:
             raise BadFolder(f"{path}: the run wrote no such table; was it finished?")
@@ -112,6 +118,8 @@ def load_run(folder: str | Path) -> Run:
     folder = Path(folder)
     manifest = read_manifest(folder)
     if manifest is None:
+        if not folder.exists():
+            raise BadFolder(f"{folder}: there is no such folder (t2i runs lists the runs)")
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
     results = {
         "run": str(folder.absolute()),
@@ -125,10 +133,10 @@ def finished_run(folder: str | Path) -> Run:
     """Read a run that has come to an end. Raises BadFolder for none, or one that goes on or was interrupted."""
     run = load_run(folder)
     if run.status == "running":
-        raise BadFolder(f"{run.folder}: the run is still going on; wait for its end")
+        raise BadFolder(f"{run.path}: the run is still going on; wait for its end")
     if run.status == "interrupted":
         raise BadFolder(
-            f"{run.folder}: the run was interrupted before it had results; its own command, given again, goes on "
+            f"{run.path}: the run was interrupted before it had results; its own command, given again, goes on "
             "where it stopped"
         )
     return run
@@ -140,7 +148,7 @@ def list_runs(folder: str | Path) -> Iterator[Run]:
     One whose run.json is damaged has the status `unreadable` and no results.
     """
     folder = Path(folder)
-    for path in [folder, *sorted(p for p in folder.glob("*") if p.is_dir())]:
+    for path in [folder, *sorted(folder.glob("*"))]:
         try:
             if (path / MANIFEST).exists():
                 yield load_run(path)

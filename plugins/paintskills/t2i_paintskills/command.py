@@ -11,7 +11,7 @@ import typer
 from .skills import SKILLS, Skill
 from .splits import SPLITS, Split
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

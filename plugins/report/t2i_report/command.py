@@ -23,12 +23,14 @@ def _warn(message: str) -> None:
 
 
 def _said(page: Path) -> None:
-    print(f"{page} ({page.stat().st_size / 1e6:.1f} MB)", file=sys.stderr)
+    from t2i_core.cleaning import size_text
+
+    print(f"{page} ({size_text(page.stat().st_size)})", file=sys.stderr)
 
 
 @report_app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders (see t2i runs).")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Where it goes. Default: report.html, or standard output."),
@@ -88,10 +90,11 @@ def compare(
     from t2i_core.resolving import installed_resolver
     from t2i_core.runs import finished_run
 
-    from .compare import as_text, write_comparison
+    from .compare import as_text, check, write_comparison
     from .compare import compare as compared
 
     found = compared(finished_run(first), finished_run(second), (a, b), installed_resolver())
+    check(found, pictures=how == "html" and out is not None)
     if how != "html":
         from .tables import write_table
 

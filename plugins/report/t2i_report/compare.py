@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.analyzing import metrics_of
-from t2i_core.errors import BadOption, T2IError, UnknownName
+from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
 from t2i_core.evaluation.stored import Paired, Side, paired
 from t2i_core.numbers import interval, number, p_value
 from t2i_core.prompts import digest_of
@@ -81,7 +81,7 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
         _label(run, label, flag) for run, label, flag in zip((first, second), labels, ("--a", "--b"), strict=True)
     )
     if first.folder == second.folder and a == b:
-        raise BadOption(f"{first.folder}: {a!r} would be compared with itself; name two models with --a and --b")
+        raise BadOption(f"{first.path}: {a!r} would be compared with itself; name two models with --a and --b")
     names = [own[label] for own, label in zip(model_names([first, second]), (a, b), strict=True)]
     if names[0] == names[1]:  # one model, measured in two runs
         names = [f"{label} ({name})" for label, name in zip((a, b), run_names([first, second]), strict=True)]
@@ -113,11 +113,30 @@ def _label(run: Run, label: str | None, flag: str) -> str:
     known = [name for name in run.manifest["models"] if name not in bounds]
     if label is not None:
         if label not in run.manifest["models"]:
-            raise UnknownName.among("model", label, known, f"{run.folder} has {', '.join(known)}")
+            raise UnknownName.among("model", label, known, f"{run.path} has {', '.join(known)}")
         return label
     if len(known) != 1:
-        raise BadOption(f"{run.folder} has {len(known)} models: name one of them with {flag}: {', '.join(known)}")
+        raise BadOption(f"{run.path} has {len(known)} models: name one of them with {flag}: {', '.join(known)}")
     return known[0]
+
+
+def check(found: Compared, pictures: bool) -> None:
+    """Raise BadFolder where the two have no metric to compare, nor, where these are wanted too, pictures."""
+    if found.pairs or (pictures and _shared(found)):
+        return
+    runs = " and ".join(dict.fromkeys(str(side.run.path) for side in (found.a, found.b)))
+    why = "; ".join(f"{metric}: {said}" for metric, said in found.left_out) or "no metric has measured them"
+    raise BadFolder(f"{runs}: {found.a.name} and {found.b.name} have nothing to compare: {why}")
+
+
+def _shared(found: Compared) -> set[tuple[str, str, int]]:
+    """Prompt, its text and seed of all that both models were to draw."""
+    drawn = []
+    for side in (found.a, found.b):
+        samples = side.run.samples()
+        own = samples[samples["model"] == side.label]
+        drawn.append(set(zip(own["prompt"], own["text"].fillna(""), own["seed"], strict=True)))
+    return drawn[0] & drawn[1]
 
 
 def as_text(found: Compared, most: int) -> str:
@@ -128,7 +147,8 @@ def as_text(found: Compared, most: int) -> str:
         assert pair.found is not None
         c = pair.found
         rows.append((pair.metric, number(c.diff), interval(_ends(c.lo, c.hi)), p_value(_there(c.p)), str(c.n)))
-    lines += _aligned(rows)
+    if found.pairs:
+        lines += _aligned(rows)
     prompts = found.prompts()
     for metric, own in prompts.groupby("metric", sort=False):
         shown = own if len(own) <= 2 * most else pd.concat([own.head(most), own.tail(most)])
@@ -195,7 +215,8 @@ class _Sides:
         by_side: list[dict[tuple[str, str, int], Shown]] = [
             {(i.prompt, i.text, i.seed): i for i in shown.images if i.model == name} for name in wanted
         ]
-        self.cells = [(by_side[0][cell], by_side[1][cell]) for cell in by_side[0] if cell in by_side[1]]
+        both = _shared(found)  # one model's pictures, of two runs, may be of either
+        self.cells = [(by_side[0][c], by_side[1][c]) for c in by_side[0] if c in by_side[1] and c in both]
 
     @property
     def pictures(self) -> list[Picture | None]:

@@ -10,7 +10,7 @@ from t2i_core.runs import Run
 def run_names(runs: Sequence[Run]) -> list[str]:
     """A name for each run: its folder's, or its path where two folders are called alike."""
     names = [run.folder.name for run in runs]
-    return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]
+    return names if len(set(names)) == len(names) else [str(run.path) for run in runs]
 
 
 def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:

@@ -128,7 +128,7 @@ def write_report(
         measures |= own
         told.append(_told(name, run, own, metrics, resolver))
         for fault in told[-1].faults:
-            warn(f"{run.folder}: {fault}")
+            warn(f"{run.path}: {fault}")
     shown = gallery(runs, measures)
     pictures = Thumbnails(shown.pictures, side)
     write_page(

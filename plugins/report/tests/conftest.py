@@ -13,6 +13,7 @@ from t2i_core import (
     Failure,
     Generated,
     GeneratorInfo,
+    LikelihoodTerms,
     Measure,
     Metric,
     MetricInfo,
@@ -20,6 +21,7 @@ from t2i_core import (
     Options,
     Prompt,
     PromptSourceInfo,
+    Query,
     Row,
 )
 from t2i_core.evaluation import ModelRequest, evaluate
@@ -58,6 +60,10 @@ class Painter:
             pixels[: request.seed % 20 + 1, :, 0] = 255
             yield request, Generated(pixels)
 
+    def observe(self, capability: str, queries: Any) -> Iterator[Any]:
+        for query in queries:
+            yield query, LikelihoodTerms({"level": np.full(len(query.texts), float(self.options.level))})
+
 
 class BrightOptions(Options):
     over: float = 0.6
@@ -87,6 +93,23 @@ class Broken(Bright):
         raise KeyError("oops")
 
 
+class Own(Metric):
+    """What the model itself says of each prompt's text: no image is made."""
+
+    needs = (
+        Need(
+            "level",
+            "likelihood",
+            source="model",
+            images="prompt",
+            queries=lambda samples: [Query((), (samples[0].prompt.text,))],
+        ),
+    )
+
+    def measure(self, unit: Any) -> Iterator[Row]:
+        yield Row("level", float(unit.one().one("level").terms["level"][0]))
+
+
 BRIGHT = MetricInfo(
     name="bright",
     summary="Bright?",
@@ -104,7 +127,10 @@ BROKEN = MetricInfo(
         Measure("shade", "Shade.", low=0, high=1),
     ),
 )  # fmt: skip
-PAINT = GeneratorInfo(name="paint", summary="Squares.", options=PaintOptions, create=Painter)
+OWN = MetricInfo(name="own", summary="Its level.", create=Own, measures=(Measure("level", "Its own level."),))
+PAINT = GeneratorInfo(
+    name="paint", summary="Squares.", options=PaintOptions, create=Painter, capabilities=frozenset({"likelihood"})
+)
 LISTED = PromptSourceInfo(
     name="listed",
     summary="Listed.",
@@ -113,7 +139,7 @@ LISTED = PromptSourceInfo(
         for id, text in PROMPTS.items()
     ),
 )
-RESOLVER = StaticResolver(BRIGHT, BROKEN, PAINT, LISTED, TEST_JUDGE)
+RESOLVER = StaticResolver(BRIGHT, BROKEN, OWN, PAINT, LISTED, TEST_JUDGE)
 
 MakeRun = Callable[..., Run]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.errors import BadOption, UnknownName
+from t2i_core.errors import BadFolder, BadOption, UnknownName
 from t2i_core.runs import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
@@ -138,3 +138,53 @@ def test_the_command_prints_and_exports(
     assert printed.stdout.startswith("a: dark\nb: light\n")
     table = CliRunner().invoke(compare_app, [*words, "--format", "json", "--table", "prompts"])
     assert [row["metric"] for row in json.loads(table.stdout)] == ["bright"] * 4 + ["broken"] * 4
+
+
+@pytest.fixture
+def told(resolver: StaticResolver, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Call the command as `t2i compare` does, but for its errors."""
+    monkeypatch.setattr("t2i_core.resolving.installed_resolver", lambda: resolver)
+    return lambda *words: CliRunner().invoke(compare_app, list(map(str, words)))
+
+
+def test_runs_with_nothing_to_compare_are_refused_and_why(
+    told: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run("one", models={"m": {"level": 60}}, seeds="0-1")
+    make_run("two", models={"m": {"level": 60}}, seeds="2-3")
+    why = "one and two: m (one) and m (two) have nothing to compare: bright: they share no prompts under the same"
+    for words in ((), ("--format", "csv"), ("--out", "c.html")):
+        refused = told("one", "two", *words)
+        assert isinstance(refused.exception, BadFolder)
+        assert why in str(refused.exception)
+        assert refused.stdout == ""
+    assert not (tmp_path / "c.html").exists()
+
+
+def test_pictures_alone_are_shown_side_by_side(told: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    for name, level in (("dark", 60), ("light", 110)):
+        make_run(name, metrics=[], models={name: {"level": level}})
+    words = (tmp_path / "dark", tmp_path / "light")
+    refused = told(*words)
+    assert isinstance(refused.exception, BadFolder)
+    assert "have nothing to compare: no metric has measured them" in str(refused.exception)
+    done = told(*words, "--out", tmp_path / "c.html")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "c.html").read_text()
+    assert len(json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["model"]) == 16
+
+
+def test_a_metric_without_images_is_compared_too(
+    compared: Any, told: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    runs = [
+        make_run(name, metrics="own", models={name: {"level": level}})
+        for name, level in (("dark", 60), ("light", 9))
+    ]
+    assert not list((tmp_path / "dark").rglob("*.png"))
+    (row,) = compared(*runs).differences().itertuples()
+    assert row.diff == 51
+    done = told(*(run.folder for run in runs), "--out", tmp_path / "c.html")
+    assert done.exit_code == 0, done.output
+    assert "51.0" in (tmp_path / "c.html").read_text()

@@ -121,6 +121,21 @@ def test_nothing_but_the_pages_own_script_and_style_may_run(shown: Any) -> None:
     assert "\u202e" not in text
 
 
+def test_folders_are_told_from_where_the_reader_is(
+    make_run: Any, resolver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = [make_run(f"{place}/run", metrics=["bright", "broken"]) for place in ("a", "b")]
+    monkeypatch.chdir(tmp_path / "a")
+    text, warnings = page(tmp_path / "r.html", resolver, *runs)
+    assert [warning.partition(":")[0] for warning in warnings] == ["run", str(tmp_path / "b" / "run")]
+    assert "<h3>run</h3>" in text
+    monkeypatch.chdir(tmp_path)
+    text, warnings = page(tmp_path / "r.html", resolver, *(finished_run(f"{place}/run") for place in ("a", "b")))
+    assert [warning.partition(":")[0] for warning in warnings] == ["a/run", "b/run"]
+    assert "<h3>a/run</h3>" in text
+
+
 def test_a_run_that_goes_on_or_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadFolder, match="holds no run"):
         finished_run(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -202,7 +203,18 @@ def test_tags_are_kept_filtered_and_exported(reader: Reader, tmp_path: Path) -> 
         b'"model","prompt","seed","tag"', b'"dark","plain","0","odd, ""really"""'
     ]  # fmt: skip
     page.locator("#grid button").first.click()
-    page.get_by_role("button", name="Remove the tag").click()
+    for tag in ("=1+1", "-2", "a=b"):
+        page.locator("#tag").fill(tag)
+        page.keyboard.press("Enter")
+    page.get_by_role("button", name="Close").click()
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Export tags").click()
+    downloading.value.save_as(tmp_path / "tags.csv")
+    with (tmp_path / "tags.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["tag"] for row in csv.DictReader(file)] == ['odd, "really"', "'=1+1", "'-2", "a=b"]
+    page.locator("#grid button").first.click()
+    for tag in ('odd, "really"', "=1+1", "-2", "a=b"):
+        page.get_by_role("button", name=f"Remove the tag {tag}").click()
     page.get_by_role("button", name="Close").click()
     page.reload()
     assert page.locator("#f-tag").locator("option").all_inner_texts() == [

@@ -83,10 +83,10 @@ def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[
         rows = run.measurements()
         rows = rows[rows["measure"] == measure]
         if rows.empty:
-            raise BadOption(f"{run.folder}: the run has no {measure}")
+            raise BadOption(f"{run.path}: the run has no {measure}")
         other = by_synset(per_synset(rows, "model"), synsets_of(rows))
         if not set(other.index) & set(wide.index):
-            raise BadOption(f"{run.folder}: the run has {measure} of none of this run's synsets")
+            raise BadOption(f"{run.path}: the run has {measure} of none of this run's synsets")
         found |= {_run_column(name, run, str(model), measure): other[model] for model in other.columns}
     return pd.DataFrame(found).reindex(wide.index)
 

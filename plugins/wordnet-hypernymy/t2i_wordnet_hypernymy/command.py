@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def count_captions(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Captions, one a line, UTF-8.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Captions, one a line, UTF-8.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The table that is written (CSV).")],
     taxonomy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A taxonomy of your own instead of WordNet's nouns.")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs with images.")]
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs with images.")]
 
 
 def serve(
@@ -101,7 +101,7 @@ def tally(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="VOTES|BATTLES|RUN...", help="Votes of the page, files of battles (.csv, .jsonl), runs of elo."
+            metavar="VOTES|BATTLES|RUN", help="Votes of the page, files of battles (.csv, .jsonl), runs of elo."
         ),
     ],
     ties: Annotated[

@@ -72,14 +72,14 @@ def read_material(folders: Sequence[Path], models: Sequence[str] = ()) -> Materi
                 continue
             text = _text(row.text)
             if prompts.setdefault(row.prompt, (text, subsets.get(row.prompt, "")))[0] != text:
-                raise BadFolder(f"{run.folder}: its prompt {row.prompt!r} is another one in another run")
+                raise BadFolder(f"{run.path}: its prompt {row.prompt!r} is another one in another run")
             image = Image(row.digest, run.folder / row.image)
             size = int(row.width), int(row.height)
             found = Picture(label, row.prompt, int(row.seed), image, size)
             place = (found.model, found.prompt, found.seed)
             if pictures.setdefault(place, found).image.digest != image.digest:
                 what = f"{label!r}, prompt {row.prompt!r}, seed {row.seed}"
-                raise BadFolder(f"{run.folder}: another run has another image of {what}")
+                raise BadFolder(f"{run.path}: another run has another image of {what}")
     if not pictures:
         raise BadFolder(f"{', '.join(map(str, folders))}: no images")
     return Material(tuple(pictures.values()), prompts)

@@ -344,7 +344,9 @@
   $("export").addEventListener("click", () => {
     const quoted = (cell) => `"${String(cell).replaceAll('"', '""')}"`;
     const lines = [["model", "prompt", "seed", "tag"]];
-    for (const [name, own] of tags) for (const tag of own) lines.push([...JSON.parse(name), tag]);
+    // a tag that a spreadsheet would work out as a formula is marked as text, as OWASP advises
+    const harmless = (tag) => (/^[=+\-@]/.test(tag) ? `'${tag}` : tag);
+    for (const [name, own] of tags) for (const tag of own) lines.push([...JSON.parse(name), harmless(tag)]);
     const text = lines.map((line) => line.map(quoted).join(",")).join("\r\n");
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" }));
