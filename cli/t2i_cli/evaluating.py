@@ -63,16 +63,22 @@ def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
     """Plan, show the plan, and run it; None where only the plan was wanted."""
     if not wanted.models:
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
+    if dry_run and as_json:
+        print_json(foreseen(wanted, registry))
+        return None
     with using_cache(partial(typer.echo, err=True)):
         with stdout_kept_clean():
             plan = make_plan(wanted, registry, dry=dry_run)
             expected = forecast(plan)
-        if dry_run and as_json:
-            print_json(expected)
-            return None
         raise_interrupt()
         print_plan(console(stderr=as_json), expected)
         return None if dry_run else _run(plan)
+
+
+def foreseen(wanted: Request, registry: Registry) -> dict[str, Any]:
+    """What a run would make, without making anything."""
+    with using_cache(partial(typer.echo, err=True)), stdout_kept_clean():
+        return forecast(make_plan(wanted, registry, dry=True))
 
 
 def _run(plan: Plan) -> Run:

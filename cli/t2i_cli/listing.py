@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import typer
+from t2i_core.errors import BrokenPlugin
 from t2i_core.texts import visible
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
@@ -29,18 +30,27 @@ _HEADINGS: dict[EntryKind, str] = {
 
 
 def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
-    """Print every component; with `check`, also whether it loads."""
+    """Print every component; with `check`, also whether it loads. Raises BrokenPlugin then, where any does not."""
     catalogue = scan()
     wanted = None if kind is None else kind_of(kind, "--kind")
     entries = [e for e in (*catalogue.entries, *catalogue.commands) if wanted in (None, e.kind)]
     checked = _check(entries) if check else {}
     if as_json:
         print_json([_row(entry, checked.get(entry)) for entry in entries])
-        return
+    else:
+        _print_all(catalogue, entries, checked, wanted)
+    if broken := [entry.name for entry, found in checked.items() if found.error]:
+        raise BrokenPlugin(f"{len(broken)} of {len(checked)} components do not load: {', '.join(broken)}")
+
+
+def _print_all(
+    catalogue: Catalogue, entries: list[Entry], checked: Mapping[Entry, Checked], wanted: EntryKind | None
+) -> None:
+    """All of it for a reader."""
     _print_groups(entries, checked)
     if wanted is None:
         _print_absent(catalogue)
-    if not check and entries:
+    if not checked and entries:
         typer.echo()
         _echo(
             "",

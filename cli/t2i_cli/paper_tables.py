@@ -75,6 +75,8 @@ class Side(_Strict):
         for column, said in self.columns.items():
             whole = yaml.safe_dump({**self.recipe, **said.recipe}, sort_keys=False)
             read = parse_recipe(whole, f"table {name}, column {column!r}")
+            if not read.recipe.models or not read.recipe.metrics:
+                raise BadRecipe(f"{read.name}: names no {'metric' if read.recipe.models else 'model'}")
             yield column, said, ReadRecipe(read.name, read.recipe, {})  # lines of the dump are nobody's
 
 
@@ -117,5 +119,8 @@ def read_table(name: str) -> PaperTable:
     try:
         return PaperTable.model_validate(data)
     except ValidationError as error:
-        problems = (f"{'.'.join(map(str, p['loc'])) or 'table'}: {p['msg']}" for p in error.errors())
+        problems = (
+            f"{'.'.join(map(str, p['loc'])) or 'table'}: {p['msg'].removeprefix('Value error, ')}"
+            for p in error.errors()
+        )
         raise BadRecipe(f"table {name}: {in_one_line(problems)}") from error

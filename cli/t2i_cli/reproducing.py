@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from t2i_core.numbers import interval, number
 from t2i_registry import Registry
 
 from .asking import Asked, settled
-from .evaluating import carried_out
-from .paper_tables import Column, FromAnalysis, PaperTable, Side, read_table, table_names
+from .evaluating import carried_out, foreseen
+from .paper_tables import Column, FromAnalysis, PaperTable, read_table, table_names
 from .recipe import ReadRecipe
 from .terminal import console, print_json, shown
 
@@ -76,27 +76,52 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
     rows: only these, by their names. Raises T2IErrors; FailedRun after the table is printed.
     """
     table = read_table(name)
-    side: Side = table.mini if mini else table
     registry = Registry()
-    # all of it is settled before anything is loaded
-    wanted = [(column, said, _request(read, column, asked, registry)) for column, said, read in side.recipes(name)]
+    # all of it, of the side that is not run too, is settled before anything is loaded
+    sides = [
+        [(column, said, _request(read, column, asked, registry)) for column, said, read in side.recipes(name)]
+        for side in (table, table.mini)
+    ]
+    wanted = sides[mini]
     if rows:
         wanted = _of_rows(wanted, rows)
+    if dry_run and as_json:
+        print_json([{"column": column, **foreseen(request, registry)} for column, _, request in wanted])
+        return
     cells: list[Cell] = []
     failed: list[str] = []
+    strange: list[str] = []
     for column, said, request in wanted:
         run = carried_out(request, registry, dry_run, as_json)
         if run is not None:
-            cells += _measured(table, column, said, run, {} if mini else table.published, registry)
+            try:
+                cells += _measured(table, column, said, run, {} if mini else table.published, registry)
+            except BadOption as error:  # said at the end, or what the other columns gave would not be seen
+                strange.append(str(error))
             failed += [run.failed] if run.failed else []
     if dry_run:
         return
+    if not mini:
+        cells += _not_run(table, {column for column, *_ in wanted}, rows, cells)
     if as_json:
         print_json(_plain(name, table, mini, cells))
     else:
         _print(table, mini, cells)
     if failed:
-        raise FailedRun("; ".join(failed))
+        raise FailedRun("; ".join([*failed, *strange]))
+    if strange:
+        raise BadOption("; ".join(strange))
+
+
+def _not_run(
+    table: PaperTable, columns: Collection[str], rows: Sequence[str], cells: Sequence[Cell]
+) -> Iterator[Cell]:
+    """What is printed of models that no run measured, as far as it is asked for."""
+    there = {(cell.row, cell.column) for cell in cells}
+    for row, values in table.published.items():
+        for column, value in values.items():
+            if (row, column) not in there and column in columns and (not rows or row in rows):
+                yield Cell(row, column, value)
 
 
 def _request(read: ReadRecipe, column: str, asked: Asked, registry: Registry) -> Request:

@@ -124,7 +124,9 @@ def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
     """
     install("x-slow", {"t2i.generators": {"slow": "x_slow"}}, {"x_slow": slow})
     install("x-exit", {"t2i.metrics": {"exit": "x_exit"}}, {"x_exit": "import os; os._exit(0)"})
-    found = rows(t2i("list-plugins", "--json", "--check"))
+    told = t2i("list-plugins", "--json", "--check")
+    assert (told.exit_code, told.stderr) == (4, "error: 1 of 6 components do not load: exit\n")
+    found = {row["name"]: row for row in json.loads(told.stdout)}
     assert {name: row["status"] for name, row in found.items()} == {
         "grey": "ok",
         "meter": "ok",
@@ -136,6 +138,7 @@ def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
     assert found["exit"]["error"] == "plugin x-exit 1.0 (x_exit): ended its process with status 0"
     assert (found["slow"]["slow"], found["grey"]["slow"]) == (True, False)
     assert found["grey"]["error"] is None
+    assert t2i("list-plugins", "--check", "--kind", "generator").exit_code == 0
     table = t2i("list-plugins", "--check").stdout
     assert re.search(r"\n  x-slow 1\.0: The distribution x-slow\.\n    slow: ok, slow \(1\d\d\d\.\d s\)\n", table)
     assert "\n    exit: broken: plugin x-exit 1.0 (x_exit): ended its process with status 0\n" in table

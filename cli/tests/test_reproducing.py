@@ -191,3 +191,34 @@ def models(read):
 def test_an_unknown_table_is_told(site):
     with pytest.raises(UnknownName):
         read_table("nothing")
+
+
+def test_what_is_printed_of_a_model_that_is_not_run_is_shown(table, t2i):
+    table.write_text(TABLE.replace("  Dark: {mean: 49.0}", "  Darc: {mean: 49.0}\n  Other: {share: 12.0}"))
+    cells = json.loads(t2i("reproduce", "doe.yaml", "--json").stdout)["cells"]
+    unmeasured = {(c["row"], c["column"]): c["published"] for c in cells if c["measured"] is None}
+    assert unmeasured == {("Darc", "mean"): 49.0, ("Other", "share"): 12.0}
+    assert any(c["row"] == "Dark" and c["published"] is None for c in cells)
+    alone = json.loads(t2i("reproduce", "doe.yaml", "--row", "Grey", "--json").stdout)["cells"]
+    assert {c["row"] for c in alone} == {"Grey"}
+
+
+def test_a_column_that_is_not_given_harms_no_other(table, t2i):
+    table.write_text(TABLE.replace("score: bright}", "score: brigt}"))
+    done = t2i("reproduce", "doe.yaml", "--json")
+    assert done.exit_code == 6
+    assert "column 'share': brightness does not give 'brigt' of Grey" in done.stderr
+    measured = [c["column"] for c in json.loads(done.stdout)["cells"] if c["measured"] is not None]
+    assert measured == ["mean", "mean"]
+
+
+def test_both_sides_are_checked_before_anything_runs(table, t2i, tmp_path):
+    table.write_text(TABLE.replace("metrics: brightness, models: grey, prompts: four", "metrics: brightness"))
+    done = t2i("reproduce", "doe.yaml", "--out", "runs")
+    assert (done.exit_code, (tmp_path / "runs").exists()) == (13, False)
+    assert done.stderr == "error: table doe.yaml, column 'mean': names no model\n"
+
+
+def test_the_plans_of_all_columns_are_one_document(table, t2i):
+    plans = json.loads(t2i("reproduce", "doe.yaml", "--dry-run", "--json").stdout)
+    assert [(p["column"], p["images"]["to_make"]) for p in plans] == [("mean", 48), ("share", 24)]

@@ -28,6 +28,14 @@ def _said(page: Path) -> None:
     print(f"{page} ({size_text(page.stat().st_size)})", file=sys.stderr)
 
 
+def _check_table(how: str, table: str | None) -> None:
+    """Refuse a table where a page is wanted, which has all of them."""
+    from t2i_core.errors import BadOption
+
+    if how == "html" and table is not None:
+        raise BadOption(f"--table {table}: a page holds all tables; name a --format other than html")
+
+
 @report_app.command()
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.")],
@@ -40,15 +48,19 @@ def report(
         typer.Option("--format", help="A page, or a table."),
     ] = "html",
     table: Annotated[
-        Literal["scores", "rows", "comparisons"],
-        typer.Option("--table", help="Which table: of scores, of all measured values, of paired comparisons."),
-    ] = "scores",
+        Literal["scores", "rows", "comparisons"] | None,
+        typer.Option(
+            "--table",
+            help="Which table: of scores (the default), of all measured values, of paired comparisons.",
+        ),
+    ] = None,
     side: SideOption = 160,
 ) -> None:
     """Write runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
     from t2i_core.runs import finished_run
 
-    read = [finished_run(folder) for folder in runs]
+    _check_table(how, table)
+    read = list({run.folder: run for run in map(finished_run, runs)}.values())
     if how == "html":
         from t2i_core.resolving import installed_resolver
 
@@ -60,7 +72,9 @@ def report(
     else:
         from .tables import comparisons, measured, scores, write_table
 
-        write_table({"scores": scores, "rows": measured, "comparisons": comparisons}[table](read), how, out)
+        write_table(
+            {"scores": scores, "rows": measured, "comparisons": comparisons}[table or "scores"](read), how, out
+        )
 
 
 @compare_app.command()
@@ -82,8 +96,9 @@ def compare(
         typer.Option("--format", help="What --out is, or what is printed."),
     ] = "html",
     table: Annotated[
-        Literal["differences", "prompts"], typer.Option("--table", help="Of metrics, or prompt by prompt.")
-    ] = "differences",
+        Literal["differences", "prompts"] | None,
+        typer.Option("--table", help="Of metrics (the default), or prompt by prompt."),
+    ] = None,
     side: SideOption = 160,
 ) -> None:
     """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
@@ -93,12 +108,13 @@ def compare(
     from .compare import as_text, check, write_comparison
     from .compare import compare as compared
 
+    _check_table(how, table)
     found = compared(finished_run(first), finished_run(second), (a, b), installed_resolver())
     check(found, pictures=how == "html" and out is not None)
     if how != "html":
         from .tables import write_table
 
-        write_table(found.differences() if table == "differences" else found.prompts(), how, out)
+        write_table(found.prompts() if table == "prompts" else found.differences(), how, out)
         return
     print(as_text(found, most=10))
     if out is not None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from t2i_core.runs import Run
 
+_Place = tuple[str, str, int]
+
 
 def run_names(runs: Sequence[Run]) -> list[str]:
     """A name for each run: its folder's, or its path where two folders are called alike."""
@@ -14,14 +16,34 @@ def run_names(runs: Sequence[Run]) -> list[str]:
 
 
 def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
-    """For each run its models' names by label: those of one label that are not the same model have their run's
-    name beside it.
+    """For each run its models' names by label: those of one label that are not the same model, or have not drawn
+    the same images (other noise, another device), have their run's name beside it.
     """
-    said = [{label: told.get("fingerprint") for label, told in run.manifest["models"].items()} for run in runs]
-    return [
-        {
-            label: label if all(other.get(label, print_) == print_ for other in said) else f"{label} ({name})"
-            for label, print_ in own.items()
+    drawn = [_images(run) for run in runs]
+
+    def alike(label: str) -> bool:
+        prints = {
+            run.manifest["models"][label].get("fingerprint") for run in runs if label in run.manifest["models"]
         }
-        for own, name in zip(said, run_names(runs), strict=True)
+        seen: dict[_Place, str] = {}
+        return len(prints) == 1 and all(
+            seen.setdefault(place, digest) == digest
+            for images in drawn
+            for place, digest in images.get(label, {}).items()
+        )
+
+    known = {label for run in runs for label in run.manifest["models"]}
+    shared = {label for label in known if len(runs) == 1 or alike(label)}
+    return [
+        {label: label if label in shared else f"{label} ({name})" for label in run.manifest["models"]}
+        for run, name in zip(runs, run_names(runs), strict=True)
     ]
+
+
+def _images(run: Run) -> dict[str, dict[_Place, str]]:
+    """Digests of a run's images by model, prompt with its text, and seed."""
+    found: dict[str, dict[_Place, str]] = {}
+    samples = run.samples()
+    for row in samples[samples["status"] == "ok"].itertuples():
+        found.setdefault(row.model, {})[row.prompt, str(row.text), int(row.seed)] = row.digest
+    return found

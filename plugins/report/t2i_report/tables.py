@@ -52,7 +52,7 @@ def _value(said: Mapping[str, Any]) -> dict[str, float | None]:
 def measured(runs: Sequence[Run]) -> pd.DataFrame:
     """The measured rows of runs, as measurements.csv has them, with a first column `run`."""
     found = [
-        run.measurements().assign(model=lambda table, own=models: _named(table, own), run=name)
+        _named(run.measurements(), models).assign(run=name)
         for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
         if "measurements.csv" in run.manifest.get("files", {})
     ]
@@ -62,18 +62,19 @@ def measured(runs: Sequence[Run]) -> pd.DataFrame:
     return table[["run", *(name for name in table.columns if name != "run")]]
 
 
-def _named(table: pd.DataFrame, names: dict[str, str]) -> Any:
-    return table["model"].map(names) if "model" in table else None
+def _named(table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """The same with models as scores name them."""
+    return table.assign(**{c: table[c].map(names) for c in ("model", "model_a", "model_b") if c in table})
 
 
 def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
     """The paired comparisons of runs: run, metric, a, b, diff, low, high, p (adjusted by Holm), n, interval."""
     rows = [
         {
-            "run": name, "metric": c["metric"], "a": c["a"], "b": c["b"], "diff": c["diff"],
+            "run": name, "metric": c["metric"], "a": models[c["a"]], "b": models[c["b"]], "diff": c["diff"],
             "low": c["ci"][0], "high": c["ci"][1], "p": c["p"], "n": c["n"], "interval": c["interval"],
         }
-        for run, name in zip(runs, run_names(runs), strict=True)
+        for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
         for c in run.results["comparisons"]
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["run", "metric", "a", "b", "diff", "low", "high", "p", "n", "interval"])

@@ -44,7 +44,12 @@ class PaintOptions(Options):
 
 
 class Painter:
-    """Paints squares, brighter with each seed; one image fails, if asked for."""
+    """Paints squares, brighter with each seed; one image fails, if asked for.
+
+    device: what another machine would make of the same request
+    """
+
+    device = 0
 
     def __init__(self, setup: Any) -> None:
         self.options = setup.options
@@ -55,7 +60,7 @@ class Painter:
                 yield request, Failure("the filter <b>blanked</b> it", final=True)
                 continue
             noise = zlib.crc32(request.prompt.text.encode()) % 20
-            shade = self.options.level + 30 * (request.seed % 4) + noise
+            shade = self.device + self.options.level + 30 * (request.seed % 4) + noise
             pixels = np.full((self.options.size, self.options.size, 3), shade, np.uint8)
             pixels[: request.seed % 20 + 1, :, 0] = 255
             yield request, Generated(pixels)
@@ -171,6 +176,12 @@ def make_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRun:
     """Make runs in the test's folder."""
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     return lambda name="run", **how: write_run(tmp_path / name, **how)
+
+
+@pytest.fixture
+def on_another_machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Have models draw from now on what another machine would."""
+    return lambda: monkeypatch.setattr(Painter, "device", 3)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from PIL import Image as PILImage
-from t2i_core.errors import BadFolder
+from t2i_core.errors import BadFolder, BadOption
 from t2i_core.evaluation.jobs import IMAGES
 from t2i_core.runs import Run, finished_run
 from t2i_core.testing import StaticResolver
@@ -183,6 +183,30 @@ def test_runs_of_one_model_share_their_pictures_and_others_are_told_apart(make_r
     apart = gallery([one, other], {})
     assert {image.model for image in apart.images} == {"m (one)", "m (other)"}
     assert len(apart.images) == 12
+
+
+def test_a_model_that_drew_other_images_elsewhere_is_told_apart(make_run: Any, on_another_machine: Any) -> None:
+    first = make_run("here", models={"m": {"level": 60}})
+    on_another_machine()
+    second = make_run("there", models={"m": {"level": 60}}, noise="per-prompt")
+    shown = gallery([first, second], {})
+    assert {image.model for image in shown.images} == {"m (here)", "m (there)"}
+    for image in shown.images:
+        assert image.picture is not None
+        own = first if image.model == "m (here)" else second
+        assert image.picture.digest in set(own.samples()["digest"])
+
+
+def test_one_run_named_twice_is_one(shared_run: Run, tmp_path: Path) -> None:
+    said = CliRunner().invoke(report_app, [str(shared_run.folder)] * 2 + ["--format", "json"])
+    once = CliRunner().invoke(report_app, [str(shared_run.folder), "--format", "json"])
+    assert json.loads(said.stdout) == json.loads(once.stdout)
+
+
+def test_a_table_of_a_page_is_refused(shared_run: Run) -> None:
+    done = CliRunner().invoke(report_app, [str(shared_run.folder), "--table", "rows"])
+    assert isinstance(done.exception, BadOption)
+    assert "--table rows: a page holds all tables" in str(done.exception)
 
 
 def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_path: Path) -> None:
