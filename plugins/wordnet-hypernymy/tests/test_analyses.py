@@ -184,20 +184,40 @@ def test_figures_are_drawn(found):
 
 
 def test_images_that_failed_are_not_shown(tmp_path):
-    """The next seeds' stand in their place, and where there are none the place stays white."""
+    """The next seeds' stand in their place, and where one synset has fewer than others its place stays white."""
     samples = study(tmp_path, ("a",)).samples
     samples = pd.concat([samples.assign(seed=samples["seed"] + 2 * i) for i in range(2)])
-    lost = samples["seed"].isin((0, 2))
+    lost = samples["seed"].isin((0, 2)) & (samples["prompt"] == "dog.n.01")
     samples = samples.assign(
         status=samples["status"].where(~lost, "failed"), image=samples["image"].where(~lost, np.nan)
     )
-    shown = pictures(Study(pd.DataFrame(), samples, tmp_path), ["a"], "dog.n.01")
-    assert shown == [tmp_path / "adog.n.01.png"] * 2 + [None] * 4
+    shown = Study(pd.DataFrame(), samples, tmp_path)
+    rows = [(name, pictures(shown, ["a"], name)) for name in ("dog.n.01", "fruit.n.01")]
+    assert rows[0][1] == [[tmp_path / "adog.n.01.png"] * 2]
+    drawn = mosaic(rows, ["a"])
+    assert drawn.shape[:2] == (2 * SIDE, 4 * SIDE)  # four seeds, four columns
+    assert (drawn[:SIDE, : 2 * SIDE] == 200).all()
+    assert (drawn[:SIDE, 2 * SIDE :] == 255).all()
+    assert (drawn[SIDE:] == 200).all()
+
+
+def mosaic(rows, models):
     axes = Figure().add_subplot()
-    draw_mosaic([("dog.n.01", shown)], ["a"], axes)
-    drawn = axes.images[0].get_array()
-    assert (drawn[:, : 2 * SIDE] == 200).all()
-    assert (drawn[:, 2 * SIDE :] == 255).all()
+    draw_mosaic(rows, models, axes)
+    return axes.images[0].get_array()
+
+
+def test_a_mosaic_has_no_white_columns(tmp_path):
+    """However few seeds or many models there are, and a model that has fewer images keeps its place."""
+    two = study(tmp_path)  # of two models, two seeds each
+    rows = [(name, pictures(two, ["a", "b"], name)) for name in SYNSETS]
+    drawn = mosaic(rows, ["a", "b"])
+    assert drawn.shape[:2] == (4 * SIDE, 4 * SIDE)
+    assert (drawn == 200).all()
+    fewer = mosaic([("dog.n.01", [rows[0][1][0][:1], rows[0][1][1]])], ["a", "b"])
+    assert [(fewer[:, i * SIDE : (i + 1) * SIDE] == 200).all() for i in range(4)] == [True, False, True, True]
+    assert mosaic([("dog.n.01", pictures(two, ["a"] * 4, "dog.n.01"))], ["a"] * 4).shape[1] == 4 * SIDE
+    assert (mosaic([("cat.n.01", pictures(two, ["a", "b"], "cat.n.01"))], ["a", "b"]) == 255).all()
 
 
 def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):
