@@ -14,6 +14,7 @@ from t2i_core.errors import BadOption, did_you_mean
 from t2i_core.metrics import Analysis, Study
 from t2i_core.runs import Run, load_run
 
+from .figures import RHO, heat
 from .mosaic import draw_mosaic, pictures
 from .options import ROOTS, HypernymyOptions
 from .preferences import preferences
@@ -105,7 +106,7 @@ def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]
         for model in models:
             table[model] = wide.loc[worst, model].to_numpy()
     of = models[0] if len(models) == 1 else f"{len(models)} models' mean"
-    shown = [(synset, pictures(study, models, synset)) for synset in worst[:WITH_IMAGES]]
+    shown = [(f"{name}\n{mean[name]:.3f}", pictures(study, models, name)) for name in worst[:WITH_IMAGES]]
     name = "lowest" if len(models) > 1 or study.table["model"].nunique() == 1 else f"lowest of {models[0]}"
     return Analysis(name, f"The synsets of lowest {measure}, {of}.", table, partial(draw_mosaic, shown, models))
 
@@ -125,7 +126,7 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
     )
     half = WITH_IMAGES // 2
     ends = list(dict.fromkeys([*gain.index[:half], *gain.index[-half:]]))
-    shown = [(synset, pictures(study, (a, b), synset)) for synset in ends]
+    shown = [(f"{name}\n{gain[name]:+.3f}", pictures(study, (a, b), name)) for name in ends]
     summary = f"Difference of synsets' {measure}: {a} - {b}."
     return Analysis(f"{a} and {b}", summary, table, partial(draw_mosaic, shown, (a, b)))
 
@@ -140,7 +141,7 @@ def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analy
     table = rho.reset_index(drop=True)
     table.insert(0, column, [str(level) for level in rho.index])
     table["others"] = others.to_numpy()
-    return Analysis(f"stability between {name}", summary, table)
+    return Analysis(f"stability between {name}", summary, table, partial(heat, rho, RHO, -1))
 
 
 def subtrees(

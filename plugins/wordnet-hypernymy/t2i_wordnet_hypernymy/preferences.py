@@ -16,6 +16,7 @@ from t2i_core.metrics import Analysis
 from t2i_core.statistics import mean_interval
 from t2i_core.tables import read_table
 
+from .figures import rhos
 from .synsets import spearman
 
 COLUMNS = ("synset", "model_a", "model_b", "annotator", "choice")
@@ -92,7 +93,8 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
             {"a": a, "b": b, "measure": name, **spearman(share.to_numpy(), gain[name].to_numpy())} for name in wide
         ]
     summary = "Spearman's rho over synsets of people's share for a with the difference a - b."
-    yield Analysis("preferences and scores", summary, pd.DataFrame(lines))
+    found = pd.DataFrame(lines)
+    yield Analysis("preferences and scores", summary, found, partial(rhos, found, "measure", ["a", "b"]))
 
 
 def _share(a: str, b: str, votes: pd.DataFrame) -> dict[str, Any]:

@@ -72,15 +72,28 @@ def on_front(points: np.ndarray) -> list[bool]:
 
 
 def by_images(rows: pd.DataFrame, measure: str) -> Iterator[Analysis]:
-    """Yield scores of so many images per synset: mean and spread between disjoint blocks of them."""
+    """Yield scores of so many images per synset: mean, spread and rank correlation between disjoint blocks."""
     if rows.empty:
         return
-    scored = rows.groupby(["model", "images", "block"], observed=True)["value"].mean()
-    groups = scored.groupby(level=["model", "images"], observed=True)
-    table = pd.DataFrame({measure: groups.mean(), "spread": groups.std(), "blocks": groups.size()}).reset_index()
-    table = table.astype({"images": int}).sort_values(["model", "images"], ignore_index=True)
-    summary = f"{measure} of so many images per synset; its spread is that between disjoint blocks of them."
+    by = ["model", "images"]
+    scored = rows.groupby([*by, "block"], observed=True)["value"].mean()
+    groups = scored.groupby(level=by, observed=True)
+    rho = {key: _alike(own) for key, own in rows.groupby(by, observed=True)}
+    table = pd.DataFrame(
+        {measure: groups.mean(), "spread": groups.std(), "rho": pd.Series(rho), "blocks": groups.size()}
+    )
+    table = table.rename_axis(by).reset_index().astype({"images": int}).sort_values(by, ignore_index=True)
+    summary = (
+        f"{measure} of so many images per synset; spread and rho (mean of Spearman's of synsets) are between "
+        "disjoint blocks of them."
+    )
     yield Analysis("images per synset", summary, table, partial(_by_images, table, measure))
+
+
+def _alike(rows: pd.DataFrame) -> float:
+    """How alike each two blocks rank synsets: the mean of Spearman's rho; NaN of a single block."""
+    rho = rows.pivot(index="prompt", columns="block", values="value").corr(method="spearman").to_numpy()
+    return float(pd.Series(rho[np.triu_indices(len(rho), 1)]).mean())
 
 
 def blocks_of_seeds(table: pd.DataFrame, measure: str, sizes: Sequence[int]) -> pd.DataFrame:
@@ -130,6 +143,7 @@ def _plane(table: pd.DataFrame, a: str, b: str, axes: Any) -> None:
 def _by_images(table: pd.DataFrame, measure: str, axes: Any) -> None:
     for model, own in table.groupby("model"):
         axes.errorbar(own["images"], own[measure], own["spread"].fillna(0), marker="o", capsize=3, label=model)
+    axes.set_xticks(sizes := sorted(table["images"].unique()), sizes)
     axes.set_xlabel("images per synset")
     axes.set_ylabel(measure)
     axes.legend()

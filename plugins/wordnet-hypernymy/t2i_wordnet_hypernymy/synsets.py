@@ -15,6 +15,8 @@ from scipy.stats import spearmanr
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
 
+from .figures import heat, rhos
+
 BESIDE = ("entropy",)
 """Measures that stand beside their metric's own: the paper's baseline for SCS (Table 12)."""
 
@@ -89,14 +91,16 @@ def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator
     if wide.shape[1] < 2:
         return
     table = wide.reset_index().rename(columns={"prompt": "synset"})
-    yield Analysis("synsets", f"Each synset's {measure} and what else is known of it.", table)
+    summary = f"Each synset's {measure} and what else is known of it."
+    yield Analysis("synsets", summary, table, partial(_ranks, table, measure))
     lines = [
         {"model": model, "with": other, **spearman(own[measure].to_numpy(), own[other].to_numpy())}
         for model, own in wide.groupby(level="model")
         for other in wide.columns[1:]
     ]
     summary = f"Spearman's rho of synsets' {measure} with what else is known of them."
-    yield Analysis("correlations", summary, pd.DataFrame(lines), partial(_scatter, table, measure))
+    found = pd.DataFrame(lines)
+    yield Analysis("correlations", summary, found, partial(rhos, found, "with", "model"))
 
 
 def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float | int]:
@@ -109,12 +113,9 @@ def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float 
     return {"rho": float(found.statistic), "p": float(found.pvalue), "n": len(a)}
 
 
-def _scatter(table: pd.DataFrame, measure: str, axes: Any) -> None:
-    """Ranks of the first model's synsets: of the measure to the right, of each other one upwards."""
-    own = table[table["model"] == table["model"].iloc[0]]
-    for other in table.columns[3:]:
-        both = own[[measure, other]].dropna().rank(pct=True)
-        axes.plot(both[measure], both[other], ".", alpha=0.6, label=other)
-    axes.set_xlabel(f"rank of {measure}, {table['model'].iloc[0]}")
-    axes.set_ylabel("rank")
-    axes.legend()
+def _ranks(table: pd.DataFrame, measure: str, axes: Any) -> None:
+    """The first model's synsets from lowest to highest; colours show their ranks in each column, 0 to 1."""
+    model = table["model"].iloc[0]
+    own = table[table["model"] == model].sort_values(measure, kind="stable").set_index("synset")
+    heat(own.drop(columns="model").rank(pct=True).T, "rank", 0, axes)
+    axes.set_xlabel(f"synsets by {measure}, {model}")

@@ -177,10 +177,22 @@ def test_stability_is_a_rank_correlation(found):
 
 def test_figures_are_drawn(found):
     for analysis in found.values():
-        if analysis.figure is not None:
-            axes = Figure().add_subplot()
-            analysis.figure(axes)
-            assert axes.images or axes.patches
+        assert analysis.figure is not None
+        axes = Figure().add_subplot()
+        analysis.figure(axes)
+        assert axes.images or axes.patches
+
+
+def test_mosaics_say_each_synsets_value(found):
+    def names(analysis):
+        axes = Figure().add_subplot()
+        analysis.figure(axes)
+        return [label.get_text() for label in axes.get_yticklabels()]
+
+    assert names(found["lowest"])[0] == "oscine.n.01\n0.350"
+    assert names(found["a and b"]) == [
+        "oscine.n.01\n+0.300", "dog.n.01\n+0.100", "fruit.n.01\n+0.000", "bird.n.01\n-0.400"
+    ]  # fmt: skip
 
 
 def test_images_that_failed_are_not_shown(tmp_path):

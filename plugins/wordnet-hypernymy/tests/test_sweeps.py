@@ -105,7 +105,23 @@ def test_blocks_of_seeds_are_disjoint_and_synsets_count_alike():
     assert found.table.loc[0, ["images", "blocks"]].tolist() == [2, 2]
     assert found.table.loc[0, "isp"] == pytest.approx((0.3 + 0.6) / 2)
     assert found.table.loc[0, "spread"] == pytest.approx(np.std([0.3, 0.6], ddof=1))
-    assert drawn(found).get_xlabel() == "images per synset"
+    axes = drawn(found)
+    assert axes.get_xlabel() == "images per synset"
+    assert axes.get_xticks().tolist() == [2]
+
+
+def test_ranks_of_synsets_are_compared_between_blocks():
+    values = {"a": (1, 1, 3), "b": (2, 3, 2), "c": (3, 2, 1)}
+    rows = [
+        {"model": "m", "prompt": synset, "images": 4, "block": block, "value": value}
+        for synset, of_blocks in values.items()
+        for block, value in enumerate(of_blocks)
+    ]
+    alone = [{**row, "images": 8} for row in rows if row["block"] == 0]
+    (found,) = by_images(pd.DataFrame(rows + alone), "scs")
+    table = found.table.set_index("images")
+    assert table.loc[4, "rho"] == pytest.approx((0.5 - 1 - 0.5) / 3)
+    assert np.isnan(table.loc[8, "rho"])
 
 
 def test_where_nothing_varies_nothing_is_said(study):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from t2i_core import Study
 from t2i_core.errors import BadOption
 from t2i_wordnet_hypernymy.synsets import beside, read_frequency, side_by_side, spearman
@@ -47,12 +48,21 @@ def test_correlations_are_of_ranks_over_what_both_have(study, tmp_path):
     assert table.loc["captions", "rho"] == pytest.approx(1 - 6 * (1 + 1 + 1 + 1) / (4 * 15))
 
 
-def test_the_figure_is_drawn(study):
-    from matplotlib.figure import Figure
-
+def drawn(analysis):
     axes = Figure().add_subplot()
-    list(side_by_side(study, "scs", None))[1].figure(axes)
-    assert len(axes.lines) == 2
+    analysis.figure(axes)
+    return axes
+
+
+def test_figures_show_ranks_and_their_correlations(study):
+    synsets, found = side_by_side(study, "scs", None)
+    axes = drawn(synsets)  # of scs, clipscore and entropy, from the lowest scs to the highest
+    np.testing.assert_allclose(
+        axes.images[0].get_array().filled(np.nan),
+        [[0.25, 0.5, 0.75, 1], [1, 1 / 3, 2 / 3, np.nan], [1, 0.75, 0.5, 0.25]],
+    )
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["scs", "clipscore", "entropy"]
+    assert [bar.get_width() for bar in drawn(found).patches] == pytest.approx(found.table["rho"].tolist())
 
 
 def test_a_metric_alone_has_nothing_beside_it(study, tmp_path):
