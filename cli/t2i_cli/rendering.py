@@ -116,7 +116,7 @@ def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
                 number(each["score"]),
                 interval(each["ci"]),
                 *bound,
-                f"{each['prompts']} ({each['n_prompts']})",
+                f"{each['prompts']} ({_prompts(each)})",
                 each["n_ok"],
             ),
             _alarming(each["n_failed"]),
@@ -125,6 +125,12 @@ def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
             shown(each["judge"]["name"] if each["judge"] else "-"),
         )
     return table
+
+
+def _prompts(result: Mapping[str, Any]) -> str:
+    """How many prompts were asked for, and how many of them have a value where some have none."""
+    asked, ok = result["n_prompts"], result.get("n_prompts_ok", result["n_prompts"])
+    return f"{asked}" if ok == asked else f"{ok} of {asked}"
 
 
 def _alarming(count: int) -> Text:

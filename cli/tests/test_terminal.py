@@ -46,6 +46,13 @@ def test_what_was_excluded_is_counted_where_anything_was() -> None:
     assert found[found.index("missing") :] == ["missing", "excluded", "judge"]
 
 
+def test_prompts_without_a_value_are_told() -> None:
+    file = io.StringIO()
+    results = [{**result("l"), "n_prompts": 81, "n_prompts_ok": ok} for ok in (42, 81)]
+    print_results(Console(file=file, width=2000), {"results": [*results, result("old")], "comparisons": []})
+    assert [part in file.getvalue() for part in ("l (42 of 81)", "l (81)", "old (1)")] == [True] * 3
+
+
 def test_results_show_names_to_the_letter() -> None:
     file = io.StringIO()
     comparison = {"metric": "m", "a": NASTY, "b": NASTY, "diff": 0.0, "ci": None, "p": None, "n": 1}

@@ -46,6 +46,7 @@ def result(job: Job, model: Model, scores: Scores, measured: Measured) -> dict[s
         "upper_bound": None,
         "notes": list(dict.fromkeys(notes)),
         "n_prompts": len(job.prompts),
+        "n_prompts_ok": len(measured.scored.get(model.label, ())),
         "n_seeds": len(job.seeds),
         "n_ok": counts.ok,
         "n_failed": counts.failed,

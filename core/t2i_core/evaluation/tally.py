@@ -41,11 +41,13 @@ class Measured:
     """What became of a job's samples, beside the rows.
 
     counts:  by model label
+    scored:  ids of prompts that have a value, by model label
     lost:    all that have no value
     notes:   what the metric says of what it measured, by model label, and of how many units
     """
 
     counts: dict[str, Counts]
+    scored: dict[str, set[str]] = field(default_factory=dict)
     lost: list[Lost] = field(default_factory=list)
     notes: dict[str, Counter[Note]] = field(default_factory=dict)
 
@@ -64,6 +66,7 @@ class Measured:
         """Count samples that have a value."""
         for model in models:
             self.counts[model.label].ok += len(cells)
+            self.scored.setdefault(model.label, set()).update(prompt.id for prompt, _ in cells)
 
     def lose(self, models: Sequence[Model], cells: Sequence[Cell], why: Failure | Excluded) -> None:
         """Count samples that have none, and list them."""

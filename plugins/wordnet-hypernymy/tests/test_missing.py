@@ -59,6 +59,8 @@ def test_a_synset_without_images_is_counted_and_never_0(results):
     for result in by_metric.values():
         assert result["n_missing"] == 3 * len(dogs)
         assert result["n_failed"] == 0
+    asked = run.samples()["prompt"].nunique()
+    assert [by_metric["isp"][key] for key in ("n_prompts", "n_prompts_ok")] == [asked, asked - len(dogs)]
     lost = run.failures()
     assert set(lost[lost["kind"] == "missing"]["prompt"]) == dogs
 
@@ -68,4 +70,5 @@ def test_a_synset_with_one_class_is_excluded_from_scs_with_a_count(results):
     lost = run.failures()
     excluded = lost[(lost["metric"] == "scs") & (lost["kind"] == "excluded")]
     assert by_metric["scs"]["n_excluded"] == len(excluded) > 0
+    assert by_metric["scs"]["n_prompts_ok"] == run.measurements().query("measure == 'scs'")["prompt"].nunique() > 0
     assert excluded["reason"].str.contains("a single one of the judge's classes").all()
