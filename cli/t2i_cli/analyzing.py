@@ -55,7 +55,9 @@ def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, a
 def _why_nothing(run: Run) -> str:
     if run.results["results"] and len(run.measurements()):
         return "its metrics have no analyses"
-    return "the run has failed and measured nothing" + (f": {run.failed}" if run.failed else "")
+    if run.failed:
+        return f"the run has failed and measured nothing: {run.failed}"
+    return "the run measured nothing; failures.csv says why, sample by sample"
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -82,7 +82,7 @@ def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[
     found = {_run_column(called[0], runs[0], str(model), measure): wide[model] for model in wide.columns}
     for name, run in zip(called[1:], runs[1:], strict=True):
         rows = run.measurements()
-        rows = rows[rows["measure"] == measure]
+        rows = rows[rows["measure"] == measure] if len(rows) else rows
         if rows.empty:
             raise BadOption(f"{run.path}: the run has no {measure}")
         other = by_synset(per_synset(rows, "model"), synsets_of(rows))

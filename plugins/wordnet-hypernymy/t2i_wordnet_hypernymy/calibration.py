@@ -102,6 +102,9 @@ class _Answers:
 
 def _curve(table: pd.DataFrame, axes: Any) -> None:
     axes.plot([0, 1], [0, 1], color="grey", linewidth=1)
-    axes.plot(table["confidence"], table["accuracy"], marker=".")
+    axes.plot(table["confidence"], table["accuracy"], linewidth=1, alpha=0.4)
+    shares = table["images"] / table["images"].sum()
+    axes.scatter(table["confidence"], table["accuracy"], 5 + 300 * shares, label="area: images in the bin")
+    axes.legend()
     axes.set_xlabel("confidence")
     axes.set_ylabel("accuracy")

@@ -92,12 +92,13 @@ def parts_of(path: Path, chunk: int = CHUNK) -> Iterator[tuple[Path, int, int]]:
 
 
 def count_captions(
-    files: Iterable[Path], taxonomy: Taxonomy, workers: int | None = None
+    files: Sequence[Path], taxonomy: Taxonomy, workers: int | None = None
 ) -> tuple[dict[str, int], int]:
     """Return in how many captions each node's first lemma stands, by its name, and how many captions there are.
 
     Captions are lines. A word stands in one where its words follow each other there, whatever their case and the
-    signs between; plurals are other words. All cores work, unless told otherwise.
+    signs between; plurals are other words. All cores work, unless told otherwise. Raises BadOption for files that
+    cannot be read or hold no captions.
     """
     words = {name: word_of(taxonomy.lemmas(name)[0]) for name in taxonomy.names}
     asked = Words.of([word for word in words.values() if word])
@@ -111,4 +112,6 @@ def count_captions(
         for found, lines in pool.imap_unordered(_count_part, parts):
             total.update(found)
             captions += lines
+    if not captions:
+        raise BadOption(f"{', '.join(map(str, files))}: no captions there; want text with a caption on each line")
     return {name: total[word] for name, word in words.items()}, captions

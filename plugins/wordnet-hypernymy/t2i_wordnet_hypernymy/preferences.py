@@ -87,7 +87,7 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
     lines = []
     for (a, b), own in pairs.items():
         decided = own[own["choice"] != "tie"]
-        share = decided["choice"].map(CHOICES).groupby(decided["synset"]).mean()
+        share = decided["choice"].map(CHOICES).astype(np.float64).groupby(decided["synset"]).mean()
         gain = wide.loc[a].sub(wide.loc[b]).reindex(share.index)
         lines += [
             {"a": a, "b": b, "measure": name, **spearman(share.to_numpy(), gain[name].to_numpy())} for name in wide

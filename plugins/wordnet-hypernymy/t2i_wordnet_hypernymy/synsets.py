@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from t2i_core.errors import BadOption
 from t2i_core.metrics import Analysis, Study
+from t2i_core.tables import read_table
 
 from .figures import heat, rhos
 
@@ -65,18 +65,19 @@ def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_frequency(path: Path) -> Mapping[str, float]:
-    """Read what `t2i count-captions` wrote: captions by synset. Raises BadOption."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return {row["synset"]: float(row["captions"]) for row in csv.DictReader(file)}
-    except FileNotFoundError:
-        raise BadOption(f"{path}: no such file") from None
-    except OSError as error:
-        raise BadOption(f"{path}: cannot be read ({error.strerror})") from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise BadOption(
-            f"{path}: want the columns synset and captions, as t2i count-captions writes them"
-        ) from error
+    """Read what `t2i count-captions` wrote: captions by synset. Raises BadOption with file, line and fault."""
+    counts: dict[str, float] = {}
+    for row in read_table(path, BadOption, ("synset", "captions")):
+        where = f"{path}, line {row.line}"
+        synset, captions = (row.cells.get(name, "") for name in ("synset", "captions"))
+        if not synset or not captions.isdecimal():
+            raise BadOption(f"{where}: want a synset and a number of captions, as t2i count-captions writes them")
+        if synset in counts:
+            raise BadOption(f"{where}: {synset} stands there twice")
+        counts[synset] = float(captions)
+    if not counts:
+        raise BadOption(f"{path}: holds no synsets; t2i count-captions writes them")
+    return counts
 
 
 def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator[Analysis]:

@@ -61,7 +61,7 @@ def is_synset(name: str) -> bool:
 
 def _check_name(name: str, where: str) -> None:
     if is_synset(name) and name not in nouns():
-        near = did_you_mean(name, (n for n in nouns().names if n[:2] == name[:2]))
+        near = did_you_mean(name, nouns().near(name))
         raise BadOption(f"{where}: unknown synset, no noun of WordNet 3.0: {name!r}{near}")
 
 

@@ -85,6 +85,14 @@ def test_where_the_table_cannot_stand_is_said_before_anything_is_counted(tmp_pat
         assert fault in str(said.exception)
 
 
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\x00\x01"])
+def test_files_without_captions_are_refused(tmp_path, taxonomy, content):
+    file = tmp_path / "captions.txt"
+    file.write_bytes(content)
+    with pytest.raises(BadOption, match=r"captions\.txt: no captions there"):
+        count_captions([file], read_taxonomy(taxonomy), workers=1)
+
+
 def test_a_file_that_cannot_be_read_gets_one_line(tmp_path):
     with pytest.raises(BadOption, match="cannot be read"):
         list(parts_of(tmp_path / "gone"))

@@ -103,6 +103,16 @@ def test_the_figure_is_drawn(path, wide):
     assert [label.get_text() for label in axes.get_yticklabels()] == ["x over y"]
 
 
+def test_ties_alone_prefer_nothing(tmp_path, wide):
+    file = tmp_path / "votes.csv"
+    synset = wide.index.get_level_values("synset")[0]
+    file.write_text(HEAD + f"{synset},x,y,ann,tie\n")
+    shares, scores = preferences(file, wide)
+    assert np.isnan(shares.table.loc[0, "share"])
+    assert shares.table.loc[0, ["votes", "ties"]].tolist() == [0, 1]
+    assert scores.table["n"].tolist() == [0] * len(scores.table)
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

@@ -88,8 +88,14 @@ def test_ranks_know_no_scale_and_no_order(pairs):
     ("text", "fault"),
     [
         (None, "no such file"),
-        ("synset,count\na,1\n", "want the columns synset and captions"),
-        ("synset,captions\na.n.01,many\n", "want the columns"),
+        ("", "line 1: no column 'synset'"),
+        ("synset,count\na,1\n", "line 1: no column 'captions'; want synset, captions"),
+        ("synset,captions\n", "holds no synsets"),
+        ("synset,captions\na.n.01,many\n", "line 2: want a synset and a number of captions"),
+        ("synset,captions\na.n.01,1\nb.n.01,-1\n", "line 3: want a synset and a number"),
+        ("synset,captions\na.n.01,nan\n", "line 2: want a synset and a number"),
+        ("synset,captions\na.n.01\n", "line 2: want a synset and a number"),
+        ("synset,captions\na.n.01,1\na.n.01,2\n", "line 3: a.n.01 stands there twice"),
     ],
 )
 def test_a_wrong_file_of_frequencies_gets_one_line(tmp_path, text, fault):
