@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ COLUMNS = 6
 
 
 def pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Path]]:
-    """Files of a prompt's first images by seed, for each model that a row has room for."""
+    """Files of a prompt's first images by seed that are still there, for each model that a row has room for."""
     samples = study.samples
     each = COLUMNS // min(len(models), COLUMNS)
     found = []
     for model in models[:COLUMNS]:
         own = samples[(samples["model"] == model) & (samples["prompt"] == prompt) & (samples["status"] == "ok")]
-        found.append([study.folder / str(file) for file in own.sort_values("seed")["image"].head(each)])
+        files = (study.folder / str(file) for file in own.sort_values("seed")["image"])
+        found.append(list(islice((file for file in files if file.is_file()), each)))
     return found
 
 

@@ -207,6 +207,8 @@ def test_images_that_failed_are_not_shown(tmp_path):
     shown = Study(pd.DataFrame(), samples, tmp_path)
     rows = [(name, pictures(shown, ["a"], name)) for name in ("dog.n.01", "fruit.n.01")]
     assert rows[0][1] == [[tmp_path / "adog.n.01.png"] * 2]
+    (tmp_path / "abird.n.01.png").unlink()
+    assert pictures(shown, ["a"], "bird.n.01") == [[]]  # nor are those that were taken away since
     drawn = mosaic(rows, ["a"])
     assert drawn.shape[:2] == (2 * SIDE, 4 * SIDE)  # four seeds, four columns
     assert (drawn[:SIDE, : 2 * SIDE] == 200).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from t2i_core import ClassScores, Failure, Generated, GeneratorInfo, JudgeInfo, ObjectClass, evaluate
+from t2i_core.analyzing import analyses, metrics_of
 from t2i_core.testing import StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_metrics, t2i_prompt_sources
 
@@ -63,6 +64,15 @@ def test_a_synset_without_images_is_counted_and_never_0(results):
     assert [by_metric["isp"][key] for key in ("n_prompts", "n_prompts_ok")] == [asked, asked - len(dogs)]
     lost = run.failures()
     assert set(lost[lost["kind"] == "missing"]["prompt"]) == dogs
+
+
+def test_isp_alone_is_analysed(results, tmp_path):
+    """Without any other metric of the run to stand beside it."""
+    resolver = StaticResolver(MODEL, JUDGE, *t2i_metrics(), *t2i_prompt_sources())
+    run = evaluate("isp", "model", prompts="wordnet-imagenet", seeds=3, out=tmp_path / "alone", resolver=resolver)
+    found = {analysis.name for _, analysis in analyses(run, metrics_of(run, resolver), resolver)}
+    assert {"lowest", "subtrees"} <= found
+    assert not found & {"isp and scs", "correlations"}
 
 
 def test_a_synset_with_one_class_is_excluded_from_scs_with_a_count(results):
