@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections import Counter
@@ -232,11 +233,15 @@ def test_a_factory_that_fails_is_named() -> None:
     def missing(setup: Any) -> Any:
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
+    def of_another_version(setup: Any) -> Any:
+        importlib.import_module("t2i_core.gone")
+
     def broken(setup: Any) -> Any:
         raise RuntimeError("bad weights")
 
     for create, error, said in (
         (missing, MissingDependency, "needs the module 'torch', which is not installed"),
+        (of_another_version, BrokenPlugin, "failed to load: .*No module named 't2i_core.gone'"),
         (broken, BrokenPlugin, "bad weights"),
     ):
         info = GeneratorInfo(name="m", summary="m", create=create)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -103,8 +104,9 @@ def _close(component: Component[Any], instance: Any) -> None:
 def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
     """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what.
 
-    A T2IError goes through. A module that is not installed is a MissingDependency, unless it is one of the
-    plugin's own. A damaged image is the user's file and a BadFolder, unless the caller heeds it.
+    A T2IError goes through. A package that is not installed is a MissingDependency; not so a module that an
+    installed package lacks, as one of another version may, or the plugin's own. A damaged image is the user's file
+    and a BadFolder, unless the caller heeds it.
     """
     try:
         yield
@@ -118,7 +120,8 @@ def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -
         raise BadFolder(f"{described(component)} cannot go on {doing}: {error}") from error
     except ModuleNotFoundError as error:
         missing, own = (name.partition(".")[0] for name in (error.name or "", component.module))
-        if missing in ("", own):
+        installed = missing != error.name and missing in sys.modules
+        if missing in ("", own) or installed:
             raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
         raise MissingDependency(
             f"{described(component)} needs the module {missing!r}, which is not installed: install "
