@@ -47,7 +47,7 @@ class Database:
                 self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 # a classifier's answer, 4 kB, does not fit on a page of the usual size; of a new database only
                 self._connection.execute("pragma page_size=8192")
-                self._connection.execute("pragma cache_size=-32768")  # 32 MB: keys come in no order
+                self._connection.execute("pragma cache_size=-16000")  # 16 MB: keys come in no order
                 self._connection.execute("pragma journal_mode=wal")
                 self._connection.execute("pragma synchronous=normal")
                 self._connection.executescript(schema)
@@ -165,4 +165,11 @@ def taken(folder: Path, what: str) -> BadFolder:
 
 def _seal(table: str, row: Sequence[Any]) -> int:
     """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
-    return zlib.crc32(repr([zlib.crc32(f) if type(f) is bytes else f for f in (table, *row)]).encode())
+    crc = zlib.crc32(table.encode())
+    plain = []
+    for field in row:
+        if type(field) is bytes:
+            crc = zlib.crc32(field, crc)
+        else:
+            plain.append(field)
+    return zlib.crc32(repr(plain).encode(), crc) if plain else crc

@@ -28,8 +28,8 @@ from .sources import file_digest
 FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
-DATABASE = f"store-{FORMAT}.sqlite"
-"""The database's file: another version of t2i keeps its own beside it."""
+DATABASE = "store-4.sqlite"
+"""The database's file: a version of t2i whose rows are of another form keeps its own beside it."""
 
 # Observations are kilobytes each: a table without rowid would hold few to a page, and take three times as long to
 # read.

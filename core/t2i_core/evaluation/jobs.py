@@ -125,6 +125,11 @@ class Job:
                 return f"its need {need.name!r} is no vector of each generated image alone"
         return None
 
+    @cached_property
+    def measures_by_name(self) -> dict[str, SettledMeasure]:
+        """What it measures, by name."""
+        return {measure.name: measure for measure in self.measures}
+
     def drawn(self) -> Iterator[tuple[Prompt, int]]:
         """Each prompt and seed of this process's shard: every n-th of them."""
         part, parts = self.shard or (1, 1)

@@ -43,12 +43,11 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
     """Say what is wrong with the rows of a unit, if anything."""
     if not found and job.metric.info is not IMAGES:
         return "neither rows nor a reason why there are none"
-    measures = {m.name: m for m in job.measures}
     given: set[tuple[Any, ...]] = set()
     for row in found:
         if not isinstance(row, Row | Rows):
             return f"something that is no Row but {type(row).__name__}"
-        measure = measures.get(row.measure)
+        measure = job.measures_by_name.get(row.measure)
         if measure is None:
             return f"a row {row.measure!r}, which is none of its measures,"
         if isinstance(row, Rows) and (wrong := _misfit(unit, row)) is not None:
@@ -56,14 +55,13 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
         if isinstance(row, Rows) and not len(row.values):
             continue
         values = np.asarray(row.values).tolist() if isinstance(row, Rows) else [float(row.value)]
-        value = next((v for v in values if not math.isfinite(v)), None)
-        if value is not None:
-            return f"{value} for {row.measure!r}"
+        if not all(map(math.isfinite, values)):
+            return f"{next(v for v in values if not math.isfinite(v))} for {row.measure!r}"
         low = -math.inf if measure.low is None else measure.low - 1e-9
         high = math.inf if measure.high is None else measure.high + 1e-9
-        if not low <= min(values) <= max(values) <= high:
-            value = min(values) if low > min(values) else max(values)
-            return f"{value} for {row.measure!r}, outside its declared range,"
+        least, most = min(values), max(values)
+        if not low <= least <= most <= high:
+            return f"{least if least < low else most} for {row.measure!r}, outside its declared range,"
         if hidden := RESERVED & row.facets.keys():
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
         if (strange := strange_facet(row.facets)) is not None:

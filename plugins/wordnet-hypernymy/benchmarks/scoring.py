@@ -39,7 +39,7 @@ from t2i_wordnet_hypernymy.wordnet import imagenet_classes, nouns
 IMAGES, CLASSES = 32, 1000
 SECONDS, MEMORY, TIMES = 1.0, 1.0, 20.0
 """The bars: seconds of one core at most, GB at most, and how many times as long the walk takes at least."""
-ROUNDS = 3
+ROUNDS = 5
 """Each is timed so often, and its quickest counts: other work beside makes times longer, never shorter."""
 LABELS = tuple(ObjectClass(name, name) for name in imagenet_classes())
 Scores = dict[str, tuple[float, float | None]]

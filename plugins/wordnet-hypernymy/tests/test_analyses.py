@@ -125,7 +125,9 @@ def run_of(folder, table, monkeypatch):
     monkeypatch.setattr(
         analyses,
         "load_run",
-        lambda path: SimpleNamespace(folder=path, results=results, measurements=lambda: known.get(path)),
+        lambda path: SimpleNamespace(
+            folder=path, path=path, results=results, measurements=lambda: known.get(path)
+        ),
     )
 
 
@@ -160,7 +162,7 @@ def test_other_runs_of_the_same_name_are_told_apart(tmp_path, monkeypatch):
     def load(path):
         rows = wide["m"].rename_axis("prompt").reset_index(name="value").assign(measure="isp", model="m")
         results = {"results": [{"metric": "isp", "as": "m", "judge": {"name": "judge"}}]}
-        return SimpleNamespace(folder=path, results=results, measurements=lambda: rows)
+        return SimpleNamespace(folder=path, path=path, results=results, measurements=lambda: rows)
 
     monkeypatch.setattr(analyses, "load_run", load)
     found = analyses.other_runs(paths[0], wide, "isp", [*paths[1:], paths[1]])
