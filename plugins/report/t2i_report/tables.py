@@ -16,22 +16,23 @@ from t2i_core.texts import visible
 from .files import written_whole
 from .names import model_names, run_names
 
-COUNTS = ("n_prompts", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
+COUNTS = ("n_prompts", "n_prompts_ok", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
 
 Format = Literal["csv", "parquet", "json", "markdown", "latex"]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
     """One row per score: run, metric, model, name (of a named score), facet, level, value, low, high, interval,
-    prompts, n_prompts, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes first, whose
-    interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those of a level.
+    prompts, n_prompts, n_prompts_ok, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes first,
+    whose interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those of a
+    level.
     """
     rows = []
     for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
         for result in run.results["results"]:
             head = {"run": name, "metric": result["metric"], "model": models[result["as"]]}
             asked = {"prompts": result["prompts"], "judge": (result["judge"] or {}).get("name")}
-            counted = {key: result[key] for key in COUNTS}
+            counted = {key: result.get(key) for key in COUNTS}
             for rank, (score, said) in enumerate(result["scores"].items()):
                 method = {} if rank else {"interval": result["interval"]}
                 rows.append({**head, "name": score, **_value(said), **method, **asked, **counted})
