@@ -23,9 +23,9 @@ Format = Literal["csv", "parquet", "json", "markdown", "latex"]
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
     """One row per score: run, metric, model, name (of a named score), facet, level, value, low, high, interval,
-    prompts, n_prompts, n_prompts_ok, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes first,
-    whose interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those of a
-    level.
+    prompts, n_prompts, n_prompts_ok, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes
+    first, whose interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those
+    of a level.
     """
     rows = []
     for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
