@@ -120,7 +120,7 @@ def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -
         raise BadFolder(f"{described(component)} cannot go on {doing}: {error}") from error
     except ModuleNotFoundError as error:
         missing, own = (name.partition(".")[0] for name in (error.name or "", component.module))
-        installed = missing != error.name and missing in sys.modules
+        installed = missing != error.name and sys.modules.get(missing) is not None
         if missing in ("", own) or installed:
             raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
         raise MissingDependency(
