@@ -75,7 +75,7 @@ TOY = """
             means = study.table.groupby(["model", "prompt"])["value"].mean().reset_index()
             yield Analysis("prompts", f"{self.options.called} of prompts.", means)
             settings = [(label, str(dict(given))) for label, given in study.settings.items()]
-            yield Analysis("settings", f"{len(study.others)} others.", pd.DataFrame(settings))
+            yield Analysis("settings", f"others: {study.others}.", pd.DataFrame(settings))
 
     @hookimpl
     def t2i_generators():

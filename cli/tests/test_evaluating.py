@@ -316,7 +316,7 @@ def test_analyses_take_options_of_their_own(toy, t2i):
     assert "brightness prompts: Levels of prompts." in text.stdout
     (data,) = json.loads(t2i("analyze", "run", "--json").stdout)
     settings = data["analyses"][1]
-    assert settings["summary"] == "0 others."
+    assert settings["summary"] == "others: None."
     assert settings["table"] == [{"0": "grey", "1": "{'level': 100}"}]
     measured = t2i("analyze", "run", "-o", "brightness.over=0.9")
     assert (measured.exit_code, "was measured with that" in measured.stderr) == (6, True)

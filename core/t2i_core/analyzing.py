@@ -96,7 +96,7 @@ def analyses(
             table[own].drop(columns="metric").dropna(axis="columns", how="all"),
             samples,
             run.folder,
-            table[~own].dropna(axis="columns", how="all"),
+            None if own.all() else table[~own].dropna(axis="columns", how="all"),
             settings,
             run.manifest["request"]["interval"],
             _floors(run, name),
