@@ -1,4 +1,4 @@
-"""Whether an observation is what it claims to be, before it is kept."""
+"""Whether an image or an observation is what it claims to be, before it is kept."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from .images import Truth
 from .judging import Capability, Query
 from .masks import PackedMask
 from .observations import (
@@ -31,6 +32,22 @@ ROUNDING = 0.01
 
 OVERHANG = 1.0
 """Pixels by which a box may leave its image: edges are counted from pixels' middles by some."""
+
+
+def image_fault(pixels: Any, truth: Truth | None) -> str | None:
+    """Say what is wrong with a generated image, or with the truth that comes with it, if anything."""
+    if not isinstance(pixels, np.ndarray):
+        return f"the generator gave {type(pixels).__name__} where pixels were asked for"
+    if np.issubdtype(pixels.dtype, np.floating) and not np.isfinite(pixels).all():
+        return "the generator gave pixels that are not numbers"
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
+        return f"the generator gave {pixels.dtype} of shape {pixels.shape}, want uint8 of (height, width, 3)"
+    if not pixels.any():
+        return "blank image: every pixel is black"
+    size = (pixels.shape[1], pixels.shape[0])
+    if truth is None or all(each == size for each in (truth.size, *(i.mask.size for i in truth.instances))):
+        return None
+    return f"the generator gave an image of {_by(size)} pixels with the truth of one of another size"
 
 
 def stored_form(answer: Any, capability: Capability, labels: Labels | None, query: Query) -> bytes:

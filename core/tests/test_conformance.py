@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
+import random
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -12,8 +14,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
+from PIL import Image as PILImage
+from pydantic import Field
 from t2i_core import (
+    Analysis,
     Derive,
     Generated,
     GeneratorInfo,
@@ -22,6 +28,7 @@ from t2i_core import (
     Metric,
     MetricInfo,
     Need,
+    Options,
     Prompt,
     PromptSourceInfo,
     Reward,
@@ -29,7 +36,7 @@ from t2i_core import (
     Segments,
 )
 from t2i_core.errors import T2IError
-from t2i_core.images import DamagedImage
+from t2i_core.images import DamagedImage, Truth
 from t2i_core.masks import PackedMask
 from t2i_core.testing import (
     GeneratorContract,
@@ -38,7 +45,7 @@ from t2i_core.testing import (
     PromptSourceContract,
     sample_images,
 )
-from t2i_core.testing.comparing import disturb_chance
+from t2i_core.testing.comparing import CHANCES, disturb_chance
 from t2i_core.testing.fake_dists import fake_dist
 from t2i_core.testing.ownership import others_with, packages_of
 from t2i_core.testing.parts import CLASSES, TEST_PROMPTS, settle
@@ -47,10 +54,12 @@ PROMPTS = list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
 REQUESTS = GeneratorContract.requests.__wrapped__(None, PROMPTS, (0, 1))  # type: ignore[attr-defined]
 
 
-def hold(contract: type[Any], check: str, info: Any, tmp_path: Path, **fixtures: Any) -> None:
+def hold(
+    contract: type[Any], check: str, info: Any, tmp_path: Path, module: str = __name__, **fixtures: Any
+) -> None:
     """Hold a component to one check."""
     suite = contract()
-    suite.name, suite.module = info.name, __name__
+    suite.name, suite.module = info.name, module
     component = settle(info, {}, None)
     there = {"info": info, "component": component, "tmp_path": tmp_path, **fixtures}
     test = getattr(suite, f"test_{check}")
@@ -103,6 +112,24 @@ class Gone(Good):
         return super().draw(number, request)
 
 
+class ByNumber(Good):
+    def generate(self, requests):
+        requests = list(requests)
+        for request in requests:
+            yield request, image(request.noise_seed + 10 * len(requests), request.prompt.text)
+
+
+class Drawn(Good):
+    """Draws as it should, and gives what core does not keep."""
+
+    def __init__(self, spoil: Any) -> None:
+        self.spoil = spoil
+
+    def draw(self, number, request):
+        pixels = super().draw(number, request).image
+        return self.spoil(pixels) if request.noise_seed else Generated(pixels)
+
+
 class OddRecord(Good):
     def draw(self, number, request):
         return Generated(image(request.noise_seed).image, {"when": {1, 2}})
@@ -124,6 +151,7 @@ GENERATOR_CHECKS = (
         (SeedBlind, ("another_seed_gives_another_image",)),
         (ByPlace, ("order_batch_and_company_change_nothing", "a_bad_prompt_fails_alone")),
         (Upset, ("a_bad_prompt_fails_alone",)),
+        (ByNumber, ("order_batch_and_company_change_nothing", "a_bad_prompt_fails_alone")),
         (OddRecord, ("one_answer_per_request",)),
     ],
 )  # fmt: skip
@@ -136,6 +164,32 @@ def test_a_generators_faults_are_found(model: Any, fails: tuple[str, ...], tmp_p
         except (AssertionError, TypeError):
             failed.append(check)
     assert tuple(failed) == fails
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fault"),
+    [
+        (Generated, None),
+        (lambda pixels: Generated(PILImage.fromarray(pixels)), None),
+        (lambda pixels: Generated(pixels.astype(float)), "gave float64 of shape"),
+        (lambda pixels: Generated(np.where(pixels < 9, np.nan, pixels)), "pixels that are not numbers"),
+        (lambda pixels: Generated(pixels * 0), "every pixel is black"),
+        (lambda pixels: Generated(pixels, truth=Truth((9, 9), ())), "truth of one of another size"),
+    ],
+)
+def test_an_image_that_core_does_not_keep_is_found(spoil: Any, fault: str | None, tmp_path: Path) -> None:
+    info = GeneratorInfo(name="drawn", summary="S.", create=lambda setup: Drawn(spoil))
+    with nullcontext() if fault is None else pytest.raises(AssertionError, match=fault):
+        hold(GeneratorContract, "one_answer_per_request", info, tmp_path, requests=REQUESTS)
+
+
+def test_what_fails_is_said_in_words(tmp_path: Path) -> None:
+    info = GeneratorInfo(name="drawn", summary="S.", create=lambda setup: ByPlace())
+    with pytest.raises(AssertionError, match="asked in another order and batch, the image differs"):
+        hold(GeneratorContract, "order_batch_and_company_change_nothing", info, tmp_path, requests=REQUESTS)
+    empty = PromptSourceInfo(name="listed", summary="S.", prompts=lambda setup: [])
+    with pytest.raises(AssertionError, match=r"assert \[\]"):  # pytest says what a bare assert compared
+        hold(PromptSourceContract, "has_prompts_with_ids_of_their_own", empty, tmp_path, prompts=[])
 
 
 # judges -------------------------------------------------------------------------------------------------------
@@ -163,6 +217,13 @@ class InTurn(Mean):
         return super().value(number, query) * (1 + number)
 
 
+class Compared(Mean):
+    def observe(self, capability, queries):
+        values = [(query, self.value(0, query)) for query in queries]
+        for query, value in values:
+            yield query, Reward(value - np.mean([each for _, each in values]))
+
+
 class NeverMind(Mean):
     def value(self, number, query):
         try:
@@ -188,6 +249,7 @@ JUDGE_CHECKS = (
         (Mean, ()),
         (Moody, ("asked_again_it_answers_the_same", "batch_and_order_change_nothing")),
         (InTurn, ("batch_and_order_change_nothing", "a_bad_image_or_text_fails_alone")),
+        (Compared, ("batch_and_order_change_nothing", "a_bad_image_or_text_fails_alone")),
         (NeverMind, ("a_bad_image_or_text_fails_alone",)),
         (NotANumber, ("a_bad_image_or_text_fails_alone", "observations_survive_storage")),
     ],
@@ -292,12 +354,47 @@ def test_a_metrics_faults_are_found(metric: Any, fails: tuple[str, ...], tmp_pat
     ):
         place = tmp_path / str(number)
         place.mkdir()
-        disturb_chance(1)
+        disturb_chance(CHANCES[0])
         try:
             hold(MetricContract, check, info, place, run=suite.evaluate(info, place / "first"))
         except (AssertionError, T2IError):
             failed.append(check)
     assert tuple(failed) == fails
+
+
+def test_an_analysis_that_cannot_be_told_or_drawn_is_found(tmp_path: Path) -> None:
+    table = pd.DataFrame({"value": [1.0]})
+
+    def no_figure(axes: Any) -> None:
+        raise RuntimeError("nothing to draw")
+
+    faults: list[tuple[list[Any], str | None]] = [
+        ([], None),
+        ([Analysis("one", "S.", table, lambda axes: axes.plot([1, 2])), Analysis("two", "S.", table)], None),
+        ([table], "`analyses` gives DataFrame, want Analysis"),
+        ([Analysis("one", "S.", [1.0])], "the table of 'one' is no DataFrame"),  # type: ignore[arg-type]
+        ([Analysis("one", "S.", pd.concat([table, table], axis=1))], "two columns of 'one' have one name"),
+        ([Analysis("a b", "S.", table), Analysis("a-b", "S.", table)], "would be written to one file"),
+        ([Analysis("one", "S.", table, no_figure)], "nothing to draw"),
+    ]
+    said: list[Any] = []
+
+    class Telling(MeanReward):
+        def analyses(self, study):
+            if not said:
+                raise KeyError("no such column")
+            yield from said[0]
+
+    info = MetricInfo(name="mean", summary="S.", create=Telling, measures=(Measure("mean", "M."),))
+    suite = MetricContract()
+    suite.name = "mean"  # type: ignore[misc]
+    run = suite.evaluate(info, tmp_path / "run")
+    with pytest.raises(T2IError, match="no such column"):
+        hold(MetricContract, "analyses_can_be_told_and_drawn", info, tmp_path, run=run)
+    for given, fault in faults:
+        said[:] = [given]
+        with nullcontext() if fault is None else pytest.raises((AssertionError, RuntimeError), match=fault):
+            hold(MetricContract, "analyses_can_be_told_and_drawn", info, tmp_path, run=run)
 
 
 # prompt sources -----------------------------------------------------------------------------------------------
@@ -326,6 +423,101 @@ def test_a_prompt_sources_faults_are_found(facets: Any, fails: tuple[str, ...], 
         except AssertionError:
             failed.append(check)
     assert tuple(failed) == fails
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lambda: random.sample(["dog", "car", "cup", "hat"], 3)[0],
+        lambda: random.choice(["dog", "car"]),
+        lambda: np.random.randint(2),
+    ],
+)
+def test_chance_is_found_where_little_is_drawn(drawn: Any, tmp_path: Path) -> None:
+    info = PromptSourceInfo(name="listed", summary="S.", prompts=lambda setup: [Prompt("one", f"a {drawn()}")])
+    disturb_chance(CHANCES[0])
+    prompts = list(info.prompts(settle(info, {}, None).setup()))
+    with pytest.raises(AssertionError, match="asked again, the prompts differ"):
+        hold(PromptSourceContract, "is_the_same_each_time", info, tmp_path, prompts=prompts)
+
+
+# processes ----------------------------------------------------------------------------------------------------
+
+HASHING = """
+import numpy as np
+from t2i_core import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Prompt, PromptSourceInfo, hookimpl
+
+print("what a plugin prints is in nobody's way")
+NAMES = {order}("dog car cup hat sky sea".split())
+
+
+class Model:
+    def generate(self, requests):
+        for request in requests:
+            yield request, Generated(np.full((4, 4, 3), {seed} % 250 + 1, np.uint8))
+
+
+@hookimpl
+def t2i_generators():
+    return [GeneratorInfo(name="hashing", summary="S.", create=lambda setup: Model())]
+
+
+@hookimpl
+def t2i_judges():
+    labels = tuple(ObjectClass(name) for name in NAMES)
+    return [
+        JudgeInfo(
+            name="hashing", summary="S.", capabilities={{}}, create=lambda setup: None, labels=lambda *_: labels
+        )
+    ]
+
+
+@hookimpl
+def t2i_prompt_sources():
+    return [PromptSourceInfo(name="hashing", summary="S.", prompts=lambda setup: [Prompt(n, n) for n in NAMES])]
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "seed", "holds"),
+    [("sorted", "len(request.prompt.text)", True), ("set", "hash(request.prompt.text)", False)],
+)
+def test_what_hangs_on_the_hashes_of_a_process_is_found(
+    order: str, seed: str, holds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"hashing_{order}"
+    (tmp_path / f"{module}.py").write_text(HASHING.format(order=order, seed=seed))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    plugin: Any = importlib.import_module(module)
+    (model,), (judge,), (source,) = plugin.t2i_generators(), plugin.t2i_judges(), plugin.t2i_prompt_sources()
+    asked: list[tuple[type[Any], str, Any, dict[str, Any]]] = [
+        (GeneratorContract, "another_process_draws_the_same_image", model, {"requests": REQUESTS}),
+        (JudgeContract, "another_process_has_the_same_labels", judge, {"labels": judge.labels(None, None)}),
+        (PromptSourceContract, "another_process_has_the_same", source, {"prompts": source.prompts(None)}),
+    ]
+    for contract, check, info, fixtures in asked:
+        with nullcontext() if holds else pytest.raises(AssertionError, match="PYTHONHASHSEED"):
+            hold(contract, check, info, tmp_path, module=module, **fixtures)
+
+
+# options ------------------------------------------------------------------------------------------------------
+
+
+class Inner(Options):
+    near: int = 1
+    same: tuple[Inner, ...] = ()
+
+
+class Outer(Options):
+    one: Inner = Field(default=Inner(), description="D.")
+    many: dict[str, Inner | None] = Field(default={}, description="D.")
+
+
+def test_an_option_inside_options_has_a_description_too(tmp_path: Path) -> None:
+    info = PromptSourceInfo(name="listed", summary="S.", prompts=lambda setup: [], options=Outer)
+    with pytest.raises(AssertionError, match=r"a description: one\.near, one\.same, many\.near, many\.same"):
+        hold(PromptSourceContract, "options_are_described_and_round_trip", info, tmp_path)
 
 
 # packages -----------------------------------------------------------------------------------------------------
@@ -403,6 +595,6 @@ def test_a_waiver_that_is_not_needed_is_an_error(tmp_path: Path) -> None:
         [*command, "test_odd.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "1 failed, 17 passed, 2 xfailed" in done.stdout, done.stdout
+    assert "1 failed, 19 passed, 2 xfailed" in done.stdout, done.stdout
     assert "TestNeeded::test_has_prompts_with_ids_of_their_own - waived: it is empty until" in done.stdout
     assert "TestOfTheWaived::test_facets_and_scenes_are_plain_data - [XPASS(strict)] waived: not" in done.stdout

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from PIL.Image import Image as PILImage
 
+from ..checking import image_fault
 from ..errors import T2IError
 from ..generation import Failure, Generated, ImageRequest
-from ..images import Truth
 from ..progress import Progress
 from ..runs import Made
 from ..store import Store
@@ -137,7 +137,7 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
         image = answer.image
         if isinstance(image, PILImage):
             image = np.asarray(image.convert("RGB"))
-        fault = None if isinstance(image, Path) else _fault(image) or _truth_fault(answer.truth, image.shape)
+        fault = None if isinstance(image, Path) else image_fault(image, answer.truth)
         if fault is not None:
             return Failure(fault)
         store.put_image(key, image, answer.record, answer.truth)
@@ -146,24 +146,3 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
     except Exception as error:  # whatever is wrong with it, it is this request's failure
         return Failure(f"cannot be kept: {said(error)}")
     return None
-
-
-def _fault(pixels: Any) -> str | None:
-    """Say what is wrong with an array of pixels, if anything."""
-    if not isinstance(pixels, np.ndarray):
-        return f"the generator gave {type(pixels).__name__} where pixels were asked for"
-    if np.issubdtype(pixels.dtype, np.floating) and not np.isfinite(pixels).all():
-        return "the generator gave pixels that are not numbers"
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
-        return f"the generator gave {pixels.dtype} of shape {pixels.shape}, want uint8 of (height, width, 3)"
-    if not pixels.any():
-        return "blank image: every pixel is black"
-    return None
-
-
-def _truth_fault(truth: Truth | None, shape: tuple[int, ...]) -> str | None:
-    """Say where the truth is that of an image of another size."""
-    size = (shape[1], shape[0])
-    if truth is None or all(each == size for each in (truth.size, *(i.mask.size for i in truth.instances))):
-        return None
-    return f"the generator gave an image of {size[0]} x {size[1]} pixels with the truth of one of another size"

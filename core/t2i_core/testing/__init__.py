@@ -15,11 +15,18 @@ A check that cannot hold is waived by name, with the reason:
 A suite that passes says that core can run the component, not that its numbers are right: add golden values.
 """
 
-from .generators import GeneratorContract
-from .judges import JudgeContract
-from .metrics import MetricContract
-from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver, sample_images
-from .prompt_sources import PromptSourceContract
+from pkgutil import iter_modules
+
+import pytest
+
+# before they are imported: a bare `assert` of theirs then says what was compared, as those of tests do
+pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))
+
+from .generators import GeneratorContract  # noqa: E402
+from .judges import JudgeContract  # noqa: E402
+from .metrics import MetricContract  # noqa: E402
+from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver, sample_images  # noqa: E402
+from .prompt_sources import PromptSourceContract  # noqa: E402
 
 __all__ = [
     "TEST_JUDGE",

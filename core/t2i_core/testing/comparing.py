@@ -11,15 +11,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL.Image import Image as PILImage
 
+from ..checking import image_fault
 from ..components import Component
 from ..evaluation.streaming import answered
-from ..generation import Failure
+from ..generation import Failure, Generated
 from ..masks import PackedMask, intersection
 
 LONG = "a photo of a dog and " * 1000
 FEW, SHARE = 4, 0.05
 """Pixels of a mask, and their share of it, that may differ where numbers may."""
+CHANCES = (20_011, 77_003, 314_159, 5_000_011, 123_456_789, 4_000_000_007)
+"""Seeds of the chance that all share; two may give the same where little is drawn, so that prompts try all."""
 ODD_TEXTS = ("", " \t", LONG, "🦒 \u202eمرحبا\u202c \x07 <b>\\n</b>")
 """What nobody should send and somebody will: nothing, far too much, and signs of every kind."""
 
@@ -80,42 +84,58 @@ def pixels_of(answer: Any) -> NDArray[np.float64]:
     return np.asarray(image, dtype=float)
 
 
-def assert_same_images(some: Iterable[Any], others: Iterable[Any], tolerance: float) -> None:
-    """Compare answers of generators, pixel by pixel, from 0 to 255."""
+def fault_of(answer: Generated) -> str | None:
+    """Say why core would not keep an image, if so: a file's pixels are looked at when they are judged."""
+    image = answer.image
+    if isinstance(image, Path):
+        return None
+    return image_fault(np.asarray(image.convert("RGB")) if isinstance(image, PILImage) else image, answer.truth)
+
+
+def assert_same_images(some: Iterable[Any], others: Iterable[Any], tolerance: float, asked: str) -> None:
+    """Compare answers of generators, pixel by pixel, from 0 to 255.
+
+    asked: how the others were asked for, for the message
+    """
     for a, b in zip(some, others, strict=True):
-        np.testing.assert_allclose(pixels_of(a), pixels_of(b), atol=tolerance)
+        left, right = pixels_of(a), pixels_of(b)
+        np.testing.assert_allclose(left, right, atol=tolerance, err_msg=f"{asked}, the image differs")
 
 
-def assert_close(a: Any, b: Any, tolerance: float) -> None:
-    """Compare two answers of a judge field by field, numbers relative to the largest."""
-    assert type(a) is type(b)
+def assert_close(a: Any, b: Any, tolerance: float, asked: str) -> None:
+    """Compare two answers of a judge field by field, numbers relative to the largest.
+
+    asked: how the second was asked for, for the message
+    """
+    assert type(a) is type(b), f"{asked}, the answer is of another type"
     for name in a.__dataclass_fields__:
         left, right = getattr(a, name), getattr(b, name)
+        said = f"{asked}, the answer's {name} differ"
         if isinstance(left, Mapping):
-            assert left.keys() == right.keys()
+            assert left.keys() == right.keys(), said
             for key in left:
-                _assert_close_values(left[key], right[key], tolerance)
+                _assert_close_values(left[key], right[key], tolerance, said)
         else:
-            _assert_close_values(left, right, tolerance)
+            _assert_close_values(left, right, tolerance, said)
 
 
-def _assert_close_values(a: Any, b: Any, tolerance: float) -> None:
+def _assert_close_values(a: Any, b: Any, tolerance: float, said: str) -> None:
     if isinstance(a, float | np.ndarray) and np.size(a):
         scale = float(np.abs(a).max()) or 1.0
-        np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0)
+        np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0, err_msg=said)
     elif isinstance(a, np.ndarray):
-        assert np.shape(a) == np.shape(b)
+        assert np.shape(a) == np.shape(b), said
     elif tolerance and isinstance(a, tuple) and all(isinstance(each, PackedMask) for each in (*a, *b)):
-        assert len(a) == len(b)
+        assert len(a) == len(b), said
         for one, other in zip(a, b, strict=True):
-            _assert_alike(one, other)
+            _assert_alike(one, other, said)
     else:
-        assert a == b
+        assert a == b, said
 
 
-def _assert_alike(a: PackedMask, b: PackedMask) -> None:
+def _assert_alike(a: PackedMask, b: PackedMask, said: str) -> None:
     """Compare masks but for what a rounded number decides: a few pixels at the border."""
-    assert a.size == b.size
+    assert a.size == b.size, said
     both = intersection(a, b)
     apart = a.area() + b.area() - 2 * both
-    assert apart <= max(FEW, SHARE * (both + apart)), f"masks differ in {apart} pixels and share {both}"
+    assert apart <= max(FEW, SHARE * (both + apart)), f"{said}: masks differ in {apart} pixels and share {both}"

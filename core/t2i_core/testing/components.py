@@ -6,13 +6,14 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from ..components import API_VERSION, INFO_TYPES, Component, Info, Kind
 from .ownership import others_with, packages_of
@@ -101,9 +102,9 @@ class ComponentContract:
         assert heavy == "[]", f"{self.module} imports {heavy}: import it inside the factory"
 
     def test_options_are_described_and_round_trip(self, info: Info) -> None:
-        """Every option has a description, and plain data makes equal options."""
-        undescribed = [name for name, field in info.options.model_fields.items() if not field.description]
-        assert not undescribed
+        """Every option has a description, those inside options too, and plain data makes equal options."""
+        undescribed = list(_undescribed(info.options))
+        assert not undescribed, f"options without a description: {', '.join(undescribed)}"
         options = info.options(**self.options)
         assert info.options(**json.loads(json.dumps(options.model_dump(mode="json")))) == options
 
@@ -124,6 +125,24 @@ def _hook(kind: Kind, module: str) -> Any:
 
 def _hook_name(kind: Kind) -> str:
     return f"t2i_{kind}s"
+
+
+def _undescribed(model: type[BaseModel], known: tuple[type[BaseModel], ...] = ()) -> Iterator[str]:
+    """Name the options that have no description, those of models inside as `option.theirs`."""
+    for name, field in model.model_fields.items():
+        if not field.description:
+            yield name
+        for inner in _models_in(field.annotation):
+            if inner not in (model, *known):  # a model may hold others of its own
+                yield from (f"{name}.{theirs}" for theirs in _undescribed(inner, (model, *known)))
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models of a type: its own, and those of which it is made, as in `tuple[Model, ...] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 @cache

@@ -11,8 +11,19 @@ import pytest
 from ..components import Component, GeneratorInfo
 from ..generation import Failure, Generated, ImageRequest
 from ..prompts import Prompt
-from .comparing import ODD_TEXTS, answers_at_once, answers_to, assert_same_images, disturb_chance, made, pixels_of
+from .comparing import (
+    CHANCES,
+    ODD_TEXTS,
+    answers_at_once,
+    answers_to,
+    assert_same_images,
+    disturb_chance,
+    fault_of,
+    made,
+    pixels_of,
+)
 from .components import ComponentContract
+from .elsewhere import answered_elsewhere
 from .parts import TEST_PROMPTS, settle
 
 
@@ -55,11 +66,12 @@ class GeneratorContract(ComponentContract):
     def test_one_answer_per_request(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """Each request gets an image, with a record of plain data, or a failure."""
+        """Each request gets an image that core keeps, with a record of plain data, or a failure."""
         answers = self.draw(component, requests)
         assert all(isinstance(a, Generated | Failure) for a in answers)
         images = [a for a in answers if isinstance(a, Generated)]
         assert images, answers[0]
+        assert [fault for a in images if (fault := fault_of(a)) is not None] == []
         records = [dict(a.record) for a in images]
         assert json.loads(json.dumps(records, allow_nan=False)) == records
 
@@ -82,10 +94,18 @@ class GeneratorContract(ComponentContract):
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
         """Chance comes from the request's seed alone, never from a generator that all share or a clock."""
-        disturb_chance(1)
+        disturb_chance(CHANCES[0])
         first = self.draw(component, requests)
-        disturb_chance(2)
-        assert_same_images(first, self.draw(component, requests), self.tolerance)
+        disturb_chance(CHANCES[1])
+        assert_same_images(first, self.draw(component, requests), self.tolerance, "asked again")
+
+    def test_another_process_draws_the_same_image(
+        self, component: Component[GeneratorInfo], requests: list[ImageRequest]
+    ) -> None:
+        """Nothing depends on `hash` or on the order of a set, which differ from process to process."""
+        here = self.draw(component, requests[:2])
+        there = answered_elsewhere(component, self.module, requests[:2])
+        assert_same_images(here, there, self.tolerance, "asked in another process, with another PYTHONHASHSEED")
 
     def test_another_seed_gives_another_image(
         self, component: Component[GeneratorInfo], prompts: Sequence[Prompt], requests: list[ImageRequest]
@@ -103,10 +123,13 @@ class GeneratorContract(ComponentContract):
     def test_order_batch_and_company_change_nothing(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """An image depends on its own prompt and seed alone."""
+        """An image depends on its own prompt and seed alone, never on how many are asked for."""
         together = self.draw(component, requests)
         backwards = self.draw(component, requests[::-1], batch_size=1)[::-1]
-        assert_same_images(together, backwards, self.tolerance)
+        assert_same_images(together, backwards, self.tolerance, "asked in another order and batch")
+        with made(component) as model:
+            alone = [answers_at_once(model.generate, [request])[0] for request in requests[:2]]
+        assert_same_images(together[:2], alone, self.tolerance, "asked in a call of its own")
 
     def test_a_bad_prompt_fails_alone(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
@@ -115,7 +138,8 @@ class GeneratorContract(ComponentContract):
         odd = [ImageRequest(Prompt(f"odd {n}", text), 0, 0) for n, text in enumerate(ODD_TEXTS)]
         answers = self.draw(component, [*odd, *requests], alone_where_it_fails=True)
         assert all(isinstance(a, Generated | Failure) for a in answers[: len(odd)])
-        assert_same_images(answers[len(odd) :], self.draw(component, requests), self.tolerance)
+        good = self.draw(component, requests)
+        assert_same_images(good, answers[len(odd) :], self.tolerance, "asked after odd prompts")
 
     def test_settings_are_plain_data(self, component: Component[GeneratorInfo]) -> None:
         """What the model says of itself can be written into a manifest."""

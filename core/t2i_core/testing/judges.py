@@ -20,8 +20,9 @@ from ..generation import Failure
 from ..images import Image, image_file
 from ..judging import Capability, Query
 from ..observations import TYPES, Labels
-from .comparing import ODD_TEXTS, answers_at_once, answers_to, assert_close, disturb_chance, made
+from .comparing import CHANCES, ODD_TEXTS, answers_at_once, answers_to, assert_close, disturb_chance, made
 from .components import ComponentContract
+from .elsewhere import answered_elsewhere
 from .parts import CLASSES, sample_images
 
 READ_TEXTS: tuple[Capability, ...] = ("embed", "prefer", "reward", "likelihood")
@@ -83,25 +84,36 @@ class JudgeContract(ComponentContract):
     ) -> None:
         """No answer depends on chance that all share, or on a clock."""
         said = []
-        for chance in (1, 2):
+        for chance in CHANCES[:2]:
             disturb_chance(chance)
             with made(component) as judge:
                 queries = {c: self.queries(c, images, text) for c in info.capabilities}
                 said.append([answer for c, asked in queries.items() for answer in _ask(judge, c, asked)])
         for a, b in zip(*said, strict=True):
-            assert_close(a, b, self.tolerance)
+            assert_close(a, b, self.tolerance, "asked again")
+
+    def test_another_process_has_the_same_labels(
+        self, component: Component[JudgeInfo], labels: Labels | None
+    ) -> None:
+        """The classes come in one order, not in that of a set, which differs from process to process."""
+        if labels is not None:
+            there = answered_elsewhere(component, self.module, None)
+            assert there == labels, "asked in another process, with another PYTHONHASHSEED, the labels differ"
 
     def test_batch_and_order_change_nothing(
         self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
     ) -> None:
-        """An observation depends on its own query alone."""
+        """An observation depends on its own query alone, never on what else is asked."""
         with made(component, 1) as one_by_one, made(component, len(images)) as together:
             for capability in info.capabilities:
                 queries = self.queries(capability, images, text)
                 first = _ask(together, capability, queries)
                 second = _ask(one_by_one, capability, queries[::-1])[::-1]
                 for a, b in zip(first, second, strict=True):
-                    assert_close(a, b, self.tolerance)
+                    assert_close(a, b, self.tolerance, "asked in another order and batch")
+                alone = [_ask(together, capability, [query])[0] for query in queries]
+                for a, b in zip(first, alone, strict=True):
+                    assert_close(a, b, self.tolerance, "asked in a call of its own")
 
     def test_a_bad_image_or_text_fails_alone(
         self,
@@ -125,8 +137,8 @@ class JudgeContract(ComponentContract):
                     assert isinstance(answer, Failure), f"{capability}: an answer about what is no image"
                 if not isinstance(answer, Failure):
                     stored_form(answer, capability, labels, query)
-            for a, b in zip(answers[len(bad) :], _ask(judge, capability, good), strict=True):
-                assert_close(a, b, self.tolerance)
+            for a, b in zip(_ask(judge, capability, good), answers[len(bad) :], strict=True):
+                assert_close(a, b, self.tolerance, "asked after odd images and texts")
 
     def test_observations_survive_storage(
         self, info: JudgeInfo, judge: Any, labels: Labels | None, images: Sequence[Image], text: str
@@ -137,7 +149,7 @@ class JudgeContract(ComponentContract):
             for query, answer in zip(queries, _ask(judge, capability, queries), strict=True):
                 if not isinstance(answer, Failure):
                     stored = stored_form(answer, capability, labels, query)
-                    assert_close(TYPES[capability].from_bytes(stored, labels), answer, 0)
+                    assert_close(answer, TYPES[capability].from_bytes(stored, labels), 0, "kept and read back")
 
     def test_settings_are_plain_data(self, judge: Any) -> None:
         """What the judge says of itself can be written into a manifest."""

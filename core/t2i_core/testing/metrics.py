@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import pandas as pd
 import pytest
 
+from ..analyzing import analyses, metrics_of
 from ..components import Component, GeneratorInfo, Info, JudgeInfo, MetricInfo
 from ..evaluation import ModelRequest, Request, make_plan, run_plan
+from ..evaluation.folder import slug
 from ..judging import Query
+from ..metrics import Analysis
 from ..runs import Run
-from .comparing import disturb_chance
+from .comparing import CHANCES, disturb_chance
 from .components import ComponentContract
 from .faults import Faults
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -34,7 +41,7 @@ class MetricContract(ComponentContract):
     @pytest.fixture
     def run(self, info: MetricInfo, tmp_path: Path) -> Run:
         """The metric's run on two models (the same one, twice) and four seeds."""
-        disturb_chance(1)
+        disturb_chance(CHANCES[0])
         return self.evaluate(info, tmp_path / "run")
 
     def evaluate(self, info: MetricInfo, out: Path, faults: Faults | None = None) -> Run:
@@ -88,9 +95,24 @@ class MetricContract(ComponentContract):
         results = dict(run.results)
         assert json.loads(json.dumps(results, allow_nan=False)) == results
 
+    def test_analyses_can_be_told_and_drawn(self, info: MetricInfo, run: Run) -> None:
+        """What it makes of the run's tables are tables, in files of their own, and figures that can be drawn."""
+        resolver = StaticResolver(info)
+        metrics = metrics_of(run, resolver)
+        assert metrics.absent == {}, "it cannot be made again with the options that are kept with its run"
+        found = [analysis for _, analysis in analyses(run, metrics, resolver)]
+        for analysis in found:
+            assert isinstance(analysis, Analysis), f"`analyses` gives {type(analysis).__name__}, want Analysis"
+            assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is no DataFrame"
+            assert analysis.table.columns.is_unique, f"two columns of {analysis.name!r} have one name"
+            if analysis.figure is not None and find_spec("matplotlib"):
+                _draw(analysis.figure)
+        files = [slug(analysis.name) for analysis in found]
+        assert len(set(files)) == len(files), f"two analyses would be written to one file: {files}"
+
     def test_runs_again_to_the_same_results(self, info: MetricInfo, run: Run, tmp_path: Path) -> None:
         """Measuring is arithmetic: a run from the beginning gives the same numbers."""
-        disturb_chance(2)
+        disturb_chance(CHANCES[1])
         again = self.evaluate(info, tmp_path / "again")
         assert again.results["results"] == run.results["results"]
         assert again.results["comparisons"] == run.results["comparisons"]
@@ -116,6 +138,13 @@ class MetricContract(ComponentContract):
 
         faults = Faults(answer=about_one_sample)
         _assert_accounts_for(self.evaluate(info, tmp_path / "run", faults), faults)
+
+
+def _draw(figure: Callable[[Any], None]) -> None:
+    """Draw on Axes, as commands do."""
+    drawn = import_module("matplotlib.figure").Figure(layout="constrained")
+    figure(drawn.add_subplot())
+    drawn.draw_without_rendering()
 
 
 def _assert_accounts_for(run: Run, faults: Faults) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ..components import Component
-from ..prompts import RESERVED, Prompt, strange_facet
-from .comparing import disturb_chance
+from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet
+from .comparing import CHANCES, disturb_chance
 from .components import ComponentContract
+from .elsewhere import HASH_SEEDS, answered_elsewhere
 from .parts import CLASSES
 
 
@@ -22,7 +23,7 @@ class PromptSourceContract(ComponentContract):
     @pytest.fixture
     def prompts(self, component: Component[Any]) -> list[Prompt]:
         """The prompts; where they depend on the judge's labels, for the classes of the test judge."""
-        disturb_chance(1)
+        disturb_chance(CHANCES[0])
         return _prompts_of(component)
 
     def test_has_prompts_with_ids_of_their_own(self, prompts: list[Prompt]) -> None:
@@ -33,8 +34,15 @@ class PromptSourceContract(ComponentContract):
 
     def test_is_the_same_each_time(self, component: Component[Any], prompts: list[Prompt]) -> None:
         """The list does not depend on chance."""
-        disturb_chance(2)
-        assert _prompts_of(component) == prompts
+        for chance in CHANCES[1:]:
+            disturb_chance(chance)
+            assert _prompts_of(component) == prompts, "asked again, the prompts differ"
+
+    def test_another_process_has_the_same(self, component: Component[Any], prompts: list[Prompt]) -> None:
+        """Nothing depends on `hash` or on the order of a set, which differ from process to process."""
+        for hash_seed in HASH_SEEDS:
+            there = answered_elsewhere(component, self.module, _labels_for(component), hash_seed)
+            assert there == prompts, f"asked with PYTHONHASHSEED={hash_seed}, the prompts differ"
 
     def test_facets_and_scenes_are_plain_data(self, prompts: list[Prompt]) -> None:
         """Facets are texts and numbers, under names that tables have not taken; scenes survive JSON."""
@@ -47,5 +55,8 @@ class PromptSourceContract(ComponentContract):
 
 
 def _prompts_of(component: Component[Any]) -> list[Prompt]:
-    labels = CLASSES if component.info.reads_labels else None
-    return list(component.info.prompts(component.setup(labels=labels)))
+    return list(component.info.prompts(component.setup(labels=_labels_for(component))))
+
+
+def _labels_for(component: Component[Any]) -> tuple[ObjectClass, ...] | None:
+    return CLASSES if component.info.reads_labels else None

@@ -650,6 +650,12 @@ class TestAroRelation(FolderContract):
 
 class TestAroOrder(FolderContract):
     name, fixture = "aro-order", "coco"
+    waived: ClassVar = {"another_process_has_the_same": "its tagger stands in for spaCy's in this process alone"}
+
+
+class TestAroOrderWithoutTags(FolderContract):
+    name, fixture = "aro-order", "coco"
+    options: ClassVar = {"perturbations": ("trigrams", "words")}
 
 
 class TestWinoground(FolderContract):

@@ -101,7 +101,7 @@ def _pairs(
 
 def _cosines(study: Study, both: pd.DataFrame) -> dict[frozenset[str], float]:
     """What the run's `object-cosine` says of pairs; nothing where it was not asked for."""
-    if study.others is None or "measure" not in study.others:
+    if study.others is None:
         return {}
     rows = study.others[study.others["measure"].astype(str) == COSINE]
     rows = rows.assign(prompt=rows["prompt"].astype(object)).join(both, on="prompt", how="inner")
