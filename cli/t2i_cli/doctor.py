@@ -115,7 +115,9 @@ def _place(folder: Path) -> dict[str, Any]:
 def _plugins(catalogue: Catalogue, checked: Sequence[Checked]) -> dict[str, Any]:
     return {
         "found": len(checked),
-        "broken": [{"kind": c.entry.kind, "name": c.entry.name, "error": c.error} for c in checked if c.error],
+        "broken": [
+            {"kind": c.entry.kind, "name": c.entry.name, "error": c.error} for c in checked if c.status == "broken"
+        ],
         "slow": [
             {"kind": c.entry.kind, "name": c.entry.name, "seconds": round(c.seconds, 2)} for c in checked if c.slow
         ],

@@ -39,7 +39,7 @@ def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
         print_json([_row(entry, checked.get(entry)) for entry in entries])
     else:
         _print_all(catalogue, entries, checked, wanted)
-    if broken := [entry.name for entry, found in checked.items() if found.error]:
+    if broken := [entry.name for entry, found in checked.items() if found.status == "broken"]:
         raise BrokenPlugin(f"{len(broken)} of {len(checked)} components do not load: {', '.join(broken)}")
 
 
@@ -121,7 +121,7 @@ def _with_status(group: list[Entry], checked: Mapping[Entry, Checked]) -> Iterat
         found = checked[entry]
         slow = f", slow ({found.seconds:.1f} s)" if found.slow else ""
         error = f": {found.error}" if found.error else ""
-        colour = "red" if found.error else "yellow" if found.slow else "green"
+        colour = "red" if found.status == "broken" else "yellow" if found.error or found.slow else "green"
         yield f"{entry.name}: {found.status}{slow}{error}", colour
 
 

@@ -175,3 +175,24 @@ def test_listing_is_quick(toy, site):
     seconds()  # writes the bytecode
     times = [seconds() for _ in range(11)]
     assert statistics.median(times) <= 0.30, times
+
+
+def test_a_preset_of_what_is_not_installed_is_not_broken(toy, install, t2i):
+    preset = """
+        from t2i_core import Preset, hookimpl
+        @hookimpl
+        def t2i_generators(): return [Preset(name="ours", summary="Ours.", of="far", argument="here")]
+    """
+    install(
+        "x-preset",
+        {"t2i.generators": {"ours": "x_preset"}, "t2i.elsewhere": {"far": "x_far"}},
+        {"x_preset": preset},
+    )
+    told = t2i("list-plugins", "--json", "--check")
+    assert told.exit_code == 0, told.stderr
+    found = {row["name"]: row for row in json.loads(told.stdout)}
+    assert {name: row["status"] for name, row in found.items() if row["status"] != "ok"} == {"ours": "missing"}
+    assert found["ours"]["error"] == "'far' comes with x-far, which is not installed: install x-far"
+    install("x-lost", {"t2i.metrics": {"lost": "x_lost"}}, {"x_lost": "import no_such_module"})
+    assert t2i("list-plugins", "--check").exit_code == 4  # what it needs itself is another matter
+    assert json.loads(t2i("doctor", "--json").stdout)["plugins"]["broken"][0]["name"] == "lost"

@@ -14,9 +14,10 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from t2i_core.errors import BrokenPlugin, T2IError
+from t2i_core.errors import BrokenPlugin, MissingDependency, T2IError
 
 from .discovery import Entry
+from .loading import load
 
 if TYPE_CHECKING:
     from .registry import Registry
@@ -32,18 +33,20 @@ SLOW = 1.0
 class Checked:
     """What became of one entry.
 
-    error:    why it does not load; empty where it does
+    error:    why it cannot be used; empty where it can
+    lacks:    it is sound itself, a preset of a component whose distribution is not installed
     seconds:  how long its module took to import and to offer its descriptor
     """
 
     entry: Entry
     error: str = ""
+    lacks: bool = False
     seconds: float = 0.0
 
     @property
     def status(self) -> str:
-        """`ok` or `broken`."""
-        return "broken" if self.error else "ok"
+        """`ok`, `broken`, or `missing` where it is not the plugin that is broken."""
+        return "missing" if self.lacks else "broken" if self.error else "ok"
 
     @property
     def slow(self) -> bool:
@@ -85,8 +88,8 @@ def _check_module(entries: list[Entry], timeout: float) -> list[Checked]:
         said = (child.stderr.strip().splitlines() or [""])[-1]
         cause = f"plugin {{}}: ended its process with status {child.returncode}{f': {said}' if said else ''}"
         return [Checked(e, cause.format(e.origin)) for e in entries]
-    slowest = max(seconds for _, seconds in answers)  # the first entry pays for the import of all
-    return [Checked(e, error, slowest) for e, (error, _) in zip(entries, answers, strict=True)]
+    slowest = max(seconds for *_, seconds in answers)  # the first entry pays for the import of all
+    return [Checked(e, error, lacks, slowest) for e, (error, lacks, _) in zip(entries, answers, strict=True)]
 
 
 def answer() -> None:
@@ -105,14 +108,24 @@ def answer() -> None:
     for kind, name, dist, module in wanted:
         entry = next(e for e in registry.catalogue.named(kind, name, dist) if e.module == module)
         start = time.perf_counter()
-        error = ""
+        error, lacks = "", False
         try:
             _load(registry, entry)
         except T2IError as problem:
             error = str(problem)
-        answers.append((error, time.perf_counter() - start))
+            lacks = isinstance(problem, MissingDependency) and _is_sound(entry)
+        answers.append((error, lacks, time.perf_counter() - start))
     with out:
         json.dump(answers, out)
+
+
+def _is_sound(entry: Entry) -> bool:
+    """Whether an entry's own module loads and offers it, whatever that stands for."""
+    try:
+        load(entry)
+    except T2IError:
+        return False
+    return True
 
 
 def _load(registry: Registry, entry: Entry) -> None:
