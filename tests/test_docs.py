@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pages as site_pages
 import pytest
 import typer
+from matplotlib.figure import Figure
 from t2i_cli.app import app
 from t2i_cli.recipe import Recipe, RecipeModel
 from t2i_core import __all__ as public
@@ -22,7 +23,7 @@ from t2i_core.evaluation import ModelRequest, evaluate
 from t2i_core.generation import Failure, Generated, ImageRequest
 from t2i_core.images import Image, Instance, Truth
 from t2i_core.judging import Capability, Query
-from t2i_core.metrics import Measure, Metric, Need, Row
+from t2i_core.metrics import Measure, Metric, Need, Row, Study
 from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
 from t2i_core.runs import Run
 from t2i_core.testing import StaticResolver
@@ -97,6 +98,20 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     for block in RUN_BLOCK.findall(read("CONTRIBUTING.md")):
         exec(compile(block, "CONTRIBUTING.md", "exec"), names)
     return names
+
+
+def test_the_analysis_that_is_shown_can_be_made_and_drawn(contributed: Run) -> None:
+    (block,) = RUN_BLOCK.findall(read("docs/plugins.md"))
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(block, "docs/plugins.md", "exec"), names)
+    study = Study(contributed.measurements().drop(columns="metric"), contributed.samples(), contributed.folder)
+    (analysis,) = names["WithPrompts"].analyses(None, study)
+    assert analysis.table["value"].is_monotonic_increasing
+    assert len(analysis.table) == study.table["prompt"].nunique() > 1
+    axes = Figure().add_subplot()
+    assert analysis.figure is not None
+    analysis.figure(axes)
+    assert len(axes.patches) == len(analysis.table)
 
 
 @pytest.fixture
