@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..generation import Failure
 from ..metrics import Excluded, Note
@@ -25,8 +26,7 @@ class Counts:
     excluded: int = 0
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(NamedTuple):
     """One sample or pair that has no value, and why."""
 
     models: tuple[str, ...]

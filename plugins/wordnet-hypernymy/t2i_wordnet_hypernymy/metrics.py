@@ -166,10 +166,11 @@ class Scs(_MeanOverSynsets):
             yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
             return
         facets = {"synset": self.node(prompt), "leaves": len(below)}
-        divergences = scores.divergences(logits, below)
+        p = scores.shares(logits, below)
+        divergences = scores.divergences(p)
         yield Rows("scs", divergences / leaves.normaliser, facets, together=True)
         yield Row("divergence", float(divergences.mean()), facets)
-        yield Row("entropy", scores.entropy(logits, below), facets)
+        yield Row("entropy", scores.entropy(p), facets)
         for name in ("most", "balanced", "uniform"):
             yield Row(name, getattr(scores, name)(len(below), len(logits)), facets)
         for size in self.options.images:

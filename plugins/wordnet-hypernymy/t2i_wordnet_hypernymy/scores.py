@@ -24,29 +24,33 @@ def in_subtree(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
     return np.minimum(share, 1, dtype=np.float64)
 
 
-def divergences(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
+def shares(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return for each image p_s(y|x), the softmax over the classes A(s) alone, float64 (images, len(below))."""
+    logits = logits.take(below, axis=1)
+    odds = np.exp(np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64))
+    odds /= odds.sum(axis=1, keepdims=True)
+    return odds
+
+
+def divergences(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for each image KL(p_s(y|x) || mean over images of p_s(y|x)), in nats, float64 (images,).
 
-    p_s is the softmax over the classes A(s) alone. Each is at least 0 and at most ln of the number of images.
+    p: `shares`. Each divergence is at least 0 and at most ln of the number of images.
     """
-    p = _softmax(logits.take(below, axis=1))
     return np.maximum(rel_entr(p, p.mean(axis=0)).sum(axis=1), 0)
 
 
 def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
     """Return a synset's SCS in nats: the mean of its images' `divergences`, at most ln|A(s)|."""
-    return float(divergences(logits, below).mean())
+    return float(divergences(shares(logits, below)).mean())
 
 
-def entropy(logits: Floats, below: NDArray[np.intp]) -> float:
-    """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12)."""
-    return float(entr(_softmax(logits.take(below, axis=1))).sum(axis=1).mean())
+def entropy(p: NDArray[np.float64]) -> float:
+    """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12).
 
-
-def _softmax(logits: Floats) -> NDArray[np.float64]:
-    odds = np.exp(np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64))
-    odds /= odds.sum(axis=1, keepdims=True)
-    return odds
+    p: `shares`.
+    """
+    return float(entr(p).sum(axis=1).mean())
 
 
 @cache

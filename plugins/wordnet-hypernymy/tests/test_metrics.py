@@ -85,7 +85,7 @@ def test_the_interval_of_scs_holds_what_a_seed_does_to_all_synsets():
         leaning, own = rng.normal(0, 1, seeds), rng.normal(0, 0.5, (synsets, 1))
         usual = rng.random((synsets, seeds)) < 1 / (1 + np.exp(-(own + leaning)))
         shown = np.where(usual, 0, rng.integers(0, kinds, usual.shape))
-        return np.array([scores.divergences(5.0 * np.eye(kinds)[line], below) for line in shown])
+        return np.array([scores.divergences(scores.shares(5.0 * np.eye(kinds)[line], below)) for line in shown])
 
     truth = np.mean([drawn().mean() for _ in range(300)])
     prompts, of_seeds = np.indices((synsets, seeds))

@@ -31,7 +31,9 @@ def test_scs_is_the_mean_divergence_from_the_mean():
     assert scores.coverage(LOGITS, BELOW) == pytest.approx(expected, rel=1e-12)
     marginal = p.mean(axis=0)
     # it is also the entropy of the mean less the mean entropy
-    assert expected == pytest.approx(-(marginal * np.log(marginal)).sum() - scores.entropy(LOGITS, BELOW))
+    assert expected == pytest.approx(
+        -(marginal * np.log(marginal)).sum() - scores.entropy(scores.shares(LOGITS, BELOW))
+    )
 
 
 def test_an_images_divergence_is_its_influence_on_the_synsets_score():
@@ -44,19 +46,23 @@ def test_an_images_divergence_is_its_influence_on_the_synsets_score():
 
     step, ones = 1e-5, np.ones(len(p))
     slopes = [(weighted(ones + step * one) - weighted(ones - step * one)) / (2 * step) for one in np.eye(len(p))]
-    found = scores.divergences(LOGITS, BELOW)
+    found = scores.divergences(scores.shares(LOGITS, BELOW))
     assert np.array(slopes) * len(p) == pytest.approx(found - found.mean(), abs=1e-7)
 
 
 def test_a_class_that_is_ruled_out_adds_nothing():
     logits = np.array([[0, -np.inf, 0], [0, 0, -np.inf]])
-    assert scores.divergences(logits, np.arange(3)) == pytest.approx([log(2) / 2] * 2)
-    assert scores.entropy(logits, np.arange(3)) == pytest.approx(log(2))
+    assert scores.divergences(scores.shares(logits, np.arange(3))) == pytest.approx([log(2) / 2] * 2)
+    assert scores.entropy(scores.shares(logits, np.arange(3))) == pytest.approx(log(2))
 
 
 def test_huge_logits_give_numbers():
     logits = np.where(LOGITS > 0, 1e30, -1e30).astype(np.float32)
-    for value in (scores.in_subtree(logits, BELOW), scores.coverage(logits, BELOW), scores.entropy(logits, BELOW)):
+    for value in (
+        scores.in_subtree(logits, BELOW),
+        scores.coverage(logits, BELOW),
+        scores.entropy(scores.shares(logits, BELOW)),
+    ):
         assert np.isfinite(value).all()
 
 
