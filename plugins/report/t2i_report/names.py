@@ -19,6 +19,8 @@ def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
     """For each run its models' names by label: those of one label that are not the same model, or have not drawn
     the same images (other noise, another device), have their run's name beside it.
     """
+    if len(runs) == 1:
+        return [{label: label for label in runs[0].manifest["models"]}]
     drawn = [_images(run) for run in runs]
 
     def alike(label: str) -> bool:
@@ -33,7 +35,7 @@ def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
         )
 
     known = {label for run in runs for label in run.manifest["models"]}
-    shared = {label for label in known if len(runs) == 1 or alike(label)}
+    shared = {label for label in known if alike(label)}
     return [
         {label: label if label in shared else f"{label} ({name})" for label in run.manifest["models"]}
         for run, name in zip(runs, run_names(runs), strict=True)
