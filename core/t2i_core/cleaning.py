@@ -194,14 +194,15 @@ def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bo
 
 def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> int:
     """Remove images that were last changed up to this time, files first: a row without its file counts as none."""
-    database.execute("create temp table if not exists going (digest text primary key)")
+    database.execute("create temp table if not exists going (digest blob primary key)")
     database.execute("delete from going")
     database.execute(
         "insert into going select digest from images where path is null group by digest having max(changed) <= ?",
         (changed,),
     )
     count = 0
-    for (digest,) in database.execute("select digest from going"):
+    for (raw,) in database.execute("select digest from going"):
+        digest = raw.hex()
         (folder / "images" / digest[:2] / f"{digest}.png").unlink(missing_ok=True)
         count += 1
     database.execute("delete from images where path is null and digest in (select digest from going)")
@@ -212,9 +213,20 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
 def _sweep(folder: Path, database: sqlite3.Connection) -> None:
     """Remove files that killed processes left: half written ones, and images that no row speaks of."""
     for file in (folder / "images").glob("*/*"):
-        known = database.execute("select 1 from images where digest = ? and path is null", (file.stem,))
-        if file.suffix != ".png" or known.fetchone() is None:
+        if file.suffix != ".png" or not _known(database, file.stem):
             file.unlink(missing_ok=True)
+
+
+def _known(database: sqlite3.Connection, name: str) -> bool:
+    """Whether some row speaks of the store's own image of this name."""
+    try:
+        digest = bytes.fromhex(name)
+    except ValueError:  # no image of the store's is called so
+        return False
+    return (
+        database.execute("select 1 from images where digest = ? and path is null", (digest,)).fetchone()
+        is not None
+    )
 
 
 def _sizes(folder: Path) -> tuple[int, int]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from .errors import BadFolder
 
@@ -63,25 +64,35 @@ class Database:
         """Return a row without key and checksum; None where there is none, or where it is not what was put."""
         row = self.one(f"select * from {table} where key = ?", key)
         # an altered index leads to another row, which is sound in itself
-        return row[1:-1] if row is not None and row[0] == key and row[-1] == _seal(table, row[:-1]) else None
+        return row[1:-1] if row is not None and row[0] == key and row[-1] == seal(table, row[:-1]) else None
 
-    def get_many(self, table: str, keys: Sequence[bytes]) -> list[tuple[Any, ...] | None]:
-        """Return for each of many keys the row that `get` would find, with key and checksum, in less time."""
-        found: dict[bytes, tuple[Any, ...]] = {}
+    def get_many(self, table: str, keys: Sequence[bytes], field: str, checksum: str = "crc") -> list[bytes | None]:
+        """Return for each of many keys one field of its row, some bytes, in less time than `get`; None where there
+        is no such row, or where it is not what was put.
+
+        checksum: the field that holds the `seal` of key and field alone
+        """
+        of_table = _of_name(table)
+        found: list[bytes | None] = []
         for start in range(0, len(keys), _TOGETHER):
             part = keys[start : start + _TOGETHER]
+            # a left join keeps the keys' order; `in` would sort them first, which takes a fifth longer
+            places = ", ".join(["(?)"] * len(part))
+            sql = f"select key, {field}, {checksum} from (values {places}) left join {table} on key = column1"
             with self._explained():
-                sql = f"select * from {table} where key in ({', '.join('?' * len(part))})"
                 rows = self._connection.execute(sql, part).fetchall()
-            for row in rows:
-                if row[-1] == _seal(table, row[:-1]):
-                    found[row[0]] = row
-        return [found.get(key) for key in keys]
+            found += [
+                value
+                if own == key and type(value) is bytes and crc == crc32(value, crc32(key, of_table))
+                else None
+                for key, (own, value, crc) in zip(part, rows, strict=True)
+            ]
+        return found
 
     def put(self, table: str, *row: Any) -> None:
         """Put a row, its key first; it replaces another one under this key."""
         places = ", ".join("?" * (len(row) + 1))
-        self.execute(f"insert or replace into {table} values ({places})", *row, _seal(table, row))
+        self.execute(f"insert or replace into {table} values ({places})", *row, seal(table, row))
 
     def one(self, sql: str, *values: Any) -> Any:
         """Return a query's first row, unchecked; None where there is none."""
@@ -163,13 +174,14 @@ def taken(folder: Path, what: str) -> BadFolder:
     )
 
 
-def _seal(table: str, row: Sequence[Any]) -> int:
+def seal(table: str, row: Sequence[Any]) -> int:
     """A checksum of a row's fields and of its table: tables share keys, and pages may change places."""
-    crc = zlib.crc32(table.encode())
-    plain = []
+    crc = _of_name(table)
     for field in row:
-        if type(field) is bytes:
-            crc = zlib.crc32(field, crc)
-        else:
-            plain.append(field)
-    return zlib.crc32(repr(plain).encode(), crc) if plain else crc
+        crc = crc32(field if type(field) is bytes else repr(field).encode(), crc)
+    return crc
+
+
+@cache
+def _of_name(table: str) -> int:
+    return crc32(table.encode())

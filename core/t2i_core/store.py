@@ -14,11 +14,11 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import platformdirs
 
-from .database import Database, taken, unusable
+from .database import Database, seal, taken, unusable
 from .errors import BadFolder
 from .files import write_whole
 from .images import DamagedImage, Image, Truth, image_file, picture_size, png, size_of
@@ -28,22 +28,23 @@ from .sources import file_digest
 FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
-DATABASE = "store-4.sqlite"
+DATABASE = "store-5.sqlite"
 """The database's file: a version of t2i whose rows are of another form keeps its own beside it."""
 
+# `digest_crc` seals key and digest alone, for who reads no more of an image.
 # Observations are kilobytes each: a table without rowid would hold few to a page, and take three times as long to
 # read.
 _SCHEMA = """
 create table if not exists images (
-    key blob primary key, digest text not null, bytes integer not null, changed integer not null, path text,
-    width integer not null, height integer not null, truth integer not null, record text not null,
-    crc integer not null
+    key blob primary key, digest blob not null, digest_crc integer not null, bytes integer not null,
+    changed integer not null, path text, width integer not null, height integer not null, truth integer not null,
+    record text not null, crc integer not null
 ) without rowid;
 create table if not exists failures (
     key blob primary key, reason text not null, crc integer not null
 ) without rowid;
 create index if not exists images_by_digest on images (digest);
-create table if not exists truths (key text primary key, value blob not null, crc integer not null) without rowid;
+create table if not exists truths (key blob primary key, value blob not null, crc integer not null) without rowid;
 create table if not exists observations (
     key blob primary key, value blob not null, crc integer not null
 );
@@ -57,6 +58,22 @@ create table if not exists openings (key integer primary key, at real not null);
 """
 # `openings`: all observations up to this rowid were there at this time. It tells cleaning how old they are, and
 # costs nothing when one is kept.
+
+
+class _Kept(NamedTuple):
+    """What a row of `images` says beside its key: of the file its digest, size and time of change (ns), and its
+    path where it is not the store's own; whether its truth is kept; what was recorded of its making (JSON).
+    """
+
+    digest: bytes
+    digest_crc: int
+    size: int
+    changed: int
+    path: str | None
+    width: int
+    height: int
+    truth: int
+    record: str
 
 
 def cache_folder() -> Path:
@@ -105,38 +122,47 @@ class Store:
         """Return the image kept under a key, if its file is there in its full size, and unaltered as far as can be
         told without opening it: one that was written since is read and compared.
         """
-        row = self._rows.get("images", bytes.fromhex(key)) if self._usable(key) else None
-        if row is None or not self._stands(key, row):
+        kept = self._kept(key) if self._usable(key) else None
+        if kept is None or not self._stands(key, kept):
             return None
-        return Image(row[0], Path(row[3] or self._name(row[0])))
+        digest = kept.digest.hex()
+        return Image(digest, Path(kept.path or self._name(digest)))
 
     def digests(self, keys: Sequence[str]) -> list[str | None]:
-        """Return the digest of the image kept under each of many keys, in a quarter of `image`'s time.
+        """Return the digest of the image kept under each of many keys, in a fraction of `image`'s time.
 
         Its file is not looked at: what was said of an image is found by the digest alone.
         """
-        return [None if row is None else row[1] for row in self._rows.get_many("images", self._wanted(keys))]
+        found = self._rows.get_many("images", self._wanted(keys), "digest", "digest_crc")
+        return [None if digest is None else digest.hex() for digest in found]
 
-    def _stands(self, key: str, row: tuple[Any, ...]) -> bool:
+    def _kept(self, key: str) -> _Kept | None:
+        row = self._rows.get("images", bytes.fromhex(key))
+        return None if row is None else _Kept(*row)
+
+    def _stands(self, key: str, kept: _Kept) -> bool:
         """Whether what a row of `images` says is there, unaltered."""
-        digest, size, changed, outside, _, _, truth, _ = row
-        name = outside or self._name(digest)
+        digest = kept.digest.hex()
+        name = kept.path or self._name(digest)
         try:
             stat = os.stat(name)  # noqa: PTH116 - a Path costs as much again, and every sample is looked up often
-            whole = stat.st_size == size and (stat.st_mtime_ns == changed or file_digest(Path(name)) == digest)
+            same = stat.st_mtime_ns == kept.changed
+            whole = stat.st_size == kept.size and (same or file_digest(Path(name)) == digest)
         except OSError:
             return False
-        if whole and stat.st_mtime_ns != changed:  # a copy, say: it need not be read again the next time
-            self._rows.put("images", bytes.fromhex(key), digest, size, stat.st_mtime_ns, *row[3:])
-        return whole and not (truth and self._rows.one("select 1 from truths where key = ?", digest) is None)
+        if whole and not same:  # a copy, say: it need not be read again the next time
+            self._rows.put("images", bytes.fromhex(key), *kept._replace(changed=stat.st_mtime_ns))
+        return whole and not (
+            kept.truth and self._rows.one("select 1 from truths where key = ?", kept.digest) is None
+        )
 
     def details(self, key: str) -> tuple[tuple[int, int], dict[str, Any]]:
         """Return an image's width and height in pixels, and what was recorded of its making.
 
         (0, 0) and nothing where there is no such image.
         """
-        row = self._rows.get("images", bytes.fromhex(key))
-        return ((row[4], row[5]), dict(json.loads(row[-1]))) if row else ((0, 0), {})
+        kept = self._kept(key)
+        return ((kept.width, kept.height), dict(json.loads(kept.record))) if kept else ((0, 0), {})
 
     def failure(self, key: str) -> str | None:
         """Return why an image can never be made, where that is known."""
@@ -174,6 +200,7 @@ class Store:
             path = self._file(digest)
             self._write(path, data, digest)
         value = None if truth is None else truth.to_bytes()
+        own, named = bytes.fromhex(key), bytes.fromhex(digest)
         with self._rows.together():
             if outside is None and (before := self.image(key)) is not None:
                 return before
@@ -182,18 +209,20 @@ class Store:
             except OSError as error:
                 raise unusable(self.folder, error) from error
             if value is not None:
-                self._rows.put("truths", digest, value)
-            row = (digest, stat.st_size, stat.st_mtime_ns, outside, width, height, int(value is not None), said)
-            self._rows.put("images", bytes.fromhex(key), *row)
-            self._rows.execute("delete from failures where key = ?", bytes.fromhex(key))
+                self._rows.put("truths", named, value)
+            crc, changed, has_truth = seal("images", (own, named)), stat.st_mtime_ns, int(value is not None)
+            kept = _Kept(named, crc, stat.st_size, changed, outside, width, height, has_truth, said)
+            self._rows.put("images", own, *kept)
+            self._rows.execute("delete from failures where key = ?", own)
         self._note(key)
         return Image(digest, path)
 
     def truth(self, digest: str) -> Truth | None:
         """Return what is really drawn in an image, where that was kept. Raises DamagedImage if it was altered."""
-        if self._rows.one("select 1 from truths where key = ?", digest) is None:
+        key = bytes.fromhex(digest)
+        if self._rows.one("select 1 from truths where key = ?", key) is None:
             return None
-        row = self._rows.get("truths", digest)
+        row = self._rows.get("truths", key)
         if row is None:
             raise DamagedImage(f"the kept truth of image {digest[:12]} was altered")
         return Truth.from_bytes(row[0])
@@ -205,7 +234,7 @@ class Store:
     def forget_image(self, digest: str) -> None:
         """Drop a damaged image of the store's own, so that it is made again."""
         self._file(digest).unlink(missing_ok=True)
-        self._rows.execute("delete from images where digest = ? and path is null", digest)
+        self._rows.execute("delete from images where digest = ? and path is null", bytes.fromhex(digest))
 
     def has(self, key: str) -> bool:
         """Whether an observation is kept, unaltered, under a key."""
@@ -221,7 +250,7 @@ class Store:
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
         """Return what `get` would for each of many keys, in half its time."""
-        return [None if row is None else row[1] for row in self._rows.get_many("observations", self._wanted(keys))]
+        return self._rows.get_many("observations", self._wanted(keys), "value")
 
     def put(self, key: str, value: bytes) -> bytes:
         """Keep an observation's stored form, and return what is kept.

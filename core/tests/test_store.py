@@ -304,7 +304,7 @@ def test_truth_survives_storage(store: Store) -> None:
     again = store.truth(image.digest)
     assert again == truth
     assert np.array_equal(again.instances[0].mask.unpack(), mask)
-    assert store.truth("unknown") is None
+    assert store.truth("0" * 64) is None
 
 
 def test_pixels_must_be_pixels() -> None:

@@ -84,7 +84,7 @@ def _misfit(unit: Unit, rows: Rows) -> str | None:
     seeds = seeds_of(unit, rows)
     if np.shape(rows.values) != (len(seeds),):
         return f"values of shape {np.shape(rows.values)} for {rows.measure!r} of {len(seeds)} samples"
-    if len(set(seeds)) < len(seeds) or not set(seeds) <= set(unit.seeds):
+    if rows.seeds is not None and (len(set(seeds)) < len(seeds) or not set(seeds) <= set(unit.seeds)):
         return f"seeds for {rows.measure!r} that are not those of the unit's samples, each once,"
     return None
 

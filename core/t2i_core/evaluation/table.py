@@ -50,7 +50,7 @@ class TableBuilder:
             self._column(other)
         for other, column in self._columns.items():
             if other == name:
-                column.codes.extend([column.code(level) for level in levels])
+                column.codes.extend(map(column.code, levels))
             else:
                 column.codes.extend(array("i", [column.code(columns.get(other))]) * len(levels))
         self._values.extend(values)
