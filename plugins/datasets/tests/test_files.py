@@ -152,7 +152,7 @@ def test_a_file_of_val2014s_size_is_read_in_seconds(tmp_path):
     file = captions_file(tmp_path, images=40_000, each=5)
     begin = time.process_time()
     assert len(read(file, captions="random", limit=30_000)) == 30_000
-    assert time.process_time() - begin < 10
+    assert time.process_time() - begin < 60
 
 
 # DrawBench --------------------------------------------------------------------------------------------------

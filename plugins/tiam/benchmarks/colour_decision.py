@@ -2,7 +2,8 @@
 
     python plugins/tiam/benchmarks/colour_decision.py
 
-Pixels of noise visit the whole table, which no cache holds; a smooth image is nearer to a photograph.
+Pixels of noise visit the whole table, which no cache holds; a smooth image is nearer to a photograph. Ends with
+one line and status 1 where a median misses its bar.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from t2i_tiam.references import REFERENCES
 from t2i_tiam.rules import decide
 
 SIZE = 512
+MILLISECONDS = 2.0
+"""The bar: what a decision takes at most."""
 
 
 def images() -> dict[str, np.ndarray]:
@@ -56,6 +59,10 @@ def milliseconds(pixels: np.ndarray, rounds: int = 100) -> list[float]:
 
 
 if __name__ == "__main__":
+    medians = {}
     for name, pixels in images().items():
         times = milliseconds(pixels)
-        print(f"{name:7} median {statistics.median(times):.2f} ms, worst of {len(times)} {max(times):.2f} ms")
+        medians[name] = statistics.median(times)
+        print(f"{name:7} median {medians[name]:.2f} ms, worst of {len(times)} {max(times):.2f} ms")
+    if max(medians.values()) > MILLISECONDS:
+        raise SystemExit(f"more than {MILLISECONDS:g} ms")
