@@ -201,8 +201,7 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
         (changed,),
     )
     count = 0
-    for (raw,) in database.execute("select digest from going"):
-        digest = raw.hex()
+    for (digest,) in database.execute("select lower(hex(digest)) from going"):
         (folder / "images" / digest[:2] / f"{digest}.png").unlink(missing_ok=True)
         count += 1
     database.execute("delete from images where path is null and digest in (select digest from going)")
@@ -223,10 +222,8 @@ def _known(database: sqlite3.Connection, name: str) -> bool:
         digest = bytes.fromhex(name)
     except ValueError:  # no image of the store's is called so
         return False
-    return (
-        database.execute("select 1 from images where digest = ? and path is null", (digest,)).fetchone()
-        is not None
-    )
+    found = database.execute("select 1 from images where digest = ? and path is null", (digest,))
+    return found.fetchone() is not None
 
 
 def _sizes(folder: Path) -> tuple[int, int]:

@@ -82,11 +82,12 @@ def test_what_killed_processes_left_goes_too(cache: Path) -> None:
     with Store() as store:
         kept = store.put_image(key(0), noise())
     half = kept.path.with_name(f".{kept.path.name}.7.part")
-    lost = kept.path.with_name("0" * 64 + ".png")
+    lost = [kept.path.with_name(f"{name}.png") for name in ("0" * 64, "no digest")]
     half.write_bytes(b"half")
-    lost.write_bytes(b"nobody speaks of it")
+    for file in lost:
+        file.write_bytes(b"nobody speaks of it")
     assert clean(10**9).images == 0
-    assert (half.exists(), lost.exists(), kept.path.exists()) == (False, False, True)
+    assert [file.exists() for file in (half, *lost, kept.path)] == [False, False, False, True]
 
 
 def test_no_run_loses_what_it_uses(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
