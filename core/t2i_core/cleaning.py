@@ -167,10 +167,14 @@ def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
     return changed, rowid
 
 
+_CHANGED = "max(cast(changed as integer))"
+"""When an image's file was last changed; what damage has left there counts as some time too, so that it goes."""
+
+
 def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
     """Yield time, bytes and place of each image of the store's own, the oldest first."""
     sql = (
-        "select max(changed), max(bytes), sum(length(record)) + count(*) * ?, "
+        f"select {_CHANGED}, max(cast(bytes as integer)), sum(length(record)) + count(*) * ?, "
         "coalesce((select length(value) from truths where key = digest), 0) "
         "from images where path is null group by digest order by 1"
     )
@@ -197,7 +201,7 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
     database.execute("create temp table if not exists going (digest blob primary key)")
     database.execute("delete from going")
     database.execute(
-        "insert into going select digest from images where path is null group by digest having max(changed) <= ?",
+        f"insert into going select digest from images where path is null group by digest having {_CHANGED} <= ?",
         (changed,),
     )
     count = 0
@@ -223,7 +227,7 @@ def _known(database: sqlite3.Connection, name: str) -> bool:
     except ValueError:  # no image of the store's is called so
         return False
     found = database.execute("select 1 from images where digest = ? and path is null", (digest,))
-    return found.fetchone() is not None
+    return digest.hex() == name and found.fetchone() is not None
 
 
 def _sizes(folder: Path) -> tuple[int, int]:

@@ -110,13 +110,17 @@ def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, t
     [
         ("observations set value = 'x'", "get"),
         ("observations set key = zeroblob(32)", "other"),
-        ("images set digest = replace(digest, 'a', 'b')", "image"),
+        ("images set digest = zeroblob(32)", "image"),
         ("images set width = 31", "size"),
+        ("images set width = 302, height = 0", "size"),  # the same digits
+        ("images set width = cast('30' as blob)", "size"),
+        ("images set record = cast(record as blob)", "record"),
         ("images set record = '{}'", "record"),
         ("images set record = cast(x'7bff7d' as text)", "record"),  # no UTF-8
         ("images set changed = 0, bytes = 1", "image"),
         ("failures set reason = 'none'", "failure"),
         ("settings set value = '{}'", "settings"),
+        ("settings set value = cast(value as blob)", "settings"),
         ("rates set seconds = 0.5", "rate"),
     ],
 )

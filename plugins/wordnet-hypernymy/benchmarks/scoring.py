@@ -40,8 +40,8 @@ IMAGES, CLASSES = 32, 1000
 SECONDS, MEMORY, TIMES = 1.0, 1.0, 20.0
 """The bars: seconds of one core at most, GB at most, and how many times as long the walk takes at least."""
 ROUNDS, WALKS = 20, 5
-"""The first is timed so often, walking and the arithmetic so often: the quickest counts, for other work beside
-makes times longer, never shorter.
+"""From the store to rows is timed so often, the others so often: the quickest counts, for other work beside makes
+times longer, never shorter.
 """
 LABELS = tuple(ObjectClass(name, name) for name in imagenet_classes())
 Scores = dict[str, tuple[float, float | None]]
