@@ -53,6 +53,7 @@ class Column(_Strict):
         None, description="A facet of that score and its level. Default: all levels.", min_length=1, max_length=1
     )
     analysis: FromAnalysis | None = Field(None, description="What an analysis says, instead of a score.")
+    decimals: int | None = Field(None, ge=0, description="Decimals of its printed values. Default: the table's.")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -93,6 +94,11 @@ class PaperTable(Side):
         {}, description="Printed values by row and column, as far as they are known."
     )
     mini: Side = Field(description="The version of the mini world.")
+
+    def decimals_of(self, column: str) -> int:
+        """Decimals of a column's printed values."""
+        own = self.columns[column].decimals
+        return self.decimals if own is None else own
 
     @model_validator(mode="after")
     def _known_columns(self) -> Self:

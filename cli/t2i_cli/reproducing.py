@@ -219,7 +219,7 @@ def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> d
             **({} if mini else {"published": cell.published}),
             "measured": cell.measured,
             "ci": None if cell.ci is None else list(cell.ci),
-            **({} if mini else {"diff": cell.diff, "holds": cell.holds(table.decimals)}),
+            **({} if mini else {"diff": cell.diff, "holds": cell.holds(table.decimals_of(cell.column))}),
             "run": cell.run,
         }
         for cell in cells
@@ -238,8 +238,9 @@ def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
     for cell in cells:
         beside: tuple[str, ...] = (number(cell.measured), interval(cell.ci))
         if not alone:
-            printed = "-" if cell.published is None else f"{cell.published:.{table.decimals}f}"
-            beside = (printed, *beside, _signed(cell.diff), _yes(cell.holds(table.decimals)))
+            decimals = table.decimals_of(cell.column)
+            printed = "-" if cell.published is None else f"{cell.published:.{decimals}f}"
+            beside = (printed, *beside, _signed(cell.diff), _yes(cell.holds(decimals)))
         page.add_row(*map(shown, (cell.row, cell.column, *beside)))
     screen = console()
     screen.print(shown(table.title, "bold"))

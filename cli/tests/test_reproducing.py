@@ -170,6 +170,18 @@ def test_rounding_leaves_half_a_digit_open():
     assert Cell("row", "column", None, 0.4, (0.3, 0.5)).holds(2) is None
 
 
+def test_a_column_may_have_decimals_of_its_own(table, t2i):
+    table.write_text(TABLE.replace("mean: {}", "mean: {decimals: 0}").replace("mean: 51.8", "mean: 51"))
+    lines = [line.split() for line in t2i("reproduce", "doe.yaml", "--row", "Grey").stdout.splitlines()]
+    printed = {line[1]: line[2] for line in lines if line[:1] == ["Grey"]}
+    assert printed == {"mean": "51", "share": "100.0"}
+    cell = Cell("Grey", "mean", 51, 51.4, (51.4, 51.4))
+    assert [cell.holds(read_table("doe.yaml").decimals_of(column)) for column in ("mean", "share")] == [
+        True,
+        False,
+    ]
+
+
 def test_the_shipped_tables_are_whole(t2i):
     for name in table_names():
         table = read_table(name)
@@ -178,7 +190,7 @@ def test_the_shipped_tables_are_whole(t2i):
         assert all(any(row in note for note in table.notes) for row in alone), (name, alone)
         for row, values in table.published.items():
             assert row in alone or all(row in rows[column] for column in values), (name, row)
-            assert all(math.isclose(v, round(v, table.decimals)) for v in values.values())
+            assert all(math.isclose(v, round(v, table.decimals_of(c))) for c, v in values.items())
         if table.published and not alone:
             assert {row for labels in rows.values() for row in labels} == set(table.published)
         assert list(table.mini.recipes(name))
