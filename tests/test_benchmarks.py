@@ -22,10 +22,11 @@ def measured(script: str, samples: int) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image() -> None:
-    found = measured("rescoring.py", 10_000)
-    # 3.4 to 5 s on most machines, 9.7 on the slowest; other work stretches this less than it does the clock
-    assert found["cpu"] <= 15
+@pytest.mark.parametrize("samples", [3_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image(samples: int) -> None:
+    found = measured("rescoring.py", samples)
+    # of 10,000: 3.4 to 5 s on most machines, 9.7 on the slowest; other work stretches this less than the clock
+    assert found["cpu"] <= 15 * samples / 10_000 + 2
     assert found["opened"] == 0
     before, after = found["scores"]
     assert after < before  # fewer detections pass the higher confidence: it was really scored again

@@ -16,7 +16,7 @@ BENCHMARK = runpy.run_path(str(SCRIPT), run_name="benchmark")
 
 def test_ratings_take_seconds_of_processors_and_not_minutes():
     found, _, used = BENCHMARK["timed"](BENCHMARK["battles"](100_000, 50, 1_000))
-    assert used < 5 * BENCHMARK["SECONDS"] / 2  # a tenth of the battles; a busy machine is slower
+    assert used < 5 * 2 * BENCHMARK["SECONDS"] / 10  # a tenth of the battles, two cores; a busy machine is slower
     assert (found.table["high"] > found.table["low"]).all()
 
 

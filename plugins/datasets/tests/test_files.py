@@ -148,11 +148,12 @@ def test_more_captions_than_there_are_and_no_file(tmp_path):
         read(tmp_path / "gone.json")
 
 
-def test_a_file_of_val2014s_size_is_read_in_seconds(tmp_path):
+@pytest.mark.parametrize("seconds", [50, pytest.param(10, marks=pytest.mark.slow, id="of a quiet machine")])
+def test_a_file_of_val2014s_size_is_read_in_seconds(tmp_path, seconds):
     file = captions_file(tmp_path, images=40_000, each=5)
     begin = time.process_time()
     assert len(read(file, captions="random", limit=30_000)) == 30_000
-    assert time.process_time() - begin < 60
+    assert time.process_time() - begin < seconds
 
 
 # DrawBench --------------------------------------------------------------------------------------------------

@@ -44,9 +44,9 @@ def test_thousands_of_scenes_agree_with_all_rates_and_laws():
 
 
 def test_some_more_scenes_find_out_who_errs_half_as_often():
-    """Where no places matter, which take time; of laws and effects the next tests take care."""
-    cases = [case for case in erring(0.5) if not case.laid]
-    assert len(cases) > 8
+    """Half of those where no places matter, which take time; of laws and effects the next tests take care."""
+    cases = [case for case in erring(0.5) if not case.laid][::2]
+    assert len(cases) > 4
     assert failed(run(800, layouts=1, drawn=0, cases=cases)) >= {case.name for case in cases}
 
 
