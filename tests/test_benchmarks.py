@@ -32,8 +32,9 @@ def test_scoring_stored_observations_again_takes_seconds_and_opens_no_image(samp
     assert after < before  # fewer detections pass the higher confidence: it was really scored again
 
 
-@pytest.mark.parametrize("more", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
-def test_memory_does_not_grow_with_the_work(more: int) -> None:
+@pytest.mark.parametrize(("more", "mb"), [(20_000, 25), pytest.param(200_000, 100, marks=pytest.mark.slow)])
+def test_memory_does_not_grow_with_the_work(more: int, mb: float) -> None:
+    """Beyond the memory of the database (16 MB), which some thousands fill, and some bytes for each sample."""
     few, many = measured("null_run.py", 2_000), measured("null_run.py", more)
     assert (few["samples"], many["samples"]) == (2_000, more)
-    assert many["peak_mb"] - few["peak_mb"] <= 100 * more / 200_000
+    assert many["peak_mb"] - few["peak_mb"] <= mb
