@@ -25,12 +25,9 @@ LABELS = (ObjectClass("disc", None), ObjectClass("box", None))
 class Drawing:
     """Draws two things where prompt and seed say."""
 
-    def __init__(self, pause: float) -> None:
-        self.pause = pause
-
     def generate(self, requests: Any) -> Iterator[Any]:
         for request in requests:
-            time.sleep(self.pause)
+            time.sleep(float(os.environ["DRAWING_PAUSE"]))  # a value in the code would make it another model
             yield request, drawn(int(request.prompt.id), request.seed)
 
 
@@ -52,7 +49,7 @@ def drawn(prompt: int, seed: int) -> Generated:
 
 def main(cache: str, run: str, prompts: str, seeds: str, pause: str, shard: str | None = None) -> None:
     """Make the data set of so many prompts and seeds; seconds of rest before each image."""
-    os.environ["T2I_CACHE_DIR"] = cache
+    os.environ |= {"T2I_CACHE_DIR": cache, "DRAWING_PAUSE": pause}
     listed = [Prompt(str(n), f"a disc and a box, number {n}") for n in range(int(prompts))]
     request = Request(
         metrics=(),
@@ -61,7 +58,7 @@ def main(cache: str, run: str, prompts: str, seeds: str, pause: str, shard: str 
                 GeneratorInfo(
                     name="drawing",
                     summary="Draws.",
-                    create=lambda setup: Drawing(float(pause)),
+                    create=lambda setup: Drawing(),
                     labels=lambda argument, options: LABELS,
                 )
             ),

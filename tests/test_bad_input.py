@@ -66,8 +66,9 @@ def test_photographs_without_a_judge_for_them(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "prompts.csv").write_text("file,prompt\na.png,a photo of a car\n")
     code, line = refused(tmp_path, "eval", "--metric", "tiam", "--model", f"folder:{tmp_path}")
     assert code == 9
-    assert "segment" in line
     assert "yolov8x-seg" in line
+    assert "t2i[ultralytics]" in line
+    assert "--judge mask2former-swin-small" in line
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
@@ -93,4 +94,4 @@ def test_an_image_that_is_none_is_a_failed_sample(tmp_path: Path) -> None:
     assert (result["n_ok"], result["n_failed"]) == (2, 1)
     assert "Traceback" not in done.stderr
     assert "1 of 3 samples failed" in done.stderr
-    assert "no image" in (tmp_path / "run" / "failures.csv").read_text()
+    assert "not an image" in (tmp_path / "run" / "failures.csv").read_text()

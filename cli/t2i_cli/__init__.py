@@ -7,8 +7,12 @@ import sys
 
 def main() -> None:
     """Run the command `t2i`."""
+    from t2i_core.thread_pools import limit_threads, sleep_while_waiting
+
     from .interrupts import heed_interrupts, interrupt_code
 
+    sleep_while_waiting()
+    limit_threads()
     heed_interrupts()
     try:
         from .app import run

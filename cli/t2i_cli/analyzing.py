@@ -9,41 +9,52 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
 from t2i_core.analyzing import analyses, metrics_of
 from t2i_core.errors import BadFolder, MissingDependency
 from t2i_core.evaluation.folder import slug
+from t2i_core.files import replace_file
 from t2i_core.metrics import Analysis
+from t2i_core.run_images import left_out_note
 from t2i_core.runs import Run, finished_run
+from t2i_core.spreadsheets import escape_table
 from t2i_registry import Registry
 
 from .rendering import print_results
-from .terminal import console, print_json, shown
+from .terminal import console, print_json, shown, write_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def analyze(folders: Sequence[Path], options: Sequence[str], out: Path | None, as_json: bool) -> None:
+def analyze(
+    folders: Sequence[Path],
+    options: Sequence[str],
+    out: Path | None,
+    as_json: bool,
+    images_from: Sequence[Path] = (),
+) -> None:
     """Print scores and analyses of runs; with `out`, write tables as CSV and figures as PNG there.
 
     options: of metrics, NAME.KEY=VALUE, for the analyses alone
+    images_from: folders outside of the runs' whose images may be shown too
     """
     registry, data = Registry(), []
     table = registry.read_options(options)
     taken: set[str] = set()
     for folder in folders:
-        run = finished_run(folder)
+        run = finished_run(folder, images_from)
         metrics = metrics_of(run, registry)
         found = list(analyses(run, metrics, registry, table))
         for name, why in metrics.absent.items():
-            typer.echo(f"warning: {run.path}: {name} cannot be asked: {why}", err=True)
+            write_line(f"warning: {run.path}: {name} cannot be asked: {why}", err=True)
         if not found:
-            typer.echo(f"{run.path}: {_why_nothing(run)}", err=True)
+            write_line(f"{run.path}: {_why_nothing(run)}", err=True)
         if out is not None:
             place = out / _free(run.folder.name, taken)
             for metric, analysis in found:
                 _write(place, metric, analysis)
+            if any(analysis.figure for _, analysis in found) and (note := left_out_note(run.images())):
+                write_line(f"warning: {run.path}: {note}", err=True)
         if as_json:
             data.append(_plain(run, found))
         else:
@@ -107,9 +118,11 @@ def _write(folder: Path, metric: str, analysis: Analysis) -> None:
     stem = f"{slug(metric)}-{slug(analysis.name)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        analysis.table.to_csv(folder / f"{stem}.csv", index=False, lineterminator="\r\n")
+        with replace_file(folder / f"{stem}.csv") as part:
+            escape_table(analysis.table).to_csv(part, index=False, lineterminator="\r\n")
         if analysis.figure is not None:
-            _draw(analysis, folder / f"{stem}.png")
+            with replace_file(folder / f"{stem}.png") as part:
+                _draw(analysis, part)
     except OSError as error:
         raise BadFolder(f"{folder}: cannot be written ({error.strerror or error})") from error
 
@@ -120,4 +133,4 @@ def _draw(analysis: Analysis, path: Path) -> None:
     figure = importlib.import_module("matplotlib.figure").Figure(layout="constrained")
     assert analysis.figure is not None
     analysis.figure(figure.add_subplot())
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=150, format="png")

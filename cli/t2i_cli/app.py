@@ -13,6 +13,7 @@ import typer
 from . import arguments as given
 from .commands import DEBUG_VARIABLE, RootGroup, UsageError, run_safely
 from .light import DefaultGroup, LightCommand
+from .terminal import guard_output, write_line
 
 app = typer.Typer(
     name="t2i",
@@ -29,6 +30,7 @@ def run() -> None:
     # what its encoding cannot take is written out, as on standard error
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    guard_output()
     run_safely(typer.main.get_command(app))
 
 
@@ -36,7 +38,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"t2i {version('t2i-cli')}")
+        write_line(f"t2i {version('t2i-cli')}")
         raise typer.Exit
 
 
@@ -215,11 +217,12 @@ def analyze(
     option: given.SettingOption = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
     json: given.JsonOption = False,
+    images_from: given.ImagesFromOption = None,
 ) -> None:
     """Show what the metrics make of runs beyond their scores."""
     from .analyzing import analyze
 
-    analyze(runs, option or [], out, json)
+    analyze(runs, option or [], out, json, images_from or [])
 
 
 runs = typer.Typer(cls=DefaultGroup, help="Runs: list them with their scores, show one, remove some.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import typer
 from t2i_core.cleaning import LIMIT_VARIABLE, cache_limit, cache_use, clean, read_size, size_text
 from t2i_core.store import cache_folder
 
 from .commands import UsageError
-from .terminal import confirm, print_json
+from .terminal import confirm, print_json, write_line
 
 
 def show_cache(as_json: bool) -> None:
@@ -19,14 +18,14 @@ def show_cache(as_json: bool) -> None:
         held = {**asdict(use), "folder": str(use.folder), "bytes": use.bytes} if use else None
         print_json({"folder": str(cache_folder().absolute()), "limit": limit, "cache": held})
         return
-    typer.echo(f"folder:        {cache_folder()}")
+    write_line(f"folder:        {cache_folder()}")
     if use is None:
-        typer.echo("nothing is kept yet")
+        write_line("nothing is kept yet")
     else:
-        typer.echo(f"images:        {use.images}, {size_text(use.image_bytes)}")
-        typer.echo(f"observations:  {use.observations}, {size_text(use.other_bytes)} with all else")
-        typer.echo(f"in use:        {f'by {use.in_use}' if use.in_use else 'no'}")
-    typer.echo(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else size_text(limit)}")
+        write_line(f"images:        {use.images}, {size_text(use.image_bytes)}")
+        write_line(f"observations:  {use.observations}, {size_text(use.other_bytes)} with all else")
+        write_line(f"in use:        {f'by {use.in_use}' if use.in_use else 'no'}")
+    write_line(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else size_text(limit)}")
 
 
 def clean_cache(limit: str | None, yes: bool, as_json: bool) -> None:
@@ -41,4 +40,4 @@ def clean_cache(limit: str | None, yes: bool, as_json: bool) -> None:
     if as_json:
         print_json(asdict(cleaned))
     else:
-        typer.echo(str(cleaned) if cleaned.images or cleaned.observations else "nothing to remove")
+        write_line(str(cleaned) if cleaned.anything else "nothing to remove")

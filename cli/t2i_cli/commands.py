@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from .interrupts import interrupt_code
 from .light import LightGroup
+from .terminal import write_line
 
 if TYPE_CHECKING:
     from t2i_registry import Entry
@@ -37,7 +38,7 @@ class RootGroup(LightGroup):
         if own is not None:
             return own
         entry = next((e for e in _plugin_commands() if e.name == cmd_name), None)
-        return None if entry is None else TyperCommand(cmd_name, help=f"{entry.summary} ({entry.dist})")
+        return None if entry is None else TyperCommand(cmd_name, help=visible(f"{entry.summary} ({entry.dist})"))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is called; here a plugin's is loaded."""
@@ -96,7 +97,7 @@ def run_safely(command: Any) -> None:
 
 def say_error(message: str, command: str = "") -> None:
     """Write one line to standard error, a command at its end to the letter."""
-    typer.echo(f"error: {visible(' '.join(message.split()))}{command and ': '}{command}", err=True)
+    write_line(f"error: {' '.join(message.split())}{command and ': '}{command}", err=True)
 
 
 def _misused(error: Any) -> typer.Exit:
@@ -109,7 +110,8 @@ def _misused(error: Any) -> typer.Exit:
 
 def _show_traceback() -> None:
     if os.environ.get(DEBUG_VARIABLE):
-        traceback.print_exc()
+        for line in traceback.format_exc().splitlines():
+            write_line(line, err=True)
 
 
 def _plugin_commands() -> tuple[Entry, ...]:

@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import typer
 from t2i_core.cleaning import folder_bytes, size_text
 from t2i_core.errors import T2IError
 from t2i_core.store import cache_folder
@@ -20,7 +19,7 @@ from t2i_registry import Registry, scan
 from t2i_registry.checking import Checked, check
 from t2i_registry.discovery import Catalogue
 
-from .terminal import print_json, stdout_kept_clean
+from .terminal import print_json, stdout_kept_clean, write_line
 
 PACKAGES = (
     "t2i-core",
@@ -165,16 +164,16 @@ def _print(found: dict[str, Any]) -> None:
         "plugins": f"{plugins['found']} components, {len(plugins['broken'])} broken",
     }
     for name, text in lines.items():
-        typer.echo(f"{name + ':':<11}{text}")
+        write_line(f"{name + ':':<11}{text}")
     if weights["missing"]:
-        typer.echo("t2i prefetch NAME fetches what is missing")
+        write_line("t2i prefetch NAME fetches what is missing")
     for each in weights["unknown"]:
-        typer.secho(f"not known whether it is here: {each}", fg="yellow")
+        write_line(f"not known whether it is here: {each}", fg="yellow")
     for each in plugins["broken"]:
-        typer.secho(f"broken: {each['kind']} {each['name']}: {each['error']}", fg="red")
+        write_line(f"broken: {each['kind']} {each['name']}: {each['error']}", fg="red")
     for each in plugins["slow"]:
-        typer.secho(f"slow: {each['kind']} {each['name']} takes {each['seconds']} s to import", fg="yellow")
+        write_line(f"slow: {each['kind']} {each['name']} takes {each['seconds']} s to import", fg="yellow")
     for problem in plugins["unreadable"]:
-        typer.secho(f"unreadable: {problem}", fg="red")
+        write_line(f"unreadable: {problem}", fg="red")
     if plugins["disabled"]:
-        typer.echo(f"disabled: {', '.join(plugins['disabled'])}")
+        write_line(f"disabled: {', '.join(plugins['disabled'])}")

@@ -20,7 +20,7 @@ from .commands import UsageError, say_error
 from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
 from .rendering import print_images, print_plan, print_results
-from .terminal import console, print_json, stdout_kept_clean
+from .terminal import console, print_json, stdout_kept_clean, write_line
 
 if TYPE_CHECKING:
     from t2i_core.evaluation import Plan, Request, Run
@@ -40,7 +40,7 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     else:
         print_results(console(), run.results)
         if not run.partial:
-            print(f"folder: {run.path} (scores in run.json, images in images/)")
+            write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _end(run)
 
 
@@ -66,7 +66,7 @@ def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
     if dry_run and as_json:
         print_json(foreseen(wanted, registry))
         return None
-    with using_cache(partial(typer.echo, err=True)):
+    with using_cache(partial(write_line, err=True)):
         with stdout_kept_clean():
             plan = make_plan(wanted, registry, dry=dry_run)
             expected = forecast(plan)
@@ -77,7 +77,7 @@ def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
 
 def foreseen(wanted: Request, registry: Registry) -> dict[str, Any]:
     """What a run would make, without making anything."""
-    with using_cache(partial(typer.echo, err=True)), stdout_kept_clean():
+    with using_cache(partial(write_line, err=True)), stdout_kept_clean():
         return forecast(make_plan(wanted, registry, dry=True))
 
 
@@ -121,6 +121,6 @@ def _images(run: Run) -> dict[str, Any]:
 
 def _end(run: Run) -> None:
     if run.partial:
-        typer.echo(run.partial, err=True)
+        write_line(run.partial, err=True)
     if run.failed:
         raise FailedRun(run.failed)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
 from t2i_core.cleaning import size_text
 from t2i_core.components import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
 from t2i_registry import Registry
 from t2i_registry.options import option_help
 
-from .terminal import print_json
+from .terminal import print_json, write_line
 
 if TYPE_CHECKING:
     from t2i_registry.registry import Described
 
 
 _UNSET = object()
-_LABELS = {"memory_gb": "memory"}
+_LABELS = {"memory_gb": "memory", "original": "mirror of"}
 
 
 def show_info(name: str, as_json: bool) -> None:
@@ -30,7 +29,7 @@ def show_info(name: str, as_json: bool) -> None:
         return
     for number, each in enumerate(described):
         if number:
-            typer.echo()
+            write_line()
         _print(as_plain_data(each, registry))
 
 
@@ -51,6 +50,8 @@ def as_plain_data(described: Described, registry: Registry) -> dict[str, Any]:
     elif info.argument or info.needs_argument:
         data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
     data |= _own(info)
+    if info.original:
+        data["original"] = info.original
     data |= {"citation": info.citation, "notes": info.notes, "api_version": info.api_version}
     data["options"] = list(_options(described, registry.option_name(entry)))
     return data
@@ -104,18 +105,19 @@ def _defaults(defaults: Defaults) -> dict[str, Any]:
 
 
 def _print(data: dict[str, Any]) -> None:
-    typer.secho(f"{data['name']}", bold=True, nl=False)
-    typer.echo(f"  {data['kind'].replace('_', ' ')} of {data['dist']} {data['version']} ({data['module']})")
-    typer.echo(data["summary"])
-    for line in _facts(data):
-        typer.echo(line)
-    typer.echo()
+    write_line(f"{data['name']}", bold=True, nl=False)
+    write_line(f"  {data['kind'].replace('_', ' ')} of {data['dist']} {data['version']} ({data['module']})")
+    write_line(data["summary"])
+    for fact in _facts(data):
+        for line in fact.split("\n"):  # a citation may have several
+            write_line(line)
+    write_line()
     if not data["options"]:
-        typer.echo("It has no options.")
+        write_line("It has no options.")
         return
-    typer.secho("Options (-o KEY=VALUE)", bold=True)
+    write_line("Options (-o KEY=VALUE)", bold=True)
     for line in _option_lines(data["options"]):
-        typer.echo(line)
+        write_line(line)
 
 
 def _option_lines(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -142,6 +144,7 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
     """One line for each thing that is said."""
     for name in (
         "preset",
+        "original",
         "argument",
         "domain",
         "capabilities",

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import typer
 from t2i_core.errors import BrokenPlugin
 from t2i_core.texts import visible
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
 from .kinds import kind_of
-from .terminal import PIPE_WIDTH, print_json
+from .terminal import PIPE_WIDTH, print_json, write_line
 
 if TYPE_CHECKING:
     from t2i_registry.checking import Checked
@@ -51,15 +50,15 @@ def _print_all(
     if wanted is None:
         _print_absent(catalogue)
     if not checked and entries:
-        typer.echo()
+        write_line()
         _echo(
             "",
             "t2i info NAME shows the options and the licence of weights; the licences above are the plugins' own.",
         )
     for problem in catalogue.problems:
-        typer.echo(f"warning: {problem}", err=True)
+        write_line(f"warning: {problem}", err=True)
     if catalogue.disabled:
-        typer.echo(f"disabled: {', '.join(e.name for e in catalogue.disabled)}", err=True)
+        write_line(f"disabled: {', '.join(e.name for e in catalogue.disabled)}", err=True)
 
 
 def _check(entries: list[Entry]) -> dict[Entry, Checked]:
@@ -91,8 +90,8 @@ def _print_groups(entries: list[Entry], checked: Mapping[Entry, Checked]) -> Non
     """By kind, and in it by distribution, the names; under `check` a line for each."""
     for number, (kind, of_kind) in enumerate(groupby(entries, lambda e: e.kind)):
         if number:
-            typer.echo()
-        typer.secho(_HEADINGS[kind], bold=True)
+            write_line()
+        write_line(_HEADINGS[kind], bold=True)
         for _, of_dist in groupby(sorted(of_kind, key=_by_dist), _by_dist):
             group = list(of_dist)
             first = group[0]
@@ -133,8 +132,8 @@ def _print_absent(catalogue: Catalogue) -> None:
         if wanted := registry.to_install(name):
             absent.setdefault(wanted, []).append(name)
     if absent:
-        typer.echo()
-        typer.secho("Not installed", bold=True)
+        write_line()
+        write_line("Not installed", bold=True)
     for dist, names in absent.items():
         _echo("  ", f"{dist}: {', '.join(names)}")
 
@@ -146,4 +145,5 @@ def _echo(indent: str, text: str, colour: str | None = None) -> None:
         visible(text), width, initial_indent=indent, subsequent_indent=f"{indent}  ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
-    typer.secho("\n".join(lines), fg=colour)
+    for line in lines:
+        write_line(line, fg=colour)

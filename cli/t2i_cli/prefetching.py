@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
 from t2i_core.errors import BadOption
 from t2i_core.evaluation import fetch, make_plan
 from t2i_core.evaluation.selection import load
@@ -15,6 +14,7 @@ from t2i_core.prompt_files import is_prompt_file
 from t2i_registry import Registry
 
 from .asking import Asked, request
+from .terminal import write_line
 
 _RECIPES = (".yaml", ".yml")
 
@@ -28,10 +28,13 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
             options_said = found.options.model_dump_json()  # options may hold tables, which cannot be keys
             wanted.setdefault((found.kind, found.info.name, found.argument, options_said), found)
     said: set[str] = set()
+    for note in dict.fromkeys(found.mirror_note for found in wanted.values()):
+        if note:
+            write_line(note)
     for found in wanted.values():
         line = f"{found.kind.replace('_', ' ')} {found.spec}: {_fetched(found, device)}"
         if line not in said:  # of one model under several settings the same is loaded, most often
-            typer.echo(line)
+            write_line(line)
         said.add(line)
 
 

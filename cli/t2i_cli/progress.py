@@ -12,7 +12,7 @@ from t2i_core.progress import Progress, Task
 from t2i_core.texts import visible
 
 from .interrupts import raise_interrupt
-from .terminal import console, shown
+from .terminal import console, shown, write_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -52,7 +52,7 @@ class Lines:
 
     def note(self, message: str) -> None:
         """Write one line."""
-        print(visible(message), file=self.stream, flush=True)
+        write_line(message, file=self.stream)
 
 
 class _Stage:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -40,6 +41,8 @@ from pydantic import (
 )
 from t2i_core.errors import BadOption, BadRecipe, did_you_mean, in_one_line
 from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
+from t2i_core.texts import read_text
+from t2i_core.yaml_files import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
 
 from .asking import read_batch_size
 
@@ -82,6 +85,10 @@ Seeds = Annotated[
 ]
 
 
+MAX_MODELS = 10_000
+"""Models that one entry of a recipe may stand for."""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -104,6 +111,9 @@ class RecipeModel(_Strict):
     def _once(self) -> Self:
         if both := self.settings.keys() & self.matrix.keys():
             raise ValueError(f"{', '.join(sorted(both))}: stands in settings and in matrix")
+        count = len(self.model) * prod(map(len, self.matrix.values()))
+        if count > MAX_MODELS:
+            raise ValueError(f"matrix stands for {count} models; split it into recipes of at most {MAX_MODELS}")
         return self
 
     def requests(self) -> Iterator[ModelRequest]:
@@ -187,22 +197,21 @@ def read_recipe(path: Path) -> dict[str, Any]:
 def load_recipe(path: Path) -> ReadRecipe:
     """Read a recipe. Raises BadRecipe, all that is wrong in one line."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BadRecipe(f"recipe {path}: cannot be read: {cause}") from error
+        text = read_text(path, BadRecipe, MAX_BYTES)
+    except BadRecipe as error:
+        raise BadRecipe(f"recipe {error}") from error
     return parse_recipe(text, f"recipe {path}")
 
 
 def parse_recipe(text: str, name: str) -> ReadRecipe:
     """Read a recipe's text; `name` begins every message. Raises BadRecipe, all that is wrong in one line."""
     try:
-        data = yaml.load(text, Loader=_Loader)
+        data = load_yaml(text, _Loader)
         node = yaml.compose(text, Loader=_Loader)
     except _Twice as error:
         raise BadRecipe(f"{name}, line {error.line}: key {error.key!r} stands twice") from error
-    except yaml.YAMLError as error:
-        raise BadRecipe(f"{name}: is no YAML: {' '.join(str(error).split())}") from error
+    except BadYAML as error:
+        raise BadRecipe(f"{name}: {error}") from error
     if not isinstance(data, dict):
         what = "it is empty" if data is None else f"it is a {type(data).__name__}"
         raise BadRecipe(f"{name}: want keys such as metrics and models, and {what}")
@@ -258,7 +267,7 @@ class _Twice(Exception):
         self.key, self.line = key, line
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(BoundedLoader):
     """Refuses a key that stands twice, where YAML would take the last and say nothing."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-import typer
 from t2i_core.analyzing import analyses, metrics_of
 from t2i_core.errors import BadOption, FailedRun
 from t2i_core.evaluation.folder import slug
@@ -18,7 +17,7 @@ from .asking import Asked, settled
 from .evaluating import carried_out, foreseen
 from .paper_tables import Column, FromAnalysis, PaperTable, read_table, table_names
 from .recipe import ReadRecipe
-from .terminal import console, print_json, shown
+from .terminal import console, print_json, shown, write_line
 
 if TYPE_CHECKING:
     from t2i_core.evaluation import ModelRequest, Request, Run
@@ -62,7 +61,7 @@ def list_tables(as_json: bool) -> None:
     width = max(map(len, tables)) + 3
     for name, table in tables.items():
         stored = "" if table.published else " (no published values stored)"
-        typer.echo(f"{name + ':':<{width}}{table.title}{stored}")
+        write_line(f"{name + ':':<{width}}{table.title}{stored}")
 
 
 def _listed(name: str, table: PaperTable) -> dict[str, Any]:

@@ -10,12 +10,12 @@ from typing import Any
 from t2i_core.cleaning import size_text
 from t2i_core.errors import BadFolder
 from t2i_core.numbers import interval, number
-from t2i_core.removal import disk_use, remove_run
+from t2i_core.removal import check_removable, disk_use, remove_run
 from t2i_core.runs import Run, load_run
 from t2i_core.runs import list_runs as stored_runs
 
 from .rendering import print_results
-from .terminal import confirm, console, print_json, shown
+from .terminal import confirm, console, print_json, shown, write_line
 
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
@@ -32,7 +32,7 @@ def list_runs(named: Path | None, as_json: bool) -> None:
         print_json([_row(run) for run in runs])
         return
     if not runs:
-        print(f"no runs in {folder}")
+        write_line(f"no runs in {folder}")
         return
     _print_table(runs)
 
@@ -48,7 +48,7 @@ def show_run(folder: Path, as_json: bool) -> None:
     for name, text in _facts(run):
         console().print(shown(f"{name + ':':<10}{text}"))
     if run.results["results"]:
-        print()
+        write_line()
         print_results(console(), run.results)
 
 
@@ -68,9 +68,11 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
 
 
 def _run_at(folder: Path) -> Run:
-    """The run that a folder holds, be it an unreadable one. Raises BadFolder where it holds none."""
+    """Return the run to remove, readable or not. Raises BadFolder if the folder holds none or is a link."""
     run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
-    return load_run(folder) if run is None else run
+    run = load_run(folder) if run is None else run
+    check_removable(run.folder)
+    return run
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:

@@ -13,11 +13,11 @@ from pathlib import Path
 import typer
 from jinja2 import Environment, StrictUndefined
 from t2i_core.errors import AmbiguousName, BadFolder
-from t2i_core.texts import visible
 from t2i_registry import Catalogue, scan
 from t2i_registry.discovery import EntryKind
 
 from .kinds import kind_of
+from .terminal import write_line
 
 TEMPLATES = Path(__file__).parent / "template"
 """Files of all kinds in `common`, of one in a folder of its name. Names and contents are Jinja2's."""
@@ -100,12 +100,12 @@ def new_plugin(word: str, name: str, out: Path | None) -> None:
     _write(files, folder)
     example = EXAMPLES[kind]
     place = shlex.quote(str(folder))
-    typer.echo(f"{visible(str(folder))}: a {kind.replace('_', ' ')} that works, in {len(files)} files. Try it:")
-    typer.echo(f"  pip install -e {place}")
-    typer.echo(f"  pytest {place}")
-    typer.echo(f"  {example.evaluate.format(name=name)}")
+    write_line(f"{folder}: a {kind.replace('_', ' ')} that works, in {len(files)} files. Try it:")
+    write_line(f"  pip install -e {place}")
+    write_line(f"  pytest {place}")
+    write_line(f"  {example.evaluate.format(name=name)}")
     work = folder / package_of(name) / f"{example.module}.py"
-    typer.echo(f"Then change {visible(str(work))}; its README.md says the rest.")
+    write_line(f"Then change {work}; its README.md says the rest.")
 
 
 def render(kind: EntryKind, name: str) -> dict[Path, str]:

@@ -105,7 +105,7 @@ def test_options_reach_their_component(toy, t2i):
         (("--judge", "segment=meter"), 0, ""),
         (("--metric", "brightnes"), 3, "unknown metric 'brightnes': did you mean 'brightness'?"),
         (("--prompts", "absent.txt"), 10, "absent.txt"),
-        (("--recipe", "absent.yaml"), 13, "recipe absent.yaml: cannot be read: No such file"),
+        (("--recipe", "absent.yaml"), 13, "recipe absent.yaml: no such file"),
         (("--interval", "both"), 2, "--interval"),
     ]:
         result = t2i(*EVAL, *words, "--dry-run")

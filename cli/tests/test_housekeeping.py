@@ -14,6 +14,7 @@ from t2i_core.errors import BadFolder
 from t2i_core.removal import DiskUse, disk_use
 from typer.testing import CliRunner
 
+needs_links = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
 EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "2")
 
 
@@ -205,3 +206,123 @@ def test_a_limit_is_kept_after_each_run(toy, t2i, tmp_path, monkeypatch):
     refused = t2i(*EVAL)
     assert refused.exit_code == 6
     assert "T2I_CACHE_LIMIT '10 bananas': want a size such as 20GB" in refused.stderr
+
+
+@pytest.fixture
+def victim(tmp_path):
+    folder = tmp_path / "victim"
+    (folder / "images").mkdir(parents=True)
+    for name in ("photo.png", "thesis.txt", "images/photo.png"):
+        (folder / name).write_text("a user's file")
+    return folder
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@needs_links
+@pytest.mark.parametrize("place", ["images/link", "images/ab", "link"])
+def test_cleaning_the_cache_leaves_what_a_link_leads_to(run, t2i, tmp_path, victim, place):
+    before = contents(victim)
+    (tmp_path / "cache" / place).symlink_to(victim)
+    done = t2i("cache", "clean", "--limit", "100GB", "--yes")
+    assert (done.exit_code, done.stdout) == (0, "nothing to remove\n")
+    done = t2i("cache", "clean", "--limit", "0", "--yes", "--json")
+    assert json.loads(done.stdout)["images"] == 5
+    assert contents(victim) == before
+    assert (tmp_path / "cache" / place).is_symlink()
+
+
+@needs_links
+def test_a_limit_that_a_run_keeps_leaves_what_a_link_leads_to(run, t2i, tmp_path, victim, monkeypatch):
+    before = contents(victim)
+    (tmp_path / "cache" / "images" / "link").symlink_to(victim)
+    (tmp_path / "cache" / "images" / "ab").mkdir(exist_ok=True)
+    (tmp_path / "cache" / "images" / "ab" / "mine.txt").write_text("a user's file")
+    monkeypatch.setenv("T2I_CACHE_LIMIT", "0")
+    assert t2i(*EVAL, "--out", "run").exit_code == 0
+    assert contents(victim) == before
+    assert (tmp_path / "cache" / "images" / "ab" / "mine.txt").exists()
+
+
+@needs_links
+def test_a_cache_folder_that_is_a_link_is_cleaned(run, t2i, tmp_path):
+    (tmp_path / "cache").rename(tmp_path / "large-disk")
+    (tmp_path / "cache").symlink_to(tmp_path / "large-disk")
+    done = t2i("cache", "clean", "--limit", "0", "--yes", "--json")
+    assert json.loads(done.stdout)["images"] == 5
+    assert not list((tmp_path / "large-disk").rglob("*.png"))
+    assert t2i(*EVAL, "--out", "run").exit_code == 0
+
+
+def test_files_that_killed_processes_left_are_reported(run, t2i, tmp_path):
+    image = next((tmp_path / "cache" / "images").rglob("*.png"))
+    image.with_name(f".{image.name}.4711.part").write_bytes(b"half")
+    assert "1 files that killed processes left" in t2i("cache", "clean", "--limit", "1GB").stdout
+    assert "nothing to remove" in t2i("cache", "clean", "--limit", "1GB").stdout
+
+
+@needs_links
+def test_a_link_to_a_run_is_not_removed(run, t2i, tmp_path):
+    before = contents(run)
+    (tmp_path / "link").symlink_to(run)
+    for words in (("link",), ("run", "link")):
+        refused = t2i("runs", "remove", *words, "--yes")
+        assert refused.exit_code == 11
+        assert f"link: is a link to {run}" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+        assert contents(run) == before
+    assert t2i("runs", "show", "link").exit_code == 0
+
+
+@needs_links
+@pytest.mark.parametrize("place", ["images", "images/link", "annotations", "link"])
+def test_removing_a_run_leaves_what_a_link_leads_to(run, t2i, victim, place):
+    before = contents(victim)
+    if (run / place).exists():
+        (run / place).rename(run.parent / "moved")
+    (run / place).symlink_to(victim)
+    done = t2i("runs", "remove", "run", "--yes")
+    assert done.exit_code == 0
+    assert f"what else lies there stays ({place.partition('/')[0]})" in done.stdout
+    assert contents(victim) == before
+    assert [path.name for path in run.rglob("*")] == [*Path(place).parts]
+
+
+@needs_links
+@pytest.mark.parametrize("place", ["images", "images/grey", "annotations"])
+def test_a_run_writes_through_no_link(run, t2i, victim, place):
+    """A folder of a run that is a link would have files written, replaced and removed elsewhere."""
+    before = contents(victim)
+    if (run / place).exists():
+        (run / place).rename(run.parent / "moved")
+    (run / place).symlink_to(victim)
+    (victim / "grey").mkdir()
+    refused = t2i(*EVAL, "--out", "run")
+    assert refused.exit_code == 11
+    assert "is a link" in refused.stderr
+    assert refused.stderr.splitlines()[-1].startswith("error: ")
+    assert contents(victim) == before
+    assert list((victim / "grey").iterdir()) == []
+
+
+@needs_links
+def test_tables_that_are_links_are_replaced_and_what_they_lead_to_stays(run, t2i, victim):
+    before = contents(victim)
+    for name in ("samples.csv", "measurements.csv", "failures.csv"):
+        (run / name).unlink()
+        (run / name).symlink_to(victim / "thesis.txt")
+    assert t2i(*EVAL, "--out", "run").exit_code == 0
+    assert contents(victim) == before
+    assert not (run / "samples.csv").is_symlink()
+
+
+@needs_links
+def test_a_user_s_unfinished_downloads_in_a_run_s_folder_stay(run, t2i, victim):
+    (victim / ".download.part").write_text("a user's file")
+    (run / "link").symlink_to(victim)
+    (run / ".download.part").write_text("a user's file")
+    assert t2i(*EVAL, "--out", "run").exit_code == 0
+    assert (victim / ".download.part").exists()
+    assert (run / ".download.part").exists()

@@ -74,6 +74,11 @@ def test_only_what_is_said_counts(tmp_path):
     assert read_recipe(written(tmp_path, "metrics: a")) == {"metrics": ("a",)}
 
 
+TEN = [", ".join([f"*a{n}"] * 10) for n in range(10)]
+BOMB = "\n".join(["metrics: &a0 [tiam]", *(f"a{n + 1}: &a{n + 1} [{ten}]" for n, ten in enumerate(TEN))])
+"""Each line stands for ten of the one above."""
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -115,7 +120,10 @@ def test_only_what_is_said_counts(tmp_path):
         ("batch_size: 0", ["--batch-size '0'"]),
         ("- a", ["want keys such as metrics and models, and it is a list"]),
         ("", ["want keys such as metrics and models, and it is empty"]),
-        ("a: [", ["is no YAML"]),
+        ("a: [", ["not YAML"]),
+        ("limit: 2020-13-45", ["not YAML"]),
+        (BOMB, ["line 6: more than 50000 values"]),
+        ("models: {model: b, matrix: {" + ", ".join(f"k{n}: [1, 2]" for n in range(40)) + "}}", ["1099511627776"]),
         ("limit: 1\nlimit: 2", [", line 2: key 'limit' stands twice"]),
         ("options: {a: 1}", ["options.a: 1 is not valid"]),
     ],

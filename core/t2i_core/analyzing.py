@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from .components import Component, MetricInfo
-from .errors import BadOption, BrokenPlugin, T2IError, UnknownName
+from .errors import BadFolder, BadOption, BrokenPlugin, T2IError, UnknownName
 from .metrics import Analysis, Study
 from .options import result_options
+from .regular_files import TABLE_BYTES, open_regular
 from .resolving import OptionTable, Resolver
 from .runs import Run
 
@@ -42,10 +44,31 @@ def metrics_of(run: Run, resolver: Resolver) -> StoredMetrics:
         if name not in scored:
             continue
         try:
-            made[name] = resolver.component("metric", name, {_key(name): said["options"]})
+            component = resolver.component("metric", name, {_key(name): said["options"]})
+            _check_files(component)
+            made[name] = component
         except T2IError as error:
             absent[name] = str(error)
     return StoredMetrics(made, recorded, absent)
+
+
+def _check_files(metric: Component[MetricInfo]) -> None:
+    """Check the files that a run's options name: the run may come from somebody else.
+
+    Raises:
+        BadFolder: If one is neither a folder nor a regular file of bounded size.
+    """
+    for key, value in metric.options:
+        for path in value if isinstance(value, tuple) else (value,):
+            if not isinstance(path, Path):
+                continue
+            try:
+                if not path.is_dir():
+                    open_regular(path, TABLE_BYTES).close()
+            except FileNotFoundError:
+                continue  # the metric says so, if it reads the file at all
+            except OSError as error:
+                raise BadFolder(f"{metric.spec}: option {key}: {path}: {error.strerror}") from error
 
 
 def analyses(
@@ -101,6 +124,7 @@ def analyses(
             run.manifest["request"]["interval"],
             _floors(run, name),
             {name: made.info.measures for name, made in metrics.made.items()},
+            run.images_from,
         )
         try:
             for analysis in _asked(made, study):

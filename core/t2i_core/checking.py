@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import zlib
+from dataclasses import fields, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -26,6 +27,7 @@ from .observations import (
     Segments,
     Verdict,
 )
+from .redaction import redact
 
 ROUNDING = 0.01
 """By how much probabilities may leave 0 to 1, and their sum 1: half precision rounds that far."""
@@ -64,9 +66,17 @@ def stored_form(answer: Any, capability: Capability, labels: Labels | None, quer
     if labels is not None and getattr(answer, "labels", labels) != labels:
         raise ValueError("answered with other labels than it declares")
     _check_given(answer)
+    answer = _without_secrets(answer)
     value: bytes = answer.to_bytes(labels)
     _check_read(kind.from_bytes(value, labels), query)
     return value
+
+
+def _without_secrets(answer: Any) -> Any:
+    """Return an answer with its texts (a judge's words) redacted."""
+    texts = {f.name: getattr(answer, f.name) for f in fields(answer)}
+    redacted = {name: redact(text) for name, text in texts.items() if isinstance(text, str)}
+    return replace(answer, **redacted) if redacted else answer
 
 
 def _check_given(answer: Any) -> None:

@@ -1,5 +1,8 @@
 """The cache's size, and its cleaning: down to a limit, what was made first goes first.
 
+Cleaning removes only what the store wrote: regular files, by their exact names, in the place where the store puts
+them. It follows no link inside the cache, to remove files or to count bytes. The cache's folder may be a link.
+
 Nothing is cleaned while anybody uses the cache, and what a run folder shows outlives it: its images are links of
 its own. What is gone is made again where a later run wants it.
 """
@@ -10,17 +13,22 @@ import contextlib
 import heapq
 import os
 import sqlite3
+import stat
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from .errors import BadFolder, BadOption
+from .files import unfinished_name
+from .real_folder import open_folder
 from .sharing import in_use, opening, users
-from .store import DATABASE, Store, cache_folder
+from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, cache_folder, digest_of_name, image_name
 
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
 
@@ -55,16 +63,25 @@ class Cleaned:
     """What was removed, and how many bytes the cache has left.
 
     Where run folders link the images, these still take their place on the disk.
+
+    leftovers: files that killed processes left: half-written ones, and images of which the database says nothing
     """
 
     images: int
     observations: int
+    leftovers: int
     bytes_before: int
     bytes_after: int
 
+    @property
+    def anything(self) -> bool:
+        """Whether anything was removed."""
+        return bool(self.images or self.observations or self.leftovers)
+
     def __str__(self) -> str:
-        gone = f"{self.images} images and {self.observations} observations"
-        return f"{gone} removed, the oldest: {size_text(self.bytes_before)} became {size_text(self.bytes_after)}"
+        oldest = f"{self.images} images and {self.observations} observations removed, the oldest"
+        leftovers = f", and {self.leftovers} files that killed processes left" if self.leftovers else ""
+        return f"{oldest}{leftovers}: {size_text(self.bytes_before)} became {size_text(self.bytes_after)}"
 
 
 def read_size(text: str, whose: str) -> int:
@@ -81,8 +98,8 @@ def size_text(size: int) -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """The bytes of all files in a folder, as far as they can be seen."""
-    return sum(_sizes(folder))
+    """Return the bytes of all files in a folder, as far as they can be seen; links are not followed."""
+    return sum(size for _, size in _files(folder))
 
 
 def cache_limit() -> int | None:
@@ -104,7 +121,7 @@ def using_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     Store(folder).close()  # it says best what is wrong with the folder
     with in_use(folder):
         yield
-    if limit is not None and (cleaned := _clean(folder, limit)) and (cleaned.images or cleaned.observations):
+    if limit is not None and (cleaned := _clean(folder, limit)) and cleaned.anything:
         note(f"cache: {cleaned} ({LIMIT_VARIABLE})")
 
 
@@ -124,7 +141,7 @@ def clean(limit: int) -> Cleaned:
     """Cut the cache down to so many bytes. Raises BadFolder where a run uses it, or it cannot be written."""
     folder = cache_folder().absolute()
     if not _begun(folder):
-        return Cleaned(0, 0, 0, 0)
+        return Cleaned(0, 0, 0, 0, 0)
     cleaned = _clean(folder, limit)
     if cleaned is None:
         raise BadFolder(f"cache folder {folder}: in use by a run; wait for its end")
@@ -136,10 +153,10 @@ def _clean(folder: Path, limit: int) -> Cleaned | None:
     with _database(folder, "cleaned") as database, opening(folder):  # nobody can begin to use it meanwhile
         if users(folder):
             return None
-        before = folder_bytes(folder)
-        _sweep(folder, database)
+        before = sum(_sizes(folder))
+        leftovers = _sweep(folder, database)
         images = observations = 0
-        while (excess := folder_bytes(folder) - limit) > 0:  # what a row frees is known only afterwards
+        while (excess := sum(_sizes(folder)) - limit) > 0:  # what a row frees is known only afterwards
             changed, rowid = _cut(database, excess)
             if changed == rowid == -1:
                 break
@@ -147,7 +164,7 @@ def _clean(folder: Path, limit: int) -> Cleaned | None:
             observations += database.execute("delete from observations where rowid <= ?", (rowid,)).rowcount
             database.execute("vacuum")
             database.execute("pragma wal_checkpoint(truncate)")
-        return Cleaned(images, observations, before, folder_bytes(folder))
+        return Cleaned(images, observations, leftovers, before, sum(_sizes(folder)))
 
 
 def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
@@ -205,43 +222,75 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
         (changed,),
     )
     count = 0
-    for (digest,) in database.execute("select lower(hex(digest)) from going"):
-        (folder / "images" / digest[:2] / f"{digest}.png").unlink(missing_ok=True)
-        count += 1
+    going = database.execute("select lower(hex(digest)) from going order by 1")
+    names = (image_name(digest) for (digest,) in going)
+    # a damaged row may name anything, and no such name is the store's
+    places = (name.split("/") for name in names if digest_of_name(name))
+    with open_folder(folder) as cache:
+        for start, together in groupby(places, key=itemgetter(0)):
+            with cache.folder(f"{IMAGES}/{start}") as images:
+                count += sum(images.remove(name) for _, name in together)
     database.execute("delete from images where path is null and digest in (select digest from going)")
     database.execute("delete from truths where key not in (select digest from images)")
     return count
 
 
-def _sweep(folder: Path, database: sqlite3.Connection) -> None:
-    """Remove files that killed processes left: half written ones, and images that no row speaks of."""
-    for file in (folder / "images").glob("*/*"):
-        if file.suffix != ".png" or not _known(database, file.stem):
-            file.unlink(missing_ok=True)
+def _sweep(folder: Path, database: sqlite3.Connection) -> int:
+    """Remove files that killed processes left: half-written ones, and images of which no row speaks.
+
+    Files of other names are the user's, though they lie in the folder of images.
+
+    Returns:
+        How many files were removed.
+    """
+    count = 0
+    with open_folder(folder) as cache, cache.folder(IMAGES) as images:
+        for start in filter(IMAGE_FOLDER.fullmatch, images.names()):
+            with images.folder(start) as inner:
+                for name in inner.names():
+                    if _is_leftover(database, start, name):
+                        count += inner.remove(name)
+    return count
 
 
-def _known(database: sqlite3.Connection, name: str) -> bool:
-    """Whether some row speaks of the store's own image of this name."""
-    try:
-        digest = bytes.fromhex(name)
-    except ValueError:  # no image of the store's is called so
+def _is_leftover(database: sqlite3.Connection, start: str, name: str) -> bool:
+    """Whether the store gave a file this name, and no row speaks of it."""
+    finished_name = unfinished_name(name)
+    digest = digest_of_name(f"{start}/{finished_name or name}")
+    if digest is None:
         return False
-    found = database.execute("select 1 from images where digest = ? and path is null", (digest,))
-    return digest.hex() == name and found.fetchone() is not None
+    own = "select 1 from images where digest = ? and path is null"
+    return finished_name is not None or database.execute(own, (bytes.fromhex(digest),)).fetchone() is None
 
 
 def _sizes(folder: Path) -> tuple[int, int]:
-    """Bytes of image files, and of all else but the memory that SQLite shares while a database is open."""
+    """Bytes of image files, and of all else but the memory that SQLite shares while a database is open.
+
+    Files among the images that are not the store's do not count: they cannot be cleaned, and all else would be.
+    """
     images = other = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            with contextlib.suppress(OSError):  # another process may remove its own
-                if path.suffix == ".png":
-                    images += path.stat().st_size
-                elif not name.endswith("-shm"):
-                    other += path.stat().st_size
+    for name, size in _files(folder):
+        place, _, last = name.rpartition("/")
+        if name.startswith(f"{IMAGES}/"):
+            whole = f"{place}/{unfinished_name(last) or last}".removeprefix(f"{IMAGES}/")
+            images += size if digest_of_name(whole) else 0
+        elif name.endswith(".png"):
+            images += size
+        elif not name.endswith("-shm"):
+            other += size
     return images, other
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield path within the folder, with `/`, and bytes of each regular file that can be seen."""
+    for place, _, names in os.walk(folder):
+        inside = Path(place).relative_to(folder).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        for name in names:
+            with contextlib.suppress(OSError):  # another process may remove its own
+                found = Path(place, name).lstat()
+                if stat.S_ISREG(found.st_mode):
+                    yield f"{prefix}{name}", found.st_size
 
 
 def _begun(folder: Path) -> bool:

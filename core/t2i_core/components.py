@@ -10,11 +10,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from .code_digest import code_digest, is_installed
 from .errors import BadModel, BrokenPlugin
 from .judging import Capability
 from .options import Options, result_options
 from .prompts import ObjectClass, Prompt, digest_of
-from .sources import files_digest, sources_digest
+from .redaction import learn_secrets
+from .sources import files_digest, in_package, sources_digest
 
 if TYPE_CHECKING:
     from .generation import Generator
@@ -60,12 +62,14 @@ class Defaults:
     seeds:    how many seeds, counted from 0
     judges:   by capability, the judge to take
     options:  options of the metric itself
+    absent:   by capability, what to do where that judge is not installed: how to install it, what may replace it
     """
 
     prompts: str | None = None
     seeds: int | None = None
     judges: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class _Info:
     prefetch:     fetches all that loading will want from a network, and nothing that is there already; a Setup
                   that is offline then finds it
     notes:        what a user must know before taking it (deprecated, gated, a licence that binds)
+    original:     the repository that its publisher withdrew and that `argument` mirrors; set by a preset
     """
 
     name: str
@@ -115,6 +120,7 @@ class _Info:
     resolve: Callable[[Setup[Any]], Options] | None = None
     prefetch: Callable[[Setup[Any]], None] | None = None
     notes: str = ""
+    original: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +217,10 @@ class Preset:
     of:      the other component's name, `name` or `dist/name`
     domain:  the world of these images, where it is not the other component's
     lacks:   of a generator: capabilities of the other component that this one has not
+    original: the repository of which `argument` is a mirror, because its publisher withdrew it; runs say so, and
+             their manifests record it
 
-    Domain, citation, licence, notes and memory_gb stand in the place of the other component's.
+    Domain, citation, licence, notes, memory_gb and original stand in the place of the other component's.
     """
 
     name: str
@@ -226,6 +234,7 @@ class Preset:
     licence: str = ""
     notes: str = ""
     memory_gb: float | None = None
+    original: str = ""
     api_version: int = API_VERSION
 
 
@@ -245,6 +254,7 @@ class Component(Generic[InfoT]):
 
     spec:   as the user named it (`simulator`, `folder:images`)
     given:  the options that the user gave, of those that hold
+    own_code: digest of its code, settled by the plan of a run where the code is in no installed distribution
     """
 
     kind: Kind
@@ -256,6 +266,10 @@ class Component(Generic[InfoT]):
     version: str = ""
     module: str = ""
     given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    own_code: str | None = None
+
+    def __post_init__(self) -> None:
+        learn_secrets(self.options)
 
     @property
     def name(self) -> str:
@@ -268,6 +282,15 @@ class Component(Generic[InfoT]):
         texts = {k: v if isinstance(v, str) else json.dumps(v, default=str) for k, v in self.given.items()}
         options = [word for key, text in texts.items() for word in ("-o", f"{self.name}.{key}={text}")]
         return shlex.join([self.spec, *options])
+
+    @property
+    def mirror_note(self) -> str | None:
+        """The line that tells users that a mirror is used, or None where none is."""
+        if not self.info.original:
+            return None
+        return (
+            f"{self.spec}: {self.info.original} was withdrawn by its publisher; using the mirror {self.argument}"
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -293,13 +316,32 @@ class Component(Generic[InfoT]):
     @cached_property
     def judge_fingerprint(self) -> str:
         """SHA-256 of all that its answers depend on: of a generator that is asked about itself, some code more."""
-        further = getattr(self.info, "judge_code", ())
+        further = self._judge_code if self.is_installed else ()
         return digest_of([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
 
     @property
+    def _judge_code(self) -> tuple[str, ...]:
+        return getattr(self.info, "judge_code", ())
+
+    @cached_property
+    def is_installed(self) -> bool:
+        """Whether its code is a plugin's, or otherwise in files of an installed distribution."""
+        return bool(self.module) or is_installed(self.factory)
+
+    @cached_property
     def code_digest(self) -> str:
-        """SHA-256 of the plugin's source files that its results depend on."""
-        return self._digest_of(self.info.code)
+        """SHA-256 of the code that its results depend on.
+
+        Code of an installed distribution is digested by its source files, any other by the objects themselves
+        (`t2i_core.code_digest`); where these are defined in a package, its files count too, which may be data.
+
+        Raises:
+            UnhashableCode: If the code is in no installed distribution and has no digest; never in a run.
+        """
+        if self.is_installed:
+            return self._digest_of(self.info.code)
+        files = self._digest_of((*self.info.code, *self._judge_code)) if in_package(self._made_in) else ""
+        return digest_of([self.own_code or code_digest(self.factory), files])
 
     def _digest_of(self, patterns: tuple[str, ...]) -> str:
         try:
@@ -308,9 +350,14 @@ class Component(Generic[InfoT]):
             raise BrokenPlugin(f"{self.kind} {self.spec!r} ({self.dist} {self.version}): {error}") from error
 
     @property
+    def factory(self) -> Callable[[Setup[Any]], Any]:
+        """The function that makes it; of a prompt source, the one that yields its prompts."""
+        return self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
+
+    @property
     def _made_in(self) -> str:
         """The module of the function that makes it."""
-        function = self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
+        function = self.factory
         while isinstance(function, partial):
             function = function.func
         return function.__module__
@@ -339,6 +386,7 @@ class Component(Generic[InfoT]):
             "version": self.version,
             "module": self.module,
             "argument": self.argument,
+            **({"original": self.info.original} if self.info.original else {}),
             "options": self.options.model_dump(mode="json"),
             "fingerprint": self.fingerprint,
         }

@@ -8,11 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from .redaction import redact
+
 
 class T2IError(Exception):
-    """A user's error: what is wrong, where, and what to do, in one line."""
+    """A user's error: what is wrong, where, and what to do, in one line that holds no secret."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        return redact(self._message())
+
+    def _message(self) -> str:
+        return super().__str__()
+
+
+class NotReused(UserWarning):
+    """Warning: t2i cannot tell whether some code has changed, so later runs do not reuse what it makes."""
 
 
 class UnknownName(T2IError):
@@ -94,7 +106,7 @@ class NotHere(BadModel):
         super().__init__(what, spec, network, missing)
         self.what, self.spec, self.network, self.missing = what, spec, network, missing
 
-    def __str__(self) -> str:
+    def _message(self) -> str:
         name = self.spec.partition(" -o ")[0]
         lacks = "is not on this machine"
         if self.missing is not None:

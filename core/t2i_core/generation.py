@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image as PILImage
 
+    from .decoding_rules import DecodingRules
     from .images import Truth
 
 
@@ -61,11 +62,14 @@ class Generated:
              stays where it is
     record:  what this image's making adds to the manifest beyond the model's settings (tokens lost, say)
     truth:   what is really drawn, where the generator knows it
+    rules:   which files are decoded, for an image that is a path.
+             If None, PNG, JPEG and WebP of at most 100 megapixels
     """
 
     image: np.ndarray | PILImage | Path
     record: Mapping[str, Any] = field(default_factory=dict)
     truth: Truth | None = None
+    rules: DecodingRules | None = None
 
 
 class Generator(Protocol):

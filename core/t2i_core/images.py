@@ -9,86 +9,110 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
-from PIL import UnidentifiedImageError
 
+from .decoding_rules import DEFAULT_RULES, DecodingRules, Format
+from .image_files import DamagedImage as DamagedImage
+from .image_files import ImageHeader, read_header
+from .image_files import decode as decode
 from .masks import PackedMask
 from .prompts import ObjectClass, Scene
+from .regular_files import IMAGE_BYTES, read_regular
 from .sources import file_digest
-
-
-class DamagedImage(Exception):
-    """A kept image whose file is gone, altered, or no image."""
 
 
 @dataclass(frozen=True)
 class Image:
     """A kept image: the SHA-256 of its file, where the file is, and its pixels when asked for.
 
-    truth: what is really drawn; only judges that declare `reads_truth` are given it.
+    Attributes:
+        digest: SHA-256 (hex) of the file's bytes.
+        path: Where the file is.
+        truth: What is really drawn; only judges that declare `reads_truth` are given it.
+        header: What the file's header says, of a file that existed already; it was checked against the rules of
+            whoever allowed the file, so that the pixels are decoded under the same ones.
+        within: The folder that the file must lie in after links are followed; None if it may lie anywhere.
+        refused: Why the file is not read, of one that a run names and that may not be shown.
     """
 
     digest: str
     path: Path
     truth: Truth | None = field(default=None, compare=False)
+    header: ImageHeader | None = field(default=None, compare=False)
+    within: Path | None = field(default=None, compare=False)
+    refused: str | None = field(default=None, compare=False)
+
+    @property
+    def identity(self) -> str:
+        """What observations of the image are kept under: its digest, and what has changed about its pixels."""
+        changed = self.header.identity if self.header else ""
+        return f"{self.digest}:{changed}" if changed else self.digest
 
     @cached_property
     def pixels(self) -> NDArray[np.uint8]:
-        """The sRGB pixels, uint8 of shape (height, width, 3); transparency is laid on white.
+        """The sRGB pixels, uint8 of shape (height, width, 3), upright; transparency is laid on white.
 
-        Raises DamagedImage where the file is gone, is not what was kept, or is no image.
+        Raises:
+            RefusedImage: If the file may not be read.
+            DamagedImage: If it is gone, is not what was kept, or is not an image.
         """
+        pixels = decode(self._read(), str(self.path), _rules_for(self.header))
+        pixels.setflags(write=False)  # judges and metrics share them: none may change what the next one sees
+        return pixels
+
+    def check(self) -> None:
+        """Check that the file is the one that was kept, without decoding it. Raises what `pixels` does."""
+        self._read()
+
+    def _read(self) -> bytes:
+        if self.refused is not None:
+            raise RefusedImage(self.refused)
         try:
-            data = self.path.read_bytes()
+            data = read_regular(self.path, IMAGE_BYTES, self.within)
         except OSError as error:
             raise DamagedImage(f"{self.path}: cannot be read ({error.strerror})") from error
         if hashlib.sha256(data).hexdigest() != self.digest:
             raise DamagedImage(f"{self.path}: the file is not the one that was kept")
-        pixels = decode(data, str(self.path))
-        pixels.setflags(write=False)  # judges and metrics share them: none may change what the next one sees
-        return pixels
+        return data
 
     def pil(self) -> PILImage.Image:
         """The image as PIL image, mode RGB."""
         return PILImage.fromarray(self.pixels)
 
 
-def image_file(path: Path) -> Image:
-    """An image file outside the store. Raises DamagedImage where it cannot be read."""
+class RefusedImage(DamagedImage):
+    """An image file that a run names and that may not be read: it lies outside of the run's folder."""
+
+
+def _rules_for(header: ImageHeader | None) -> DecodingRules:
+    """Return rules under which the file that a header was read from can be decoded."""
+    if header is None:
+        return DEFAULT_RULES
+    width, height = header.size
+    formats = tuple(dict.fromkeys((*DEFAULT_RULES.formats, cast("Format", header.format))))
+    return DecodingRules(formats, max(DEFAULT_RULES.megapixels, width * height / 1e6))
+
+
+def image_file(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
+    """Return an image file outside of the store.
+
+    A file that is not an image is found out when its pixels are asked for.
+
+    Raises:
+        DamagedImage: If it cannot be read.
+    """
     try:
-        return Image(file_digest(path), path)
+        digest = file_digest(path)
     except OSError as error:
         raise DamagedImage(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def decode(data: bytes, where: str) -> NDArray[np.uint8]:
-    """Decode an image file's bytes to uint8 (height, width, 3). Raises DamagedImage where it is no image."""
     try:
-        with PILImage.open(io.BytesIO(data)) as image:
-            image.load()
-            if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-                rgba = image.convert("RGBA")
-                white = PILImage.new("RGBA", rgba.size, "white")
-                return np.asarray(PILImage.alpha_composite(white, rgba).convert("RGB"))
-            return np.asarray(image.convert("RGB"))
-    except UnidentifiedImageError as error:  # its message names a place in memory
-        raise DamagedImage(f"{where}: no image (of no known format)") from error
-    # Pillow raises SyntaxError, ValueError, struct.error and more for files that are cut or hostile
-    except Exception as error:
-        raise DamagedImage(f"{where}: not an image that can be read ({error})") from error
-
-
-def picture_size(path: Path) -> tuple[int, int]:
-    """Width and height of an image file, from its head; (0, 0) where it is no image, which opening it will say."""
-    try:
-        with PILImage.open(path) as picture:
-            return picture.size
-    except (OSError, ValueError, SyntaxError):
-        return 0, 0
+        return Image(digest, path, header=read_header(path, rules))
+    except DamagedImage:
+        return Image(digest, path)
 
 
 def size_of(image: Any) -> tuple[int, int]:

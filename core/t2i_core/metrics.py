@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -90,7 +91,8 @@ class Derive:
     They are kept beside the observation, so that another threshold opens no image.
 
     function:  takes pixels (uint8, height x width x 3) and the observation, gives named arrays; the metric's code
-               (`MetricInfo.code`) is part of the key under which they are kept
+               (`MetricInfo.code`) is part of the key under which they are kept; so is the function itself, where
+               the metric is of no installed distribution
     options:   plain data that it depends on beyond its arguments
     """
 
@@ -310,13 +312,14 @@ class Study:
     """What analyses are made from.
 
     table:    the metric's measured rows of all models
-    samples:  one row per image: model, prompt, text, seed, status, image (a path, seen from `folder`), ...
+    samples:  one row per image: model, prompt, text, seed, status, digest, ...; the image itself is in `images`
     folder:   the run's folder
     others:   measured rows of the run's other metrics, which the column `metric` names; None where there are none
     settings: by each model's label, its values of the options that any of the models was given
     interval: the question of the run's intervals, for `t2i_core.statistics`
     floors:   by the name of a need of detections or segments: the confidence below which its judge keeps none
     measures: by metric, as `others` names it: what it measures, the headline first; of each that is installed
+    images_from: folders outside of the run's whose images may be read too
     """
 
     table: pd.DataFrame
@@ -327,6 +330,18 @@ class Study:
     interval: Literal["new", "prompts", "seeds"] = "new"
     floors: Mapping[str, float] = field(default_factory=dict)
     measures: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
+    images_from: Sequence[Path] = ()
+
+    @cached_property
+    def images(self) -> pd.Series:
+        """The `Image` of each row of `samples`, under its index; None where there is none.
+
+        Do not open the files that `samples` names: the run may come from somebody else. The pixels of an image
+        that is gone, or that may not be shown, raise DamagedImage.
+        """
+        from .run_images import find_images
+
+        return find_images(self.samples, self.folder, self.images_from)
 
 
 @dataclass(frozen=True)

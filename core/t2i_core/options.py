@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+
+from .errors import BadOption
 
 
 class Options(BaseModel):
@@ -40,6 +43,25 @@ def result_options(options: Options) -> dict[str, Any]:
         if any(isinstance(m, ExecutionOption) for m in field.metadata)
     }
     return options.model_dump(mode="json", exclude=silent)
+
+
+def read_secret(variable: str) -> str | None:
+    """Return the secret (an API key, a token) that an environment variable holds, without blanks around it.
+
+    Returns:
+        The secret, or None where the variable is not set or blank.
+
+    Raises:
+        BadOption: It holds control characters or characters beyond ASCII, which no HTTP header carries. The
+            message does not repeat it.
+    """
+    secret = os.environ.get(variable, "").strip()
+    if not (secret.isascii() and secret.isprintable()):
+        raise BadOption(
+            f"the environment variable {variable} holds a line end, another control character or one beyond "
+            "ASCII inside its value, so it cannot be a key: set it again"
+        )
+    return secret or None
 
 
 def number_of(said: float | str | None, options: Options) -> float | None:

@@ -131,7 +131,7 @@ class Record:
             self.fail("scene", f"not JSON ({error})")
         except KeyError as error:
             self.fail("scene", f"has no field {error}")
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
             self.fail("scene", f"not a scene ({error})")
 
     def _facets(self) -> dict[str, str | int | float]:

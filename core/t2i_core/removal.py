@@ -1,11 +1,8 @@
-"""Taking a run's folder away: what the run wrote, and nothing else that lies there."""
+"""The removal of a run's folder: of the files that the run wrote, and of nothing else that lies there."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +10,9 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .errors import BadFolder
+from .real_folder import is_link, open_folder
+from .run_files import FOLDERS, lock_names, model_folders, own_files
 from .runs import LOCK, MANIFEST
-
-TABLES = ("samples.csv", "measurements.csv", "failures.csv")
-FOLDERS = ("images", "annotations")
 
 
 @dataclass(frozen=True)
@@ -32,37 +28,54 @@ class DiskUse:
 
 
 def disk_use(folder: Path) -> DiskUse:
-    """Return what the files take that a run wrote, as far as they are there and can be seen."""
+    """Return the size of the files that a run wrote, as far as they are there and can be seen."""
     total = alone = 0
-    with contextlib.suppress(OSError):
-        for path in _files(folder):
-            with contextlib.suppress(OSError):
-                stat = path.stat()
-                total += stat.st_size
-                alone += stat.st_size if stat.st_nlink == 1 else 0
+    with contextlib.suppress(OSError), open_folder(folder) as run:
+        for file in own_files(run):
+            total += file.stat.st_size
+            alone += file.stat.st_size if file.stat.st_nlink == 1 else 0
     return DiskUse(total, alone)
 
 
-def remove_run(folder: Path) -> list[str]:
-    """Remove what a run wrote, and its folder where nothing else is in it. Returns the names of what else is.
+def check_removable(folder: Path) -> None:
+    """Raise BadFolder unless `remove_run` may remove this folder: if it is a link, or holds no run."""
+    if is_link(folder):
+        raise BadFolder(
+            f"{folder}: is a link to {folder.readlink()}, and links are not followed: name that folder to remove "
+            "the run, or remove the link itself with the system's own command"
+        )
+    if not (folder / MANIFEST).exists():
+        raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
+    if is_link(folder / MANIFEST):
+        raise BadFolder(f"{folder / MANIFEST}: is a link, which no run writes; remove the folder yourself")
 
-    Raises BadFolder where the folder holds no run, a process works on it, or it cannot be removed.
+
+def remove_run(folder: Path) -> list[str]:
+    """Remove the files that a run wrote, and its folder if nothing else is in it.
+
+    Files and folders of other names, and links, stay, wherever they are in the folder; no link is followed.
+
+    Returns:
+        The names of everything that is left in the folder.
+
+    Raises:
+        BadFolder: The folder is a link, holds no run, a process works on it, or it cannot be removed.
     """
     try:
-        if not (folder / MANIFEST).exists():
-            raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
-        with ExitStack() as stack:
-            for lock in {folder / LOCK, *folder.glob(f"{LOCK}*")}:  # one more for each shard
-                stack.enter_context(FileLock(lock, timeout=0))
-            for name in FOLDERS:
-                if (folder / name).is_dir():
-                    shutil.rmtree(folder / name)
-            for path in _loose(folder):
-                path.unlink(missing_ok=True)
-            (folder / MANIFEST).unlink()  # last: until then it can be seen, and removed, again
-        for lock in folder.glob(f"{LOCK}*"):
-            lock.unlink(missing_ok=True)
-        others = sorted(path.name for path in folder.iterdir())
+        check_removable(folder)
+        with open_folder(folder, follow=False) as run:
+            with ExitStack() as stack:
+                for lock in {LOCK, *lock_names(run)}:
+                    stack.enter_context(FileLock(folder / lock, timeout=0))
+                for file in own_files(run):
+                    if file.name != MANIFEST:
+                        file.folder.remove(file.name)
+                for name in (*(f"images/{model}" for model in model_folders(run)), *FOLDERS):
+                    run.remove_empty(name)
+                run.remove(MANIFEST)  # last: until then it can be seen, and removed, again
+            for lock in lock_names(run):
+                run.remove(lock)
+            others = sorted(run.names())
         if not others:
             folder.rmdir()
     except Timeout as error:
@@ -70,18 +83,3 @@ def remove_run(folder: Path) -> list[str]:
     except OSError as error:
         raise BadFolder(f"{folder}: cannot be removed ({error.strerror or error})") from error
     return others
-
-
-def _loose(folder: Path) -> Iterator[Path]:
-    """What a run writes beside its folders, run.json and locks."""
-    yield from (folder / name for name in TABLES)
-    yield from folder.glob(".*.part")
-    yield folder / ".plan"
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """What a run writes, be it there or not."""
-    yield from (folder / MANIFEST, *_loose(folder), *folder.glob(f"{LOCK}*"))
-    for name in FOLDERS:
-        for place, _, names in os.walk(folder / name):
-            yield from (Path(place, each) for each in names)

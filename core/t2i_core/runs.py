@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from .errors import BadFolder
+from .manifest_schema import manifest_fault
 from .prompts import digest_of
-from .sources import file_digest
+from .regular_files import MANIFEST_BYTES, TABLE_BYTES, check_regular, open_regular, read_regular
+from .run_tables import checked_table
+from .spreadsheets import unescape_table
+from .texts import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +56,7 @@ class Run:
     failed:    why the run has failed: more samples failed than it allows, or an error ended it
     partial:   what a shard says instead of scores
     made:      the images that were made for it now
+    images_from: folders outside of the run's whose images may be read too
     """
 
     folder: Path
@@ -58,6 +65,7 @@ class Run:
     failed: str | None = None
     partial: str | None = None
     made: Made = Made()
+    images_from: tuple[Path, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -74,6 +82,16 @@ class Run:
     def samples(self) -> pd.DataFrame:
         """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""
         return self._read("samples.csv")
+
+    def images(self) -> pd.Series:
+        """Return the image of each row of `samples`, under its index; None where there is none.
+
+        The run's own files, files that an evaluation with this cache has used, and those in the folders of
+        `images_from` can be read; the pixels of others raise `RefusedImage`.
+        """
+        from .run_images import find_images
+
+        return find_images(self.samples(), self.folder, self.images_from)
 
     def measurements(self) -> pd.DataFrame:
         """One row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
@@ -95,43 +113,59 @@ class Run:
         if written is None:
             raise BadFolder(f"{path}: the run wrote no such table; was it finished?")
         try:
-            if file_digest(path) != written:
-                raise BadFolder(
-                    f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
-                )
-            table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""])
+            with open_regular(self.folder / name, TABLE_BYTES, self.folder) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != written:
+                    raise BadFolder(
+                        f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
+                    )
+                file.seek(0)
+                table = unescape_table(pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""]))
+            return checked_table(name, table, self.manifest.get("models", {}))
         except OSError as error:
             raise BadFolder(
                 f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
             ) from error
-        except ValueError as error:
-            raise BadFolder(f"{path}: is no table ({error})") from error
-        if "value" in table:
-            table["value"] = table["value"].map(float)
-        if "seed" in table:
-            table["seed"] = table["seed"].astype("Int64")
-        return table
+        except (ValueError, TypeError, OverflowError) as error:
+            raise BadFolder(f"{path}: not a table of a run ({one_line(str(error))})") from error
 
 
-def load_run(folder: str | Path) -> Run:
-    """Read a run's folder. Raises BadFolder where it holds no run."""
+def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
+    """Read a run's folder.
+
+    Args:
+        folder: The run's folder. It may come from somebody else.
+        images_from: Folders outside of it whose images may be read too, where the run names images that existed
+            already. Those that an evaluation with this user's cache has used need none.
+
+    Raises:
+        BadFolder: If it holds no run, or a file of it is not as a run writes it.
+    """
     folder = Path(folder)
     manifest = read_manifest(folder)
     if manifest is None:
         if not folder.exists():
             raise BadFolder(f"{folder}: there is no such folder (t2i runs lists the runs)")
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
+    if (fault := manifest_fault(manifest)) is not None:
+        raise BadFolder(
+            f"{folder / MANIFEST}: not written by this version of t2i ({fault}); run its command again"
+        )
     results = {
         "run": str(folder.absolute()),
         "results": manifest.get("results", []),
         "comparisons": manifest.get("comparisons", []),
     }
-    return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"))
+    places = tuple(Path(place).absolute() for place in images_from)
+    return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"), images_from=places)
 
 
-def finished_run(folder: str | Path) -> Run:
-    """Read a run that has come to an end. Raises BadFolder for none, or one that goes on or was interrupted."""
-    run = load_run(folder)
+def finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
+    """Read a run that has ended. See `load_run` for the arguments.
+
+    Raises:
+        BadFolder: If there is none, or it is still running or was interrupted.
+    """
+    run = load_run(folder, images_from)
     if run.status == "running":
         raise BadFolder(f"{run.path}: the run is still going on; wait for its end")
     if run.status == "interrupted":
@@ -160,7 +194,10 @@ def list_runs(folder: str | Path) -> Iterator[Run]:
 def _held(folder: Path) -> bool:
     """Whether a process works on the run; where that cannot be told, it does."""
     file = folder / LOCK
-    if not file.exists():  # and reading a run is to leave nothing in its folder
+    try:
+        # reading a run must leave nothing in its folder, and locking empties the file that a link leads to
+        check_regular(file.lstat(), file)
+    except OSError:
         return False
     try:
         with FileLock(file, timeout=0):
@@ -182,7 +219,8 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     Raises DamagedManifest where it was damaged, and BadFolder where it cannot be opened.
     """
     try:
-        data = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        text = read_regular(folder / MANIFEST, MANIFEST_BYTES, folder).decode("utf-8")
+        data = json.loads(text, parse_float=_finite, parse_constant=_finite)
         if not isinstance(data, dict):
             raise ValueError("want a JSON object")
         if data.pop(_SEAL, None) != digest_of(data):
@@ -196,6 +234,12 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
             f"{folder / MANIFEST}: cannot be read ({error}); the run's own command, given again, writes it anew"
         ) from error
     return data
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return number
 
 
 _SEAL = "seal"

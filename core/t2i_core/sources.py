@@ -8,10 +8,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from .regular_files import check_regular
+
 
 def file_digest(path: Path) -> str:
-    """SHA-256 (hex) of a file's content, remembered while its size and times stay the same."""
+    """Return the SHA-256 (hex) of a regular file's content, remembered while its size and times stay the same.
+
+    Raises:
+        OSError: If it cannot be read, or is not a regular file: reading a named pipe or a device may never end.
+    """
     stat = path.stat()
+    check_regular(stat, path)
     return _file_digest(str(path), stat.st_size, stat.st_mtime_ns)
 
 
@@ -33,20 +40,25 @@ def files_digest(parts: Iterable[Path | str]) -> str:
     return total.hexdigest()
 
 
+def in_package(module: str) -> bool:
+    """Return whether a module is, or lies in, a package that has files of its own."""
+    file = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None)
+    return file is not None and Path(file).name == "__init__.py"
+
+
 @lru_cache(maxsize=256)
 def sources_digest(module: str, patterns: tuple[str, ...]) -> str:
     """SHA-256 over those source files of a module's package that match any of the glob patterns.
 
-    A module outside a package counts alone. One without a file (typed at a prompt) has the digest of nothing:
-    what it makes is told apart by name and options only. Raises ValueError where a pattern matches no file.
+    A module outside a package counts alone. One without a file has the digest of nothing: see `code_digest`.
+    Raises ValueError where a pattern matches no file.
     """
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:
         return ""
-    package = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None)
-    if package is None or Path(package).name != "__init__.py":
+    if not in_package(module):
         return files_digest([Path(file)])
-    folder = Path(package).parent
+    folder = Path(str(sys.modules[module.partition(".")[0]].__file__)).parent
     files: set[Path] = set()
     for pattern in patterns:
         matching = [p for p in folder.glob(pattern) if p.is_file() and "__pycache__" not in p.parts]

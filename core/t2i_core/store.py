@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,9 +20,13 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from .database import Database, seal, taken, unusable
+from .decoding_rules import DEFAULT_RULES, DecodingRules
 from .errors import BadFolder
 from .files import write_whole
-from .images import DamagedImage, Image, Truth, image_file, picture_size, png, size_of
+from .image_files import DamagedImage, ImageHeader
+from .images import Image, Truth, image_file, png, size_of
+from .real_folder import open_folder
+from .redaction import redact_data
 from .sharing import in_use, opening
 from .sources import file_digest
 
@@ -75,6 +80,42 @@ class _Kept(NamedTuple):
     truth: int
     record: str
 
+    @property
+    def header(self) -> ImageHeader | None:
+        """What the header of a file outside of the store says, if decoding it takes more than the usual."""
+        found = json.loads(self.record).get(DECODED) if self.path is not None else None
+        if found is None:
+            return None
+        return ImageHeader(found["format"], (self.width, self.height), tuple(found["conversions"]))
+
+
+DECODED = "decoded"
+"""The field of an image's record with the format of its file and what decoding does beside reading the pixels."""
+
+_NOT_BY_DIGEST = -1
+"""The checksum of an image whose observations are not kept under its digest alone: no seal is negative, so that
+`digests` does not find it."""
+
+
+IMAGES = "images"
+"""The folder of image files within the cache."""
+
+IMAGE_FOLDER = re.compile(r"[0-9a-f]{2}")
+"""The name of a folder in there: how the digests of its images begin."""
+
+_IMAGE = re.compile(r"(?P<start>[0-9a-f]{2})/(?P<digest>(?P=start)[0-9a-f]{62})\.png")
+
+
+def image_name(digest: str) -> str:
+    """Return the path of an image's file within the folder of images."""
+    return f"{digest[:2]}/{digest}.png"
+
+
+def digest_of_name(name: str) -> str | None:
+    """Return the digest of the image with this path within the folder of images; None for other paths."""
+    found = _IMAGE.fullmatch(name)
+    return found["digest"] if found else None
+
 
 def cache_folder() -> Path:
     """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
@@ -89,11 +130,11 @@ class Store:
 
     def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
         self.folder = (folder or cache_folder()).absolute()
-        self._images = str(self.folder / "images")
+        self._images = str(self.folder / IMAGES)
         self._made: set[str] | None = set() if fresh else None
         with contextlib.ExitStack() as held:
             try:
-                (self.folder / "images").mkdir(parents=True, exist_ok=True)
+                (self.folder / IMAGES).mkdir(parents=True, exist_ok=True)
                 held.enter_context(in_use(self.folder))
                 # SQLite does not wait for another process that turns a new database to WAL at the same moment
                 with opening(self.folder):
@@ -125,13 +166,33 @@ class Store:
         kept = self._kept(key) if self._usable(key) else None
         if kept is None or not self._stands(key, kept):
             return None
+        return self._image(kept)
+
+    def outside_image(self, path: str, digest: str) -> Image | None:
+        """Return an image that was evaluated where it lies, outside of the store.
+
+        Args:
+            path: Its absolute path, as the evaluation recorded it.
+            digest: The SHA-256 (hex) of its file.
+
+        Returns:
+            The image, or None if no evaluation with this cache has used this file with this content.
+        """
+        row = self._rows.one("select key from images where digest = ? and path = ?", bytes.fromhex(digest), path)
+        kept = None if row is None else self._kept(row[0].hex())
+        if kept is None or kept.path != path or kept.digest.hex() != digest:  # a damaged index leads elsewhere
+            return None
+        return self._image(kept)
+
+    def _image(self, kept: _Kept) -> Image:
         digest = kept.digest.hex()
-        return Image(digest, Path(kept.path or self._name(digest)))
+        return Image(digest, Path(kept.path or self._name(digest)), header=kept.header)
 
     def digests(self, keys: Sequence[str]) -> list[str | None]:
         """Return the digest of the image kept under each of many keys, in a fraction of `image`'s time.
 
-        Its file is not looked at: what was said of an image is found by the digest alone.
+        Its file is not looked at: what was said of an image is found by the digest alone. Images for which that
+        does not hold (`Image.identity`) are None too, and found by `image`.
         """
         found = self._rows.get_many("images", self._wanted(keys), "digest", "digest_crc")
         return [None if digest is None else digest.hex() for digest in found]
@@ -179,21 +240,32 @@ class Store:
         self._note(key)
 
     def put_image(
-        self, key: str, image: Any, record: Mapping[str, Any] | None = None, truth: Truth | None = None
+        self,
+        key: str,
+        image: Any,
+        record: Mapping[str, Any] | None = None,
+        truth: Truth | None = None,
+        rules: DecodingRules = DEFAULT_RULES,
     ) -> Image:
         """Keep an image: uint8 (height, width, 3), a PIL image, or the path of a file that stays where it is.
 
         Where another process has kept one under this key meanwhile, that one stays: what was read stays true.
-        Raises TypeError or ValueError for a record that is no plain data.
+        `rules` say which files outside of the store are decoded. Raises TypeError or ValueError for a record that
+        is not plain data or has the field `decoded`.
         """
-        said = json.dumps(dict(record or {}), allow_nan=False)
+        said = redact_data(dict(record or {}))
+        if DECODED in said:
+            raise ValueError(f"the record's field {DECODED!r} is written by t2i itself; use another name")
+        text = json.dumps(said, allow_nan=False)
         if not isinstance(image, Path) and (before := self.image(key)) is not None:
             return before
         outside: str | None = None
+        found: Image | None = None
         if isinstance(image, Path):
-            found = image_file(image.absolute())
+            found = image_file(image.absolute(), rules)
             digest, path, outside = found.digest, found.path, str(found.path)
-            width, height = picture_size(path)
+            width, height = found.header.size if found.header else (0, 0)
+            text = json.dumps(said | _decoded(found.header), allow_nan=False)
         else:
             data, (width, height) = png(image), size_of(image)
             digest = hashlib.sha256(data).hexdigest()
@@ -210,12 +282,14 @@ class Store:
                 raise unusable(self.folder, error) from error
             if value is not None:
                 self._rows.put("truths", named, value)
-            crc, changed, has_truth = seal("images", (own, named)), stat.st_mtime_ns, int(value is not None)
-            kept = _Kept(named, crc, stat.st_size, changed, outside, width, height, has_truth, said)
+            by_digest = found is None or found.identity == digest
+            crc = seal("images", (own, named)) if by_digest else _NOT_BY_DIGEST
+            changed, has_truth = stat.st_mtime_ns, int(value is not None)
+            kept = _Kept(named, crc, stat.st_size, changed, outside, width, height, has_truth, text)
             self._rows.put("images", own, *kept)
             self._rows.execute("delete from failures where key = ?", own)
         self._note(key)
-        return Image(digest, path)
+        return self._image(kept)
 
     def truth(self, digest: str) -> Truth | None:
         """Return what is really drawn in an image, where that was kept. Raises DamagedImage if it was altered."""
@@ -233,7 +307,8 @@ class Store:
 
     def forget_image(self, digest: str) -> None:
         """Drop a damaged image of the store's own, so that it is made again."""
-        self._file(digest).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError), open_folder(self.folder) as cache:
+            cache.remove(f"{IMAGES}/{image_name(digest)}")
         self._rows.execute("delete from images where digest = ? and path is null", bytes.fromhex(digest))
 
     def has(self, key: str) -> bool:
@@ -274,7 +349,7 @@ class Store:
 
         Raises TypeError or ValueError where they are no plain data.
         """
-        self._rows.put("settings", fingerprint, json.dumps(dict(settings), allow_nan=False))
+        self._rows.put("settings", fingerprint, json.dumps(redact_data(dict(settings)), allow_nan=False))
 
     def rate(self, name: str) -> float | None:
         """Return the seconds that one item of this work took when it was last done."""
@@ -290,7 +365,7 @@ class Store:
         return self._rows.damage() or taken(self.folder, what)
 
     def _name(self, digest: str) -> str:
-        return f"{self._images}/{digest[:2]}/{digest}.png"
+        return f"{self._images}/{image_name(digest)}"
 
     def _file(self, digest: str) -> Path:
         return Path(self._name(digest))
@@ -317,3 +392,14 @@ class Store:
     def _note(self, key: str) -> None:
         if self._made is not None:
             self._made.add(key)
+
+
+def _decoded(header: ImageHeader | None) -> dict[str, Any]:
+    """Return the field of a record for a file whose decoding takes more than the usual, else nothing."""
+    if header is None:
+        return {}
+    width, height = header.size
+    usual = header.format in DEFAULT_RULES.formats and width * height <= DEFAULT_RULES.megapixels * 1e6
+    if usual and not header.conversions:
+        return {}
+    return {DECODED: {"format": header.format, "conversions": list(header.conversions)}}

@@ -83,12 +83,25 @@ def test_what_killed_processes_left_goes_too(cache: Path) -> None:
     with Store() as store:
         kept = store.put_image(key(0), noise())
     half = kept.path.with_name(f".{kept.path.name}.7.part")
-    lost = [kept.path.with_name(f"{name}.png") for name in ("0" * 64, "no digest", f" {kept.digest}")]
-    half.write_bytes(b"half")
-    for file in lost:
-        file.write_bytes(b"nobody speaks of it")
-    assert clean(10**9).images == 0
-    assert [file.name for file in (half, *lost, kept.path) if file.exists()] == [kept.path.name]
+    lost = kept.path.with_name(f"{kept.digest[:2] + '0' * 62}.png")
+    for file in (half, lost):
+        file.write_bytes(b"no row names it")
+    cleaned = clean(10**9)
+    assert (cleaned.images, cleaned.leftovers) == (0, 2)
+    assert [file.name for file in (half, lost, kept.path) if file.exists()] == [kept.path.name]
+
+
+def test_files_of_a_user_among_the_images_do_not_count(cache: Path) -> None:
+    """They cannot be cleaned, so a limit below their size would empty the cache at every run."""
+    with Store() as store:
+        kept = store.put_image(key(0), noise())
+    before = cache_use()
+    (cache / "images" / "mine").mkdir()
+    for place in ("mine", kept.digest[:2]):
+        (cache / "images" / place / "large.png").write_bytes(bytes(10**6))
+    assert cache_use() == before
+    assert clean(500_000).images == 0
+    assert kept.path.exists()
 
 
 @pytest.mark.parametrize("damage", ["changed = 'x'", "bytes = x'00'", "digest = 'x'", "record = 3"])

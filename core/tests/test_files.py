@@ -24,7 +24,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one content as any file but `gone`; of `cut` it sends a part."""
+    """Serves one content as any file but `gone`; of `cut` it sends a part, of `cut-once` at first."""
 
     asked: list[str]
 
@@ -41,7 +41,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(CONTENT)))
         self.end_headers()
-        self.wfile.write(CONTENT[:-100] if name == "cut" else CONTENT)
+        cut = name == "cut" or (name == "cut-once" and self.server.asked.count(name) == 1)
+        self.wfile.write(CONTENT[:-100] if cut else CONTENT)
 
     def do_HEAD(self) -> None:
         self.server.asked.append(f"head of {self.path.rpartition('/')[2]}")
@@ -108,6 +109,11 @@ def test_what_is_cut_off_gone_or_another_file_leaves_nothing(server: Server, tmp
     assert "gone cannot be fetched (HTTPError: HTTP Error 404: Not Found)" in refused(url(server, "gone"), None)
     assert f"gives another file: its SHA-256 is {DIGEST}, not 00" in refused(url(server, "good.pt"), "00")
     assert left(tmp_path) == []
+
+
+def test_a_broken_download_begins_again_where_the_server_ignores_ranges(server: Server) -> None:
+    assert files.from_url(url(server, "cut-once"), DIGEST, False, SPEC).read_bytes() == CONTENT
+    assert server.asked == ["cut-once", "cut-once"]
 
 
 def test_nothing_is_asked_offline(server: Server) -> None:

@@ -183,3 +183,10 @@ def test_ids_are_readable():
     assert id_of("a photo of a car") == "a-photo-of-a-car"
     assert id_of("A car!").startswith("a-car-")
     assert len(id_of("x" * 10_000)) <= 60
+
+
+def test_a_scene_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"prompt,scene\na dog,{'[' * 100_000}\n")
+    with pytest.raises(BadPrompts, match=r"p\.csv, line 2: scene: not a scene"):
+        read_prompts(path)

@@ -54,6 +54,7 @@ def test_json_lines_end_where_lines_do_and_nowhere_else(tmp_path: Path) -> None:
     [
         ("{}\n{", "line 2: not JSON"),
         ("[" * 200_000, "line 1: not JSON"),
+        (f'{{"a": {"[" * 60}{"]" * 60}}}', "line 1: lists and objects are nested more than 50 deep"),
         ("\n[1]", "line 2: want a JSON object with a, b"),
     ],
 )

@@ -20,8 +20,7 @@ COURSE = Course(steps=40, batch=8, rate=1e-2, warm=5, snapshots=(10,))
 SCRIPT = """
 import sys
 from pathlib import Path
-import torch, test_training
-torch.set_num_threads(1)
+import test_training
 test_training.fit(Path(sys.argv[1]), pause=0.1)
 """
 
@@ -49,12 +48,10 @@ def fit(out, stop_at=None, pause=0.0, course=COURSE, **about):
 
 @pytest.fixture(scope="module", autouse=True)
 def _settings():
-    """What `fit` sets is set back; so small a network wants one thread."""
-    before, threads = (training.ROW, training.CHECKPOINT), torch.get_num_threads()
-    torch.set_num_threads(1)
+    """Set back what `fit` sets."""
+    before = (training.ROW, training.CHECKPOINT)
     yield
     (training.ROW, training.CHECKPOINT) = before
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

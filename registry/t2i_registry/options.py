@@ -184,11 +184,11 @@ def _nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
 
 
 def _as_yaml(text: str) -> Any:
-    import yaml
+    from t2i_core.yaml_files import BadYAML, load_yaml
 
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        value = load_yaml(text)
+    except BadYAML:
         return text
     return None if text.strip().lower() == "none" else value
 
@@ -263,7 +263,17 @@ def _problems(model: type[BaseModel], problems: Iterable[Any], whose: str) -> It
             message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
             message = message[:1].lower() + message[1:]
             where = f"option {name!r} of {whose}" if name else f"options of {whose}"
-            yield f"{where}: {problem['input']!r} is not valid: {' '.join(message.split())}"
+            given = "the value" if _is_secret(model, problem["loc"]) else repr(problem["input"])
+            yield f"{where}: {given} is not valid: {' '.join(message.split())}"
+
+
+def _is_secret(model: type[BaseModel], place: tuple[Any, ...]) -> bool:
+    """Whether the option that an error names is one that is not to be shown (`SecretStr`)."""
+    field = model.model_fields.get(str(place[0])) if place else None
+    if field is None:
+        return False
+    below, _ = _nested(field.annotation)
+    return _is_secret(below, place[1:]) if below is not None else "Secret" in _type_text(field.annotation)
 
 
 def _type_text(annotation: Any) -> str:

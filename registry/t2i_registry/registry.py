@@ -222,7 +222,7 @@ class Registry:
             )
         changes: dict[str, Any] = {
             name: value
-            for name in ("domain", "citation", "licence", "notes", "memory_gb")
+            for name in ("domain", "citation", "licence", "notes", "memory_gb", "original")
             if (value := getattr(descriptor, name)) and hasattr(base.info, name)
         }
         if isinstance(base.info, GeneratorInfo):

@@ -55,6 +55,19 @@ def test_every_type_can_be_given_as_text(given, want):
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["2020-13-45", "[" * 100_000, "&a [*a]", "[&a [x], " + "&b [*a, *a], " * 60_000 + "]", "1:" * 50_000 + "1"],
+)
+def test_a_text_that_no_yaml_should_hold_stays_a_text(text):
+    with pytest.raises(BadOption, match="sizes") as error:
+        checked(Everything, {"sizes": {"a": text}}, "metric 'm'")
+    assert "\n" not in str(error.value)
+    assert checked(Everything, {"name": text}, "metric 'm'").name == text
+    with pytest.raises(BadOption, match="steps"):
+        checked(Everything, {"steps": text}, "metric 'm'")
+
+
+@pytest.mark.parametrize(
     ("given", "parts"),
     [
         ({"stepps": 1}, ["unknown option 'stepps' of metric 'm': did you mean 'steps'?"]),

@@ -40,6 +40,7 @@ from t2i_core import (
 from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
 from t2i_core.progress import Progress, Silent
 from t2i_core.prompt_files import read_prompts
+from t2i_core.spreadsheets import unescape
 from t2i_core.testing import StaticResolver
 
 TEXTS = (
@@ -340,9 +341,10 @@ def cache(folder: Path) -> Iterator[None]:
 
 
 def table(path: Path) -> Iterator[dict[str, str]]:
-    """The rows of a table."""
+    """The rows of a table, as they were before texts that a spreadsheet would run were escaped."""
     with path.open(newline="", encoding="utf-8") as file:
-        yield from csv.DictReader(file)
+        for row in csv.DictReader(file):
+            yield {unescape(name): unescape(cell) for name, cell in row.items()}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from ..components import GeneratorInfo, MetricInfo
 from ..progress import Progress, Silent
 from ..resolving import Resolver
 from ..runs import Run
+from ..thread_pools import sleep_while_waiting
 from .forecast import forecast
 from .making import fetch, lacking
 from .plan import Plan, make_plan
@@ -88,5 +89,6 @@ def evaluate(
         offline=offline,
         max_failed=max_failed,
     )
+    sleep_while_waiting()
     with using_cache((progress or Silent()).note):
         return run_plan(make_plan(request, resolver), progress)

@@ -13,8 +13,9 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from io import TextIOBase
 from pathlib import PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from pycocotools import mask as coco_mask
@@ -95,7 +96,7 @@ def data_sets(
         sets.written = [each.finish(progress) for each in by_label.values()]
 
 
-def _spool(folder: RunFolder) -> IO[str]:
+def _spool(folder: RunFolder) -> TextIOBase:
     """A file without a name, which nobody sees and which is gone with the process."""
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace", dir=folder.path)
 
@@ -113,9 +114,9 @@ class _DataSet:
         folder: RunFolder,
         place: str,
         store: Store,
-        metadata: IO[str],
-        images: IO[str],
-        annotations: IO[str],
+        metadata: TextIOBase,
+        images: TextIOBase,
+        annotations: TextIOBase,
     ) -> None:
         self._model = model
         self._folder = folder
@@ -259,7 +260,7 @@ def _identity(cls: ObjectClass) -> str:
     return cls.synset or cls.name
 
 
-def _append(spool: IO[str], before: int, entry: Mapping[str, Any]) -> None:
+def _append(spool: TextIOBase, before: int, entry: Mapping[str, Any]) -> None:
     """Append an entry of a JSON list, one a line, of which so many are there already."""
     spool.write((",\n" if before else "\n") + _ascii(entry))
 

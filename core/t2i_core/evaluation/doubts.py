@@ -1,30 +1,36 @@
-"""What images that are no failures may still say of their model: it takes no seed, or not the whole prompt."""
+"""What readers of the scores should know about images that are not failures.
+
+Their model may ignore the seed, or a part of the prompt; or their files may be decoded in an unusual way.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from ..store import DECODED
 from .jobs import Job, Model
 from .samples import Listed
 
 
 class Doubts:
-    """Looks at a run's images as they pass. Images that exist already are left out: they are as they are."""
+    """Looks at a run's images as they pass. Of images that exist already only how they are decoded matters."""
 
     def __init__(self) -> None:
         self._sizes: defaultdict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
         self._copies: Counter[str] = Counter()
         self._truncated: set[tuple[str, str, int]] = set()
+        self._conversions: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def passing(self, images: Iterable[Listed]) -> Iterator[Listed]:
         """Pass on each image; those of one model and prompt come one after another."""
         of, digests = ("", ""), set[str]()
         for each in images:
             yield each
+            label = each.model.label
+            self._conversions[label].update(each.record.get(DECODED, {}).get("conversions", ()))
             if each.failure is not None or each.model.component.info.existing:
                 continue
-            label = each.model.label
             if each.record.get("tokens_lost"):
                 self._truncated.add((label, each.prompt.id, each.seed))
             self._sizes[label][each.size] += 1
@@ -38,6 +44,13 @@ class Doubts:
         if not self._truncated:
             return 0
         return sum((model.label, prompt.id, seed) in self._truncated for prompt, seed in job.drawn())
+
+    def converted(self, model: Model) -> list[str]:
+        """Return a note on what decoding a model's images does beside reading their pixels, if anything."""
+        counts = self._conversions[model.label]
+        if not counts:
+            return []
+        return [f"{model.label}: images {'; '.join(f'{name}: {n}' for name, n in sorted(counts.items()))}"]
 
     def notes(self) -> Iterator[str]:
         """Say what gives reason to doubt."""

@@ -11,22 +11,28 @@ annotations/       with what is really drawn in them, where images are all that 
 from __future__ import annotations
 
 import csv
-import os
+import errno
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from io import TextIOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pandas as pd
 from filelock import FileLock, Timeout
 
 from ..errors import BadFolder
-from ..files import write_whole
+from ..files import replace_file, write_whole
 from ..images import Image
+from ..real_folder import is_link, open_folder
+from ..redaction import RedactingFile, redact_data
+from ..regular_files import read_regular
+from ..run_files import FOLDERS, MARK, image_name, own_files
 from ..runs import LOCK, MANIFEST, DamagedManifest, read_manifest, sealed
 from ..sources import file_digest
+from ..spreadsheets import escape, escape_table
 
 _LINE_END = "\r\n"
 """As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
@@ -34,8 +40,9 @@ _LINE_END = "\r\n"
 _LONGEST = 60
 """How many characters of a label a name has: two of them and a digest still are a folder's name everywhere."""
 
-_MARK = ".plan"
-"""Says whose folder this is where run.json cannot."""
+_IS_LINK = "is a link, and runs do not write through links: replace it by a folder, or name another with --out"
+
+_MARK_BYTES = 1000
 
 
 class RunFolder:
@@ -64,7 +71,8 @@ class RunFolder:
             raise self._useless(error) from error
         try:
             self.repaired = self._refuse_others()
-            self._write(_MARK, self._digest.encode())
+            self._refuse_links()
+            self._write(MARK, self._digest.encode())
             if shard is None:
                 self._sweep()
         except BaseException as error:
@@ -102,25 +110,35 @@ class RunFolder:
             raise BadFolder(f"{self.path}: is not empty and holds no run; name another folder with --out")
         return False
 
+    def _refuse_links(self) -> None:
+        """Refuse links in place of the run's own folders: files would be written, and replaced, elsewhere."""
+        for name in FOLDERS:
+            if is_link(self.path / name):
+                raise BadFolder(f"{self.path / name}: {_IS_LINK}")
+
     def _marked(self) -> bool:
         try:
-            return (self.path / _MARK).read_bytes() == self._digest.encode()
+            return read_regular(self.path / MARK, _MARK_BYTES) == self._digest.encode()
         except OSError:
             return False
 
     def _sweep(self) -> None:
         """Remove what processes that were killed left half written."""
-        for part in (*self.path.glob(".[!.]*.part"), *self.path.glob("*/*/.*.part"), *self.path.glob("*/.*.part")):
-            part.unlink(missing_ok=True)
+        with open_folder(self.path) as run:
+            for file in own_files(run):
+                if not file.is_finished and file.finished_name != MARK:  # a shard that begins now writes its mark
+                    file.folder.remove(file.name)
 
     def finished(self) -> bool:
         """Whether the results of an earlier run stand here: they stay until new ones are complete."""
         return not self.repaired and "results" in (read_manifest(self.path) or {})
 
-    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """Write run.json, whole or not at all."""
-        data = sealed({"plan": self._digest, **manifest})
+    def write_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Write run.json, whole or not at all. Returns the manifest as written, without secrets."""
+        written: dict[str, Any] = redact_data(manifest)
+        data = sealed({"plan": self._digest, **written})
         self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
+        return written
 
     def files(self) -> dict[str, str]:
         """The SHA-256 of each table that was written, so that who reads one can tell that it is this run's."""
@@ -130,11 +148,11 @@ class RunFolder:
             raise self._unwritable(error) from error
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Write a CSV file row by row, whole or not at all."""
+        """Write a CSV file row by row, whole or not at all. Texts that a spreadsheet would run are escaped."""
         with self.writing(name) as file:
             writer = csv.writer(file)
             writer.writerow(header)
-            writer.writerows(rows)
+            writer.writerows(map(escape, row) for row in rows)
         self._written.append(name)
 
     def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -144,45 +162,49 @@ class RunFolder:
         last = [c for c in ("measure", "value") if c in columns]
         order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
         with self.writing(name) as file:
-            pd.DataFrame(columns=order).to_csv(file, index=False, lineterminator=_LINE_END)
+            escape_table(pd.DataFrame(columns=order)).to_csv(file, index=False, lineterminator=_LINE_END)
             for metric, table in tables.items():
-                named = table.assign(metric=metric).reindex(columns=order)
+                named = escape_table(table.assign(metric=metric).reindex(columns=order))
                 named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
         self._written.append(name)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[IO[str]]:
-        """Open a text file of the folder; it is there when the block ends, or, where that fails, not at all."""
+    def writing(self, name: str) -> Iterator[TextIOBase]:
+        """Open a text file of the folder; it is there when the block ends, or, where that fails, not at all.
+
+        Secrets in what is written are replaced.
+        """
         target = self.path / name
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             self._make_room(target)
-            with part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
-                yield file
-            part.replace(target)
+            with (
+                replace_file(target) as part,
+                part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
+            ):
+                redacting = RedactingFile(file)
+                yield redacting
+                redacting.flush()
         except OSError as error:
             raise self._unwritable(error) from error
-        finally:
-            with suppress(OSError):  # the folder may be gone, or no folder any more
-                part.unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         """Take away a file that another run of the same plan has left here, if there is one."""
         try:
-            (self.path / name).unlink(missing_ok=True)
+            with open_folder(self.path) as run:
+                run.remove(name)
         except OSError as error:
             raise self._unwritable(error) from error
 
     def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
         """Put a kept image into the folder; returns its path within it. Outside files stay where they are."""
-        name = _image_name(place, prompt_number, seed, image.path.suffix)
+        name = image_name(place, prompt_number, seed)
         target = self.path / name
         try:
+            self._make_room(target)
             if target.exists():
                 if target.samefile(image.path):
                     return name
                 target.unlink()
-            self._make_room(target)
             try:
                 target.hardlink_to(image.path)
             except OSError:
@@ -193,14 +215,19 @@ class RunFolder:
 
     def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
         """Take away the link to an image that an earlier run has left, and that is there no more."""
-        self.remove(_image_name(place, prompt_number, seed, ".png"))
+        self.remove(image_name(place, prompt_number, seed))
 
     def _make_room(self, target: Path) -> None:
-        """Make the folders between the run's own and a file; never the run's own: somebody took it away then."""
-        if target.parent.is_dir():
-            return
+        """Make the folders between the run's own and a file; never the run's own: somebody took it away then.
+
+        Raises OSError if one of them is a link.
+        """
         for parent in reversed(target.relative_to(self.path).parents[:-1]):
-            (self.path / parent).mkdir(exist_ok=True)
+            folder = self.path / parent
+            if is_link(folder):
+                raise OSError(errno.ELOOP, f"{parent} {_IS_LINK}")
+            if not folder.is_dir():
+                folder.mkdir(exist_ok=True)
 
     def _write(self, name: str, data: bytes) -> None:
         try:
@@ -223,17 +250,8 @@ class RunFolder:
 
 def _copy_whole(source: Path, target: Path) -> None:
     """Copy a file so that it is there whole or not at all."""
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with replace_file(target) as part:
         shutil.copyfile(source, part)
-        part.replace(target)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-
-
-def _image_name(place: str, prompt_number: int, seed: int, suffix: str) -> str:
-    return f"images/{place}/{prompt_number:05d}-{seed}{suffix}"
 
 
 def slug(text: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from PIL.Image import Image as PILImage
 
 from ..checking import image_fault
+from ..decoding_rules import DEFAULT_RULES
 from ..errors import T2IError
 from ..generation import Failure, Generated, ImageRequest
 from ..progress import Progress
@@ -140,7 +141,7 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
         fault = None if isinstance(image, Path) else image_fault(image, answer.truth)
         if fault is not None:
             return Failure(fault)
-        store.put_image(key, image, answer.record, answer.truth)
+        store.put_image(key, image, answer.record, answer.truth, answer.rules or DEFAULT_RULES)
     except T2IError:
         raise
     except Exception as error:  # whatever is wrong with it, it is this request's failure

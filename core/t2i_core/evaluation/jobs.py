@@ -48,10 +48,14 @@ class Model:
 
 @dataclass(frozen=True)
 class Served:
-    """A need with the judge that serves it; for a model's own observations, no choice but the model."""
+    """A need with the judge that serves it; for a model's own observations, no choice but the model.
+
+    derive_code: digest of the function that derives numbers, where the metric's code digest does not cover it
+    """
 
     need: Need
     choice: JudgeChoice | None
+    derive_code: str | None = None
 
     @cached_property
     def labels(self) -> Labels | None:
@@ -187,24 +191,32 @@ def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
 
 def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
     """The key under which an observation is kept."""
-    images = [i.digest for i in query.images]
+    images = [i.identity for i in query.images]
     head = [FORMAT, "observation", judge_fingerprint, capability]
     return digest_of([*head, images, list(query.texts), dict(query.params)])
 
 
-def keys_of_images_alone(judge_fingerprint: str, capability: Capability, digests: Iterable[str]) -> list[str]:
-    """The same for queries that are about one image each and nothing else, in a third of the time."""
+def keys_of_images_alone(judge_fingerprint: str, capability: Capability, identities: Iterable[str]) -> list[str]:
+    """The same for queries that are about one image each and nothing else, in a third of the time.
+
+    Args:
+        judge_fingerprint: What the observations depend on beside the query.
+        capability: What is asked.
+        identities: `Image.identity` of each image.
+    """
     asked = [FORMAT, "observation", judge_fingerprint, capability, ["@"], [], {}]
     before, after = canonical(asked).split("@")
-    return [digest_of_text(f"{before}{digest}{after}") for digest in digests]
+    return [digest_of_text(f"{before}{identity}{after}") for identity in identities]
 
 
-def derived_key(observation: str, need: Need, metric: Component[MetricInfo]) -> str:
+def derived_key(observation: str, served: Served, metric: Component[MetricInfo]) -> str:
     """The key under which what a metric derived from an observation is kept."""
-    derive = need.derive
+    derive = served.need.derive
     assert derive is not None
     function = (derive.function.__module__, getattr(derive.function, "__qualname__", ""))
-    whose = [metric.info.name, metric.code_digest, *function, need.capability]
+    whose = [metric.info.name, metric.code_digest, *function, served.need.capability]
+    if served.derive_code is not None:
+        whose.append(served.derive_code)
     return digest_of([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..components import Component
 from ..errors import BadFolder, BrokenPlugin, MissingDependency, NotHere, T2IError
 from ..images import DamagedImage
+from ..redaction import redacted_errors
 from ..store import Store
 from ..texts import said
 
@@ -109,7 +110,8 @@ def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -
     and a BadFolder, unless the caller heeds it.
     """
     try:
-        yield
+        with redacted_errors():
+            yield
     except NotHere as error:  # by the name that the user gave, which a plugin does not know
         raise error.told_as(component.asked) from error
     except (KeyboardInterrupt, T2IError):

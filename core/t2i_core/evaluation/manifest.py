@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any
 from .. import __version__
 from ..components import Component
 from ..store import Store
+from ..thread_pools import THREADS
 from .plan import Plan
 from .unfit import floor_of
 
@@ -54,7 +56,11 @@ def manifest(plan: Plan, store: Store) -> dict[str, Any]:
             for c in used.values()
         ],
         "installed": [dict(entry) for entry in plan.installed],
-        "device": {"asked": request.device or "best", "batch_size": request.batch_size or "auto"},
+        "device": {
+            "asked": request.device or "best",
+            "batch_size": request.batch_size or "auto",
+            "threads": os.environ.get(THREADS),
+        },
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": _packages(),

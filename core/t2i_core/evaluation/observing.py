@@ -12,7 +12,7 @@ from ..checking import stored_form
 from ..components import Component
 from ..errors import BadFolder
 from ..generation import Failure
-from ..images import DamagedImage, Image
+from ..images import DamagedImage
 from ..judging import Capability, Query
 from ..metrics import Need, Sample
 from ..observations import TYPES, Labels, arrays_to_bytes
@@ -140,7 +140,8 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
 
 def _opened(query: Query, desk: Desk, store: Store) -> Query:
     truth = getattr(desk.component.info, "reads_truth", False)
-    images = tuple(Image(i.digest, i.path, store.truth(i.digest) if truth else None) for i in query.images)
+    # copies, so that the pixels are let go of with the query
+    images = tuple(replace(i, truth=store.truth(i.digest) if truth else None) for i in query.images)
     for image in images:
         _ = image.pixels
     return replace(query, images=images)
@@ -266,8 +267,8 @@ def _derive_missing(desk: Desk, store: Store, failures: Failures, task: Task) ->
 
 
 def _lacks_derived(item: _ToAsk, store: Store) -> bool:
-    need = item.served.need
-    return need.derive is not None and not store.has(derived_key(item.key, need, item.job.metric))
+    derive = item.served.need.derive
+    return derive is not None and not store.has(derived_key(item.key, item.served, item.job.metric))
 
 
 def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
@@ -278,4 +279,4 @@ def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
     with guarded(item.job.metric, f"in {derive.name!r} on {image.path}", heeds_damage=True):
         arrays = derive.function(image.pixels, combine(chain, item.query, [observation]))
         value = arrays_to_bytes(arrays)
-    store.put(derived_key(item.key, item.served.need, item.job.metric), value)
+    store.put(derived_key(item.key, item.served, item.job.metric), value)

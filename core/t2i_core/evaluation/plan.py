@@ -24,10 +24,13 @@ from ..metrics import Metric, Need
 from ..observations import Labels
 from ..prompt_files import is_prompt_file, merge_duplicates, read_prompts
 from ..prompts import Prompt, digest_of
-from ..resolving import JudgeChoice, OptionTable, Resolver, installed_resolver
+from ..redaction import redact
+from ..resolving import OptionTable, Resolver, installed_resolver
+from .code_keys import CodeKeys
 from .identity import folder_name, identity
 from .idle import refuse_idle
 from .jobs import IMAGES, Job, Model, Served
+from .judge_choice import choose_judge
 from .making import described, guarded, on_this_machine
 from .request import ModelRequest, Request
 from .selection import checked, collect, limited, load
@@ -97,6 +100,7 @@ class _Planner:
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
         self.lists: dict[Any, tuple[Prompt, ...]] = {}
+        self.codes = CodeKeys()
 
     @property
     def resolver(self) -> Resolver:
@@ -139,7 +143,7 @@ class _Planner:
         found = self.find("generator", asked.spec, asked.settings)
         self.check_component(found)
         said = " ".join(f"{k}={v}" for k, v in asked.settings.items())
-        label = asked.label or f"{found.spec} {said}".strip()
+        label = redact(asked.label or f"{found.spec} {said}".strip())
         given = self.options_for("generator", found.name)
         return Model(found, label, {**given, **asked.settings})
 
@@ -161,8 +165,10 @@ class _Planner:
         return self.settled_here(self.resolver.component(kind, spec, table))
 
     def settled_here(self, found: Component[Any]) -> Component[Any]:
-        """Settle what is left to this machine: its device, what lies on it, what may be fetched."""
-        return on_this_machine(found, self.request.device, self.request.offline)
+        """Settle what is left to this machine, its device and what may be fetched, and its code."""
+        if found.mirror_note:
+            self.notes.append(found.mirror_note)
+        return self.codes.settle(on_this_machine(found, self.request.device, self.request.offline))
 
     def check_component(self, found: Component[Any]) -> None:
         """Have a component say what is wrong with its argument and options, before anything is loaded."""
@@ -291,6 +297,7 @@ class _Planner:
         self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
     ) -> Served:
         """Find who answers a need."""
+        derived = self.codes.of_derived(need, metric)
         if need.source == "model":
             for model in models:
                 if need.capability not in model.component.info.capabilities:
@@ -299,19 +306,16 @@ class _Planner:
                         f"which {described(model.component)} does not offer"
                     )
                 self.check_judge(model.component, need)
-            return Served(need, None)
+            return Served(need, None, derived)
         if need.capability == "pixels":
-            return Served(need, look())
+            return Served(need, look(), derived)
         domain = models[0].component.info.domain
         preferred = []
         if need.capability in defaults.judges:
             name = defaults.judges[need.capability]
             whose = f"the domain {domain.name!r}" if name in _names(domain, metric) else f"metric {metric.name!r}"
             preferred.append((name, f"{whose} names it for {need.capability}"))
-        choice: JudgeChoice = self.resolver.choose_judge(
-            need.capability, need.requires, self.request.judges, preferred, domain, self.request.options
-        )
-        choice = replace(choice, judge=self.settled_here(choice.judge))
+        choice = choose_judge(need, metric, preferred, domain, self.request, self.resolver, self.settled_here)
         self.used.add(("judge", choice.judge.name))
         self.check_component(choice.judge)
         if need.derive is not None and len(expand(choice.chain, Query())) != 1:
@@ -320,7 +324,7 @@ class _Planner:
                 f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
             )
         refuse_forgetful(need, metric, choice.judge)
-        return Served(need, choice)
+        return Served(need, choice, derived)
 
     def prompts(
         self,

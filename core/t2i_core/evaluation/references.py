@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import BadFolder
@@ -26,7 +27,7 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
     with progress.task("checking reference images", len(to_open), "images") as task:
         for metric, image in to_open.values():
             try:
-                _ = Image(image.digest, image.path).pixels  # of an image of our own, which keeps them no longer
+                _ = replace(image).pixels  # of a copy, which lets go of them
             except DamagedImage as error:
                 raise BadFolder(f"metric {metric!r} cannot do without {error}; mend it or take it away") from error
             task.advance()

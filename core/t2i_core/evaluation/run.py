@@ -14,6 +14,7 @@ from ..progress import Progress, Silent
 from ..runs import Made, Run
 from ..statistics import holm
 from ..store import Store
+from .code_keys import follow_changes
 from .dataset import check_kept, data_sets
 from .doubts import Doubts
 from .folder import RunFolder
@@ -68,6 +69,8 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
             if begun:
                 _write_failed(folder, said, error)
             raise
+        finally:
+            follow_changes(plan.jobs)
 
 
 def _write_failed(folder: RunFolder, said: Mapping[str, Any], error: T2IError) -> None:
@@ -152,8 +155,11 @@ def _score(
         progress.note(note)
     for (job, model), found in zip(scored, results, strict=True):
         found["n_truncated"] = truncated = doubts.truncated(job, model)
-        found["notes"] += _said_of_truncated(model, truncated)
+        found["notes"] += [*_said_of_truncated(model, truncated), *doubts.converted(model)]
     asked = {model.label: (job, model) for job in plan.unmeasured for model in job.models}
+    for _, model in asked.values():
+        for note in doubts.converted(model):
+            progress.note(note)
     for written in sets.written:
         job, model = asked[written["model"]]
         written["n_truncated"] = truncated = doubts.truncated(job, model)
@@ -175,11 +181,11 @@ def _score(
         "datasets": sets.written,
         "files": folder.files(),
     }
-    folder.write_manifest(finished)
+    written = folder.write_manifest(finished)
     return Run(
         folder.path,
-        {"run": str(folder.path), "results": results, "comparisons": comparisons},
-        finished,
+        {"run": str(folder.path), "results": written["results"], "comparisons": written["comparisons"]},
+        written,
         failed,
         made=made,
     )

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ..errors import BrokenPlugin, T2IError
 from ..generation import Failure
+from ..redaction import redact_error
 from ..texts import said
 
 ItemT = TypeVar("ItemT")
@@ -109,9 +110,11 @@ class _Attempt:
                 answer = next(answers)
             except StopIteration:
                 return
-            except (KeyboardInterrupt, T2IError):
+            except (KeyboardInterrupt, T2IError) as error:
+                redact_error(error)
                 raise
             except BaseException as error:
+                redact_error(error)
                 self.error = error
                 return
             yield answer

@@ -96,10 +96,12 @@ class Reader:
         for seed, key, digest in zip(seeds, keys, self.store.digests(keys), strict=True):
             if key in self.failures.images:
                 lost[seed] = self.failures.images[key]
-            elif digest is None:
-                raise image_gone(self.store, (model,), prompt, seed)
-            else:
+            elif digest is not None:
                 images[seed] = digest
+            elif (image := self.store.image(key)) is not None:
+                images[seed] = image.identity
+            else:
+                raise image_gone(self.store, (model,), prompt, seed)
         answers: dict[str, dict[int, bytes]] = {}
         for served in self.job.needs:
             judge, asked, own = (
@@ -154,7 +156,7 @@ class Reader:
             taken += width
             derived = {}
             if served.need.derive:
-                stored = self.store.get(derived_key(part[0][0], served.need, self.job.metric))
+                stored = self.store.get(derived_key(part[0][0], served, self.job.metric))
                 if stored is None:
                     raise self.store.gone("what was derived from an observation")
                 derived = arrays_from_bytes(stored)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.client import HTTPException
+from http import HTTPStatus
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
+from typing import BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from t2i_core.errors import BadModel, BadOption, NotHere
-from t2i_core.files import write_whole
+from t2i_core.files import replace_file, write_whole
 from t2i_core.models.weights import SAFE, damage
 from t2i_core.sources import file_digest
 from t2i_core.texts import said
@@ -27,6 +31,15 @@ _SECONDS = 60
 
 _SECONDS_TO_REACH = 5
 """So long the hub, or any server, may take to answer at all."""
+
+_RETRIES = 2
+"""How often a broken download is continued without receiving anything new."""
+
+_PAUSE = 1.0
+"""Seconds before it is continued."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system answers where a file cannot grow: a full disk, a quota, a limit on file sizes."""
 
 _log = logging.getLogger(__name__)
 
@@ -87,24 +100,54 @@ def _wanted(url: str, file: Path) -> str:
 
 
 def _download(url: str, file: Path, sha256: str | None, spec: str) -> None:
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with urlopen(url, timeout=_SECONDS) as answer, part.open("wb") as out:
-            shutil.copyfileobj(answer, out, 1 << 20)
-            expected = answer.headers.get("Content-Length")
-        if expected is not None and part.stat().st_size != int(expected):
-            raise EOFError(f"cut off after {part.stat().st_size} of {expected} bytes")
-        if sha256 and not (found := file_digest(part)).startswith(sha256):
-            raise BadModel(f"{spec}: {url} gives another file: its SHA-256 is {found}, not {sha256}")
-        part.replace(file)
+        with replace_file(file) as part:
+            with part.open("wb") as out:
+                _receive(url, out)
+            if sha256 and not (found := file_digest(part)).startswith(sha256):
+                raise BadModel(f"{spec}: {url} gives another file: its SHA-256 is {found}, not {sha256}")
     except (OSError, EOFError, HTTPException) as error:  # no network, no such page, a full disk
         if isinstance(error, URLError) and not isinstance(error, HTTPError):
             raise NotHere(_wanted(url, file), spec, said(error)) from error
+        if _is_full(error):
+            raise BadModel(f"{spec}: no space left for {url} in {file.parent}: free some and try again") from error
         raise BadModel(f"{spec}: {url} cannot be fetched ({said(error)})") from error
-    finally:
-        with suppress(OSError):  # its folder may be none
-            part.unlink(missing_ok=True)
+
+
+def _receive(url: str, out: BinaryIO) -> None:
+    """Write what a server sends to an empty file, and continue where a connection breaks.
+
+    Raises:
+        EOFError: The connection broke repeatedly and nothing new arrived.
+        OSError: The server cannot be reached or refuses, or the file cannot be written.
+    """
+    most = failures = 0
+    while True:
+        start, total, broken = out.tell(), None, False
+        rest = Request(url, headers={"Range": f"bytes={start}-"})
+        try:
+            with urlopen(rest if start else url, timeout=_SECONDS) as answer:
+                if start and answer.status != HTTPStatus.PARTIAL_CONTENT:  # it sends the file from its beginning
+                    start = out.seek(0)
+                    out.truncate()
+                if (length := answer.headers.get("Content-Length")) is not None:
+                    total = start + int(length)
+                try:
+                    shutil.copyfileobj(answer, out, 1 << 20)
+                except (ConnectionError, TimeoutError, IncompleteRead):
+                    broken = True
+        except (URLError, ConnectionError, TimeoutError) as error:
+            if not start or isinstance(error, HTTPError) or failures == _RETRIES:
+                raise
+            broken = True
+        if not broken and total in (None, out.tell()):
+            return
+        failures = 0 if out.tell() > most else failures + 1
+        most = max(most, out.tell())
+        if failures > _RETRIES:
+            raise EOFError(f"cut off after {out.tell()} of {total or 'unknown'} bytes")
+        time.sleep(_PAUSE)
 
 
 def _first_seen(file: Path, spec: str) -> str:
@@ -146,10 +189,12 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
         try:
             return Path(hf_hub_download(repository, file, revision=revision))
         except LocalEntryNotFoundError as error:
+            if server_answered(error):
+                raise hub_error(f"{spec}: {what}", repository, error) from error
             raise NotHere(what, spec, said(error)) from error
         except EntryNotFoundError:
             continue
-        except (OSError, ValueError) as error:  # no such repository or revision, no right to it, a full disk
+        except Exception as error:  # the client raises many kinds: no such repository or revision, a full disk
             raise hub_error(f"{spec}: {what}", repository, error) from error
     safe = any(file.endswith(".safetensors") for file in files)
     pickles = "; a pickle is taken only with its digest (option sha256)" if safe else ""
@@ -172,18 +217,69 @@ def unreachable() -> str | None:
     return None
 
 
-def hub_error(what: str, repository: str, error: BaseException) -> BadModel:
-    """Say in one line why something of a repository cannot be had. what: begins the line."""
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+def server_answered(error: BaseException) -> bool:
+    """Return whether the hub's client gave up although a server answered: with an error, or not as a hub does."""
+    from huggingface_hub.errors import FileMetadataError, HfHubHTTPError
 
-    page = f"https://huggingface.co/{repository}"
+    return isinstance(error.__cause__, FileMetadataError | HfHubHTTPError)
+
+
+def hub_error(what: str, repository: str, error: BaseException) -> BadModel:
+    """Return the error that says in one line why files of a repository cannot be fetched, and what to do.
+
+    Args:
+        what: Beginning of the line: the files, and the repository.
+        repository: ORG/NAME.
+        error: What the hub's client raised.
+    """
+    from huggingface_hub import constants
+    from huggingface_hub.errors import (
+        FileMetadataError,
+        GatedRepoError,
+        HfHubHTTPError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    page = f"{constants.ENDPOINT}/{repository}"
     if isinstance(error, GatedRepoError):
-        return BadModel(f"{what}: is gated; accept its licence at {page} and log in (`hf auth login`)")
+        if error.response.status_code == HTTPStatus.FORBIDDEN:
+            return BadModel(
+                f"{what}: is gated, and the account of your token has no access: accept the terms at {page} with "
+                "this account, or log in with another (`hf auth login`, or HF_TOKEN)"
+            )
+        return BadModel(
+            f"{what}: is gated: accept the terms at {page}, then log in (`hf auth login`, or set HF_TOKEN)"
+        )
     if isinstance(error, RepositoryNotFoundError):
-        return BadModel(f"{what}: the hub has no such repository, or it is private: log in (`hf auth login`)")
+        return BadModel(
+            f"{what}: there is no such repository at {page}: it was withdrawn or renamed, or it is private, and "
+            "then you must log in (`hf auth login`, or set HF_TOKEN)"
+        )
     if isinstance(error, RevisionNotFoundError):
-        return BadModel(f"{what}: the repository has no such revision")
-    return BadModel(f"{what}: cannot be had from the hub ({said(error)}); what is here already needs --offline")
+        return BadModel(f"{what}: the repository has no such revision; {page}/commits/main lists those it has")
+    if _is_full(error):
+        return BadModel(
+            f"{what}: no space left in {constants.HF_HUB_CACHE}: free some, or set HF_HOME to a folder on another "
+            "disk, and try again; files that are complete are kept"
+        )
+    cause = error.__cause__ if server_answered(error) else error
+    if isinstance(cause, FileMetadataError):
+        return BadModel(
+            f"{what}: {constants.ENDPOINT} does not answer as a hub does: check HF_ENDPOINT and the proxy"
+        )
+    if isinstance(cause, HfHubHTTPError) and cause.response.status_code == HTTPStatus.UNAUTHORIZED:
+        return BadModel(
+            f"{what}: {constants.ENDPOINT} refuses your token: correct HF_TOKEN or run `hf auth login`"
+        )
+    return BadModel(
+        f"{what}: cannot be fetched from {constants.ENDPOINT} ({said(cause or error)}); try again: files that are "
+        "complete are kept; with --offline, files on this machine are used"
+    )
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in _FULL
 
 
 def commit_of(repository: str, file: str, revision: str | None, offline: bool, spec: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,8 +11,12 @@ import torch
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Small networks gain nothing from more threads, and lose much where other work runs beside them."""
+    """Run torch on one thread, unless ``OMP_NUM_THREADS`` says how many.
+
+    Small networks gain nothing from more threads, and lose much where other work runs beside them.
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)

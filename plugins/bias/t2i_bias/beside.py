@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.errors import BadOption
+from t2i_core.images import Image
 from t2i_core.metrics import Analysis, Study
 from t2i_core.statistics import mean_interval
 
@@ -158,7 +159,7 @@ def _disagreements(study: Study, both: pd.DataFrame) -> Analysis:
     )
 
 
-def _images(study: Study, line: Any) -> list[Path]:
+def _images(study: Study, line: Any) -> list[Image]:
     """The images that an answer is about."""
     samples = study.samples
     own = samples[
@@ -166,4 +167,4 @@ def _images(study: Study, line: Any) -> list[Path]:
     ]
     if line.seed != GRID:
         own = own[own["seed"] == line.seed]
-    return [study.folder / str(file) for file in own.sort_values("seed")["image"]]
+    return list(study.images[own.sort_values("seed").index])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from t2i_core.images import DamagedImage, Image
 
 
 def bars(table: pd.DataFrame, label: str, even: float, axes: Any) -> None:
@@ -72,15 +72,18 @@ SIDE, COLUMNS = 96, 9
 """Of an image in a gallery, in pixels, and how many stand in a row."""
 
 
-def gallery(rows: Sequence[tuple[str, Sequence[Path]]], axes: Any) -> None:
-    """A row of images, as many as there is room for, under each name."""
-    from PIL import Image
+def gallery(rows: Sequence[tuple[str, Sequence[Image]]], axes: Any) -> None:
+    """Draw a row of images, as many as there is room for, beside each name.
 
+    An image that is gone or may not be shown stays white.
+    """
     canvas = np.full((SIDE * len(rows), SIDE * COLUMNS, 3), 255, np.uint8)
-    for line, (_, files) in enumerate(rows):
-        for column, file in enumerate(files[:COLUMNS]):
-            with Image.open(file) as image:
-                small = np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
+    for line, (_, images) in enumerate(rows):
+        for column, image in enumerate(images[:COLUMNS]):
+            try:
+                small = np.asarray(image.pil().resize((SIDE, SIDE)))
+            except DamagedImage:
+                continue
             canvas[line * SIDE : (line + 1) * SIDE, column * SIDE : (column + 1) * SIDE] = small
     axes.figure.set_size_inches(8, 1 + 0.75 * len(rows))
     axes.imshow(canvas)

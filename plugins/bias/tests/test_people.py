@@ -118,7 +118,7 @@ def study(votes, folder=Path()):
             lines += [{"measure": "image-share", "value": value, "seed": seed, **of} for seed in (0, 1)]
     samples = pd.DataFrame(
         [
-            {"model": "m", "prompt": p, "seed": s, "status": "ok", "image": f"{p}-{s}.png"}
+            {"model": "m", "prompt": p, "seed": s, "status": "ok", "image": f"{p}-{s}.png", "digest": "0" * 64}
             for p in votes
             for s in (0, 1)
         ]

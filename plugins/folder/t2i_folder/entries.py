@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import splitext
 
 from t2i_core.errors import BadModel
 from t2i_core.prompts import Prompt
-
-from .options import SUFFIXES
 
 Made = tuple[str, ...]
 """What an image was made from: `("text", TEXT)`, or `("id", ID)` where the prompt's text is not known here."""
@@ -54,10 +53,11 @@ class Entry:
         return ("text", self.prompt.text) if self.prompt else ("id", self.id or "")
 
 
-def image_path(folder: Path, name: str, where: str) -> Path:
+def image_path(folder: Path, name: str, where: str, suffixes: Sequence[str]) -> Path:
     """Return the path of an image that a table names. Raises BadModel where it cannot be one of this folder's.
 
-    where: begins the message
+    where:    begins the message
+    suffixes: endings of the files that are images
     """
     slashed = name.replace("\\", "/")
     if slashed.startswith("/") or slashed[1:2] == ":":
@@ -67,6 +67,9 @@ def image_path(folder: Path, name: str, where: str) -> Path:
     if "\0" in name:
         raise BadModel(f"{where}: file: {name!r} has a NUL character, which no path holds")
     ending = splitext(slashed)[1]
-    if ending and ending.lower() not in SUFFIXES:
-        raise BadModel(f"{where}: file: {name!r} is none of {', '.join(SUFFIXES)}; convert it, or leave it out")
+    if ending and ending.lower() not in suffixes:
+        raise BadModel(
+            f"{where}: file: {name!r} is none of {', '.join(suffixes)}; convert it, leave it out, or name its "
+            "format in the option formats"
+        )
     return folder / name

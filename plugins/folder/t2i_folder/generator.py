@@ -11,9 +11,11 @@ from typing import Any
 
 from t2i_core.errors import BadModel
 from t2i_core.generation import Failure, Generated, ImageRequest
+from t2i_core.image_files import DamagedImage, format_name, header_of, read_header
 
 from . import files, parquet
 from .entries import Stored, image_path
+from .options import FolderOptions
 from .table import Table
 
 Answer = tuple[ImageRequest, Generated | Failure]
@@ -27,8 +29,8 @@ _log = logging.getLogger(__name__)
 class Folder:
     """Gives the images of a folder; whether they can be read is found out when they are opened."""
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, options: FolderOptions) -> None:
+        self.table, self.options = table, options
         self._formats: Counter[str] = Counter()
         self._made = table.made
         self._asked: set[tuple[str, ...]] = set()
@@ -96,16 +98,15 @@ class Folder:
             self._strange[request.prompt.id, request.prompt.text] = None
 
     def _of_file(self, file: Path) -> Generated | Failure:
-        try:
-            head = files.head(file)
-        except FileNotFoundError:
+        file = file.absolute()
+        if not file.exists():
             return Failure(f"{file}: named by {self.table.source.name}, but not there", missing=True)
-        except OSError as error:
-            return Failure(f"{file}: cannot be read ({error.strerror})")
-        if (fault := files.refusal(head)) is not None:
-            return Failure(f"{file}: {fault}")
-        self._formats[files.format_of(head)] += 1
-        return Generated(file)
+        try:
+            header = read_header(file, self.options.rules)
+        except DamagedImage as error:
+            return Failure(str(error))
+        self._formats[format_name(header.format)] += 1
+        return Generated(file, rules=self.options.rules)
 
     def _of_content(self, stored: Stored, content: bytes | str | None) -> Generated | Failure:
         where = f"{stored.file}, row {stored.row + 1} of row group {stored.group + 1}"
@@ -113,10 +114,12 @@ class Folder:
             return Failure(f"{where}: has no image", missing=True)
         if isinstance(content, str):
             try:
-                return self._of_file(image_path(stored.file.parent, content, where))
+                return self._of_file(image_path(stored.file.parent, content, where, self.options.suffixes))
             except BadModel as error:
                 return Failure(str(error))
-        if (fault := files.refusal(content)) is not None:
-            return Failure(f"{where}: {fault}")
-        self._formats[files.format_of(content)] += 1
-        return Generated(files.unpacked(content))
+        try:
+            header = header_of(content, where, self.options.rules)
+        except DamagedImage as error:
+            return Failure(str(error))
+        self._formats[format_name(header.format)] += 1
+        return Generated(files.unpacked(content, header), rules=self.options.rules)

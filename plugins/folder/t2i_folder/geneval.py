@@ -12,7 +12,7 @@ the same class must not be there. That is what a scene's count says; no scene sa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
 from t2i_core.texts import read_text
 
 from .entries import Entry
-from .options import SUFFIXES
 
 METADATA = "metadata.jsonl"
 _COCO = {"computer mouse": "mouse", "tv remote": "remote", "computer keyboard": "keyboard"}
@@ -35,32 +34,33 @@ def metadata_files(folder: Path) -> tuple[Path, ...]:
     return tuple(place / METADATA for place in _numbered(folder) if (place / METADATA).is_file())
 
 
-def unlisted(folder: Path) -> Iterator[str]:
+def unlisted(folder: Path, suffixes: Sequence[str]) -> Iterator[str]:
     """Yield the images of numbered folders without metadata, which nobody can tell what they were made from."""
     for place in _numbered(folder):
         if not (place / METADATA).is_file():
-            yield from sorted(str(f) for f in (place / "samples").glob("*") if f.suffix.lower() in SUFFIXES)
+            yield from sorted(str(f) for f in (place / "samples").glob("*") if f.suffix.lower() in suffixes)
 
 
 def _numbered(folder: Path) -> list[Path]:
     return sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
 
 
-def read(files: Iterable[Path]) -> tuple[list[Entry], list[Prompt]]:
+def read(files: Iterable[Path], suffixes: Sequence[str]) -> tuple[list[Entry], list[Prompt]]:
     """Return the images and the prompts, those without images too. Raises BadModel."""
     entries, prompts = [], []
     for file in files:
         prompt = _prompt(file)
         prompts.append(prompt)
         entries += [
-            Entry(str(image), image, seed, prompt.id, prompt) for seed, image in _samples(file.parent / "samples")
+            Entry(str(image), image, seed, prompt.id, prompt)
+            for seed, image in _samples(file.parent / "samples", suffixes)
         ]
     return entries, prompts
 
 
-def _samples(folder: Path) -> Iterator[tuple[int, Path]]:
+def _samples(folder: Path, suffixes: Sequence[str]) -> Iterator[tuple[int, Path]]:
     for image in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if image.suffix.lower() not in SUFFIXES or image.stem == "grid":
+        if image.suffix.lower() not in suffixes or image.stem == "grid":
             continue
         if not image.stem.isdecimal():
             raise BadModel(f"{image}: want a number as name (0000.png), which is taken for the seed; remove it")

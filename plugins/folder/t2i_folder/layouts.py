@@ -84,7 +84,7 @@ def _table(folder: Path) -> Layout | None:
 
 def _parquet(folder: Path) -> Layout | None:
     for place in (folder, folder / "data"):
-        if files := tuple(sorted(place.glob("*.parquet"))):
+        if files := tuple(sorted(file for file in place.glob("*.parquet") if file.is_file())):
             return Layout("parquet", folder, files)
     return None
 

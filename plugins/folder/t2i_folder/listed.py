@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,16 @@ GENERATED = frozenset({"prompt", "noise_seed", "facets", "scene"})
 """What a line of metadata.jsonl has that `t2i generate` wrote: the text is `text` there, and `prompt` its id."""
 
 
-def entries(records: Iterable[Record], stored: Mapping[int, File] | None = None) -> list[Entry]:
+def entries(
+    records: Iterable[Record], suffixes: Sequence[str], stored: Mapping[int, File] | None = None
+) -> list[Entry]:
     """Return the images of a table. Raises BadModel and, where a prompt itself is malformed, BadPrompts.
 
-    stored: by line, the images that the table itself holds; the others are files that it names
+    suffixes: endings of the files that are images
+    stored:   by line, the images that the table itself holds; the others are files that it names
     """
     records = [_as_written(record) for record in records]
-    files = [(stored or {}).get(record.line) or _file(record) for record in records]
+    files = [(stored or {}).get(record.line) or _file(record, suffixes) for record in records]
     for record in records:
         if record.text is None and record.id is None:
             raise BadModel(f"{record.where}: prompt: is missing, and there is no id either")
@@ -54,15 +57,15 @@ def _plain(record: Record, name: str) -> Any:
         return value
     try:
         return json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadModel(f"{record.where}: {name}: not JSON ({error})") from error
 
 
-def _file(record: Record) -> File:
+def _file(record: Record, suffixes: Sequence[str]) -> File:
     name = next((record.fields[f] for f in FILE_FIELDS if f in record.fields), None)
     if not isinstance(name, str):
         raise BadModel(f"{record.where}: file: {'is missing' if name is None else 'want the name of an image'}")
-    return image_path(record.path.parent, name, record.where)
+    return image_path(record.path.parent, name, record.where, suffixes)
 
 
 def _seed(record: Record) -> int | None:

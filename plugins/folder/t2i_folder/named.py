@@ -11,14 +11,14 @@ from t2i_core.prompt_files import id_of
 from t2i_core.prompts import Prompt
 
 from .entries import Entry
-from .options import PLACES, SUFFIXES
+from .options import PLACES
 
 
-def entries(folder: Path, pattern: str) -> Iterator[Entry]:
+def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[Entry]:
     """Yield the images under a folder whose paths match, in the order of their paths."""
     parts = re.split(r"(\{\w+\}|\*)", pattern)
     expression = re.compile("".join(PLACES.get(part, re.escape(part)) for part in parts))
-    for name in sorted(_names(str(folder))):
+    for name in sorted(_names(str(folder), suffixes)):
         if match := expression.fullmatch(name):
             found = match.groupdict()
             text, seed = found.get("text"), found.get("seed")
@@ -27,9 +27,9 @@ def entries(folder: Path, pattern: str) -> Iterator[Entry]:
             yield Entry(str(file), file, int(seed) if seed else None, found.get("id"), prompt)
 
 
-def _names(folder: str) -> Iterator[str]:
+def _names(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
     """The images' paths relative to the folder, with slashes."""
     for place, _, files in os.walk(folder):
         within = os.path.relpath(place, folder).replace(os.sep, "/")
         prefix = "" if within == "." else f"{within}/"
-        yield from (prefix + name for name in files if name.lower().endswith(SUFFIXES))
+        yield from (prefix + name for name in files if name.lower().endswith(suffixes))

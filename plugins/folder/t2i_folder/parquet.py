@@ -7,7 +7,7 @@ for, so that memory holds a part of one row group however large the file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from t2i_core.errors import BadModel
 from t2i_core.prompt_files import FILE_FIELDS, TEXT_FIELDS, Record
 
 from .entries import File, Stored
-from .options import SUFFIXES
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -51,14 +50,14 @@ def fingerprint(file: Path) -> str:
         return f"parquet {size} {hashlib.sha256(opened.read()).hexdigest()}"
 
 
-def read(file: Path) -> tuple[list[Row], dict[int, File]]:
+def read(file: Path, suffixes: Sequence[str]) -> tuple[list[Row], dict[int, File]]:
     """Return a table's rows without images and, by row, where the images lie that it holds. Raises BadModel."""
     import pyarrow as pa
 
     rows: list[Row] = []
     stored: dict[int, File] = {}
     with _opened(file) as table:
-        image = _image_column(table.schema_arrow, file)
+        image = _image_column(table.schema_arrow, file, suffixes)
         holds = not _is_text(table.schema_arrow.field(image).type)
         for field in table.schema_arrow:
             if field.name in TEXT_FIELDS and not _is_plain(field.type):
@@ -131,7 +130,7 @@ def _unreadable(file: Path, error: Exception) -> BadModel:
     return BadModel(f"{file}: cannot be read as parquet ({' '.join(str(error).split())})")
 
 
-def _image_column(schema: Any, file: Path) -> str:
+def _image_column(schema: Any, file: Path, suffixes: Sequence[str]) -> str:
     names = [name for name in FILE_FIELDS if name in schema.names]
     # a name may stand beside the image itself, as something to know it by
     name = next((n for n in names if _holds_bytes(schema.field(n).type)), next(iter(names), None))
@@ -141,7 +140,7 @@ def _image_column(schema: Any, file: Path) -> str:
         )
     if not (_is_text(schema.field(name).type) or _holds_bytes(schema.field(name).type)):
         raise BadModel(
-            f"{file}: the column {name!r} is of {schema.field(name).type}; want paths ({', '.join(SUFFIXES)}), "
+            f"{file}: the column {name!r} is of {schema.field(name).type}; want paths ({', '.join(suffixes)}), "
             "bytes of image files, or both as Hugging Face has them"
         )
     return str(name)

@@ -24,7 +24,7 @@ def _table(setup: Setup[FolderOptions]) -> Table:
 def _create(setup: Setup[FolderOptions]) -> Folder:
     from .generator import Folder
 
-    return Folder(_table(setup))
+    return Folder(_table(setup), setup.options)
 
 
 def _prompts(setup: Setup[FolderOptions]) -> Iterable[Prompt]:

@@ -14,7 +14,7 @@ from t2i_core.prompts import Prompt
 from . import geneval, listed, named, parquet
 from .entries import Entry, File, Made
 from .layouts import Layout, find_layout, passed_over
-from .options import SUFFIXES, FolderOptions
+from .options import FolderOptions
 
 Key = tuple[Made, int]
 
@@ -97,15 +97,15 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     own: list[Prompt] = []
     beside: tuple[str, ...] = ()
     if layout.kind == "pattern":
-        entries = list(named.entries(layout.folder, options.pattern or ""))
+        entries = list(named.entries(layout.folder, options.pattern or "", options.suffixes))
     elif layout.kind == "geneval":
-        entries, own = geneval.read(layout.files)
-        beside = tuple(geneval.unlisted(layout.folder))
+        entries, own = geneval.read(layout.files, options.suffixes)
+        beside = tuple(geneval.unlisted(layout.folder, options.suffixes))
     elif layout.kind == "parquet":
-        entries = [e for file in layout.files for e in listed.entries(*parquet.read(file))]
+        entries = [e for file in layout.files for e in _of_parquet(file, options.suffixes)]
     else:
-        entries = listed.entries(read_records(layout.files[0]))
-        beside = tuple(listed.unlisted(entries, SUFFIXES))
+        entries = listed.entries(read_records(layout.files[0]), options.suffixes)
+        beside = tuple(listed.unlisted(entries, options.suffixes))
     if not entries:
         if layout.kind == "geneval":
             raise BadModel(
@@ -116,6 +116,11 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     said = options.pattern or options.table or options.layout
     others = () if said else passed_over(layout)
     return Table(layout.source, layout.kind, tuple(merged), *_by_seed(entries), beside, others)
+
+
+def _of_parquet(file: Path, suffixes: tuple[str, ...]) -> list[Entry]:
+    rows, stored = parquet.read(file, suffixes)
+    return listed.entries(rows, suffixes, stored)
 
 
 def _by_seed(entries: Iterable[Entry]) -> tuple[dict[Key, File], frozenset[Key]]:

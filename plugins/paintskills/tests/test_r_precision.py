@@ -22,7 +22,9 @@ BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "r_pre
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
+    """Runs without ``out`` and their cache go to a temporary folder."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
 
 

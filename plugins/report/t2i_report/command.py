@@ -15,6 +15,18 @@ SideOption = Annotated[
     int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Of the longer side of pictures.")
 ]
 
+ImagesFromOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--images-from",
+        metavar="DIR",
+        help="Show images that lie in this folder, where a run names images outside of its own; may be repeated. "
+        "Those that you have evaluated yourself need none.",
+        file_okay=False,
+        exists=True,
+    ),
+]
+
 
 def _warn(message: str) -> None:
     from t2i_core.texts import visible
@@ -55,12 +67,13 @@ def report(
         ),
     ] = None,
     side: SideOption = 160,
+    images_from: ImagesFromOption = None,
 ) -> None:
     """Write runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
     from t2i_core.runs import finished_run
 
     _check_table(how, table)
-    read = list({run.folder: run for run in map(finished_run, runs)}.values())
+    read = list({run.folder: run for run in (finished_run(run, images_from or ()) for run in runs)}.values())
     if how == "html":
         from t2i_core.resolving import installed_resolver
 
@@ -100,6 +113,7 @@ def compare(
         typer.Option("--table", help="Of metrics (the default), or prompt by prompt."),
     ] = None,
     side: SideOption = 160,
+    images_from: ImagesFromOption = None,
 ) -> None:
     """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
     from t2i_core.resolving import installed_resolver
@@ -109,7 +123,8 @@ def compare(
     from .compare import compare as compared
 
     _check_table(how, table)
-    found = compared(finished_run(first), finished_run(second), (a, b), installed_resolver())
+    read = [finished_run(run, images_from or ()) for run in (first, second)]
+    found = compared(*read, (a, b), installed_resolver())
     check(found, pictures=how == "html" and out is not None)
     if how != "html":
         from .tables import write_table

@@ -11,6 +11,7 @@ import pandas as pd
 from t2i_core.analyzing import metrics_of
 from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
 from t2i_core.evaluation.stored import Paired, Side, paired
+from t2i_core.images import Image
 from t2i_core.numbers import interval, number, p_value
 from t2i_core.prompts import digest_of
 from t2i_core.resolving import Resolver
@@ -20,7 +21,7 @@ from t2i_core.texts import visible
 from .gallery import Column, Gallery, Shown, gallery
 from .names import model_names, run_names
 from .page import write_page
-from .thumbnails import CHUNK, Picture, Thumbnails
+from .thumbnails import CHUNK, Thumbnails
 
 MOST_ROWS = 1000
 """Prompts that a page lists; `--format csv --table prompts` writes all."""
@@ -219,7 +220,7 @@ class _Sides:
         self.cells = [(by_side[0][c], by_side[1][c]) for c in by_side[0] if c in by_side[1] and c in both]
 
     @property
-    def pictures(self) -> list[Picture | None]:
+    def pictures(self) -> list[Image | None]:
         return [image.picture for cell in self.cells for image in cell]
 
     def plain(self, damaged: dict[int, str]) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from t2i_core.errors import BadFolder
+from t2i_core.files import replace_file
 
 
 @contextmanager
@@ -16,12 +16,8 @@ def written_whole(target: Path) -> Iterator[Path]:
 
     Where anything is raised meanwhile, the target stays as it was. Raises BadFolder where it cannot be written.
     """
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        yield part
-        part.replace(target)
+        with replace_file(target) as part:
+            yield part
     except OSError as error:
         raise BadFolder(f"{target}: cannot be written ({error.strerror or error})") from error
-    finally:
-        with suppress(OSError):  # its folder may be gone, or no folder at all
-            part.unlink(missing_ok=True)

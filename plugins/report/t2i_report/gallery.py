@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
+from t2i_core.images import Image
 from t2i_core.metrics import Measure
 from t2i_core.runs import Run
 from t2i_core.texts import visible
 
 from .names import model_names, run_names
-from .thumbnails import CHUNK, Picture
+from .thumbnails import CHUNK
 
 MOST_LEVELS = 500
 """A facet with more levels is no filter that anybody could use."""
@@ -35,7 +36,7 @@ class Shown:
     prompt: str
     text: str
     seed: int
-    picture: Picture | None
+    picture: Image | None
     why: str = ""
 
     @property
@@ -78,7 +79,7 @@ class Gallery:
     facets: dict[str, list[str | None]] = field(default_factory=dict)
 
     @property
-    def pictures(self) -> list[Picture | None]:
+    def pictures(self) -> list[Image | None]:
         """The pictures, by place."""
         return [image.picture for image in self.images]
 
@@ -140,15 +141,15 @@ def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> G
 
 
 def _images(run: Run, names: Mapping[str, str]) -> Iterable[Shown]:
-    for row in run.samples().itertuples():
-        ok = row.status == "ok"
+    samples, images = run.samples(), run.images()
+    for row, image in zip(samples.itertuples(), images, strict=True):
         yield Shown(
             names[row.model],
             row.prompt,
             _text(row.text),
             int(row.seed),
-            Picture(row.digest, run.folder / row.image) if ok else None,
-            "" if ok else f"{row.status}: {_text(row.reason)}",
+            image,
+            "" if image is not None else f"{row.status}: {_text(row.reason)}",
         )
 
 

@@ -90,6 +90,11 @@ class Told:
         high = float(bounds[1]) if isinstance(bounds[1], int | float) else max(there, default=1.0)
         return (low, high) if low < high else (low - 0.5, low + 0.5)
 
+    @staticmethod
+    def scores_named(results: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+        """Return the scores of one name, of the results that have it."""
+        return [result["scores"][name] for result in results if name in result["scores"]]
+
     def facets(self) -> list[tuple[str, str, str, list[tuple[str, str, Mapping[str, Any]]]]]:
         """By metric, measure and facet: model, level and its score, for all models together."""
         found: dict[tuple[str, str, str], list[tuple[str, str, Mapping[str, Any]]]] = {}

@@ -11,6 +11,7 @@ import pandas as pd
 from t2i_core.errors import BadOption
 from t2i_core.numbers import number
 from t2i_core.runs import Run
+from t2i_core.spreadsheets import escape_table
 from t2i_core.texts import visible
 
 from .files import written_whole
@@ -100,7 +101,7 @@ def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
 
 def _text(table: pd.DataFrame, how: Format) -> str:
     if how == "csv":
-        return str(table.to_csv(index=False, lineterminator="\r\n"))
+        return str(escape_table(table).to_csv(index=False, lineterminator="\r\n"))
     if how == "json":
         return f"{table.to_json(orient='records', force_ascii=False, indent=1, double_precision=15)}\n"
     cells = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]

@@ -8,26 +8,18 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 
 from PIL import Image as PILImage
 from t2i_core.images import DamagedImage, Image
+from t2i_core.run_images import left_out_note
 
 QUALITY = 72
 """Of WebP, 0 to 100: at this one a picture of 128 x 128 pixels takes three or four kilobytes."""
 
 CHUNK = 64
 """Pictures in one part of a page, which is read when one of them comes into view."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An image file with the SHA-256 that its run has listed."""
-
-    digest: str
-    path: Path
 
 
 @dataclass
@@ -38,7 +30,7 @@ class Thumbnails:
     damaged: by place, why a picture cannot be shown; filled while it is iterated
     """
 
-    pictures: Sequence[Picture | None]
+    pictures: Sequence[Image | None]
     side: int
     damaged: dict[int, str] = field(default_factory=dict)
 
@@ -49,10 +41,22 @@ class Thumbnails:
             while part := list(islice(done, CHUNK)):
                 yield "\n".join(part)
 
+    @property
+    def left_out(self) -> str | None:
+        """A note on the pictures that may not be shown, if there are any."""
+        return left_out_note(self.pictures)
+
     def tell(self, warn: Callable[[str], None]) -> None:
-        """Say how many pictures could not be shown, and why the first could not."""
-        if self.damaged:
-            warn(f"{len(self.damaged)} images cannot be read; the first: {next(iter(self.damaged.values()))}")
+        """Say how many pictures are left out or could not be read, and why the first could not."""
+        if (note := self.left_out) is not None:
+            warn(note)
+        unread = [why for place, why in sorted(self.damaged.items()) if self._may_be_shown(place)]
+        if unread:
+            warn(f"{len(unread)} images cannot be read; the first: {unread[0]}")
+
+    def _may_be_shown(self, place: int) -> bool:
+        picture = self.pictures[place]
+        return picture is not None and picture.refused is None
 
     def _text(self, place: int) -> str:
         picture = self.pictures[place]
@@ -74,8 +78,8 @@ def _ahead(pool: ThreadPoolExecutor, function: Callable[[int], str], places: Ite
         begun.extend(pool.submit(function, place) for place in islice(waiting, 1))
 
 
-def _small(picture: Picture, side: int) -> bytes:
-    image = PILImage.fromarray(Image(picture.digest, picture.path).pixels)
+def _small(picture: Image, side: int) -> bytes:
+    image = replace(picture).pil()  # a copy, which lets go of the pixels
     image.thumbnail((side, side), PILImage.Resampling.LANCZOS)
     buffer = io.BytesIO()
     image.save(buffer, "webp", quality=QUALITY, method=2)

@@ -56,6 +56,15 @@ def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
     assert len(comparisons([shared_run, shared_run])) == 4
 
 
+def test_csv_holds_no_formula_and_other_formats_the_text(tmp_path: Path) -> None:
+    table = pd.DataFrame({"model": ["=1+1", "-1"], "value": [-0.5, 2.0], "@facet": [None, "+x"]})
+    for how in ("csv", "json"):
+        write_table(table, how, tmp_path / how)
+    text = (tmp_path / "csv").read_bytes().decode()
+    assert text == "model,value,'@facet\r\n'=1+1,-0.5,\r\n-1,2.0,'+x\r\n"
+    assert json.loads((tmp_path / "json").read_text())[0]["model"] == "=1+1"
+
+
 def test_parquet_reads_back_as_it_was(shared_run: Run, tmp_path: Path) -> None:
     target = tmp_path / "rows.parquet"
     exported(shared_run, "--format", "parquet", "--table", "rows", "--out", str(target))

@@ -29,7 +29,7 @@ def read_votes(path: Path) -> pd.DataFrame:
     """
     seen: set[tuple[str, ...]] = set()
     votes: list[dict[str, Any]] = []
-    names, rows = table_of(path, read_text(path, BadOption), BadOption, COLUMNS)
+    names, rows = table_of(path, read_text(path, BadOption), BadOption, COLUMNS, escaped=True)
     for row in rows:
         where = f"{path}, line {row.line}"
         if empty := next((name for name in COLUMNS if name not in row.cells), None):

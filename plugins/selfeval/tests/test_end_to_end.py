@@ -134,7 +134,7 @@ def test_an_unreadable_image_is_a_failed_sample_and_no_more(t2i: Any, asked: Any
     assert (result["n_ok"], result["n_failed"]) == (3, 1)
     failures = pd.read_csv(tmp_path / "run" / "failures.csv")
     assert failures["prompt"].tolist() == ["colour-3"]
-    assert failures["reason"].str.contains("no image").all()
+    assert failures["reason"].str.contains("not an image").all()
 
 
 def test_a_guidance_scale_is_refused(t2i: Any, asked: Any) -> None:

@@ -83,7 +83,15 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_create,
             code=_CODE,
             measures=MEASURES,
-            defaults=Defaults(prompts="tiam-24-2", seeds=32, judges={"segment": "yolov8x-seg"}),
+            defaults=Defaults(
+                prompts="tiam-24-2",
+                seeds=32,
+                judges={"segment": "yolov8x-seg"},
+                absent={
+                    "segment": "either `pip install 't2i[ultralytics]'` (AGPL-3.0), or add `--judge "
+                    "mask2former-swin-small`, whose scores do not compare with the paper's"
+                },
+            ),
         ),
         MetricInfo(
             name="object-cosine",

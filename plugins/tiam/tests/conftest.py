@@ -139,7 +139,9 @@ class Runs:
         table = pd.DataFrame(texts, dtype=object)
         table["value"] = [float(row["value"]) for row in rows]
         table["seed"] = pd.array([row["seed"] for row in rows], "Int64")
-        samples = table[["model", "prompt", "seed"]].drop_duplicates().assign(status="ok", image="none.png")
+        samples = (
+            table[["model", "prompt", "seed"]].drop_duplicates().assign(status="ok", image="none.png", digest="")
+        )
         return Study(table, samples, folder, others, **known)
 
     def analyses(self, study: Study, **options: Any) -> dict[str, Analysis]:

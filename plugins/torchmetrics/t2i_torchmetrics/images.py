@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image as PILImage
 from t2i_core import Derive
+from t2i_core.image_files import read_header
 
-from t2i_torchmetrics.reference import format_of
+from t2i_torchmetrics.reference import RULES, format_of
 
 
 def _size(pixels: NDArray[np.uint8], _: Any) -> Mapping[str, NDArray[np.int32]]:
@@ -41,6 +41,5 @@ def seen_in(files: list[Path]) -> Seen:
     """Count files of a folder, which are images: only their heads are read."""
     seen = Seen()
     for path in files:
-        with PILImage.open(path) as image:
-            seen.add(path, image.size)
+        seen.add(path, read_header(path, RULES).size)
     return seen

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from t2i_core.decoding_rules import DecodingRules
 from t2i_core.errors import BadOption
-from t2i_core.texts import said
 
 FORMATS = {
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF",
     ".tiff": "TIFF",
 }  # fmt: skip
 """Formats of image files by ending."""
+
+RULES = DecodingRules(formats=("PNG", "JPEG", "WEBP", "BMP", "TIFF"))
+"""Which of them are decoded."""
 
 
 def files(folder: Path) -> list[Path]:
@@ -31,16 +34,13 @@ def check(folder: Path) -> None:
 
     Of a PNG every part's checksum is looked at, so that one that was cut off is told; of other formats the head.
     """
-    from PIL import Image, UnidentifiedImageError
+    from t2i_core.image_files import DamagedImage, verify
 
     for path in files(folder):
         try:
-            with Image.open(path) as image:
-                image.verify()
-        except UnidentifiedImageError as error:  # its message says the path again
-            raise BadOption(f"option reference: {path}: no image (of no known format)") from error
-        except Exception as error:  # Pillow raises SyntaxError, struct.error and more for files that are cut
-            raise BadOption(f"option reference: {path}: not an image that can be read ({said(error)})") from error
+            verify(path, RULES)
+        except DamagedImage as error:
+            raise BadOption(f"option reference: {error}") from error
 
 
 def format_of(path: Path) -> str:

@@ -34,7 +34,7 @@ class Distance(Metric):
 
     @cached_property
     def _reference_images(self) -> list[Image]:
-        return [image_file(path) for path in reference.files(self.options.reference)]
+        return [image_file(path, reference.RULES) for path in reference.files(self.options.reference)]
 
     @cached_property
     def _reference_seen(self) -> Seen:

@@ -406,7 +406,7 @@ def test_a_damaged_reference_image_is_refused_before_anything_runs(tmp_path: Pat
     info.check(setup)
     file = tmp_path / "1.png"
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.raises(BadOption, match=rf"^option reference: {file}: no"):
+    with pytest.raises(BadOption, match=rf"^option reference: {file}: "):
         info.check(setup)
 
 

@@ -65,7 +65,7 @@ class Batch:
 
     def prepared(self, picture: Picture, mirrored: bool) -> Features:
         """The pixels of an image (1, 3, H, W), mirrored or not."""
-        image = Image.open(picture.file).convert("RGB")
+        image = Image.open(picture.file, formats=("PNG", "JPEG", "WEBP")).convert("RGB")
         pixels = self._processor(images=ImageOps.mirror(image) if mirrored else image, return_tensors="pt")
         return {"pixel_values": pixels["pixel_values"]}
 

@@ -24,6 +24,8 @@ def count_captions(
 ) -> None:
     """Count the captions in which each synset's word stands: -o isp.frequency=FILE of t2i analyze."""
     from t2i_core.errors import BadFolder
+    from t2i_core.files import replace_file
+    from t2i_core.spreadsheets import escape
 
     from .captions import count_captions as count
     from .metrics import taxonomy_of
@@ -33,15 +35,16 @@ def count_captions(
         raise BadFolder(f"{out}: there is no folder {out.parent}")
     if out.is_dir():
         raise BadFolder(f"{out}: is a folder; want the name of a file")
+    inputs = [*files, taxonomy] if taxonomy else files
+    if out.exists() and any(file.exists() and out.samefile(file) for file in inputs):
+        raise BadFolder(f"{out}: is an input and would be overwritten; name another file with --out")
     started = time.monotonic()
     counts, captions = count(files, taxonomy_of(taxonomy), workers)
-    part = out.with_name(f".{out.name}.part")
     try:
-        with part.open("w", newline="", encoding="utf-8") as file:
+        with replace_file(out) as part, part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(("synset", "captions"))
-            writer.writerows(counts.items())
-        part.replace(out)
+            writer.writerows((escape(synset), count) for synset, count in counts.items())
     except OSError as error:
         raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
     seconds = time.monotonic() - started

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from t2i_core.images import DamagedImage, Image
 from t2i_core.metrics import Study
 
 SIDE = 128
@@ -17,30 +17,33 @@ COLUMNS = 6
 """Images in a row at most, shared evenly by the models that it shows."""
 
 
-def pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Path]]:
-    """Files of a prompt's first images by seed that are still there, for each model that a row has room for."""
+def pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Image]]:
+    """Return a prompt's first images by seed that can be shown, for each model that a row has room for."""
     samples = study.samples
     each = COLUMNS // min(len(models), COLUMNS)
     found = []
     for model in models[:COLUMNS]:
         own = samples[(samples["model"] == model) & (samples["prompt"] == prompt) & (samples["status"] == "ok")]
-        files = (study.folder / str(file) for file in own.sort_values("seed")["image"])
-        found.append(list(islice((file for file in files if file.is_file()), each)))
+        images = study.images[own.sort_values("seed").index]
+        found.append(list(islice((i for i in images if i.refused is None and i.path.is_file()), each)))
     return found
 
 
-def draw_mosaic(rows: Sequence[tuple[str, Sequence[Sequence[Path]]]], models: Sequence[str], axes: Any) -> None:
-    """Draw a row of images for each name, the models side by side, each as wide as the most that one has."""
-    from PIL import Image
+def draw_mosaic(rows: Sequence[tuple[str, Sequence[Sequence[Image]]]], models: Sequence[str], axes: Any) -> None:
+    """Draw a row of images for each name, the models side by side, each as wide as the most that one has.
 
+    An image that cannot be read stays white.
+    """
     each = max((len(files) for _, of_models in rows for files in of_models), default=0) or 1
     shown = models[:COLUMNS]
     canvas = np.full((SIDE * max(len(rows), 1), SIDE * each * len(shown), 3), 255, np.uint8)
     for line, (_, of_models) in enumerate(rows):
         for place, files in enumerate(of_models):
-            for column, file in enumerate(files, place * each):
-                with Image.open(file) as image:
-                    small = np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
+            for column, image in enumerate(files, place * each):
+                try:
+                    small = np.asarray(image.pil().resize((SIDE, SIDE)))
+                except DamagedImage:
+                    continue
                 canvas[line * SIDE : (line + 1) * SIDE, column * SIDE : (column + 1) * SIDE] = small
     axes.imshow(canvas)
     named = shown if len(models) > 1 else []

@@ -28,7 +28,7 @@ def read_preferences(path: Path) -> pd.DataFrame:
 
     A column `item` tells several pairs of images of one synset apart. Raises BadOption with file, line and fault.
     """
-    rows = read_table(path, BadOption, COLUMNS)
+    rows = read_table(path, BadOption, COLUMNS, escaped=True)
     if not rows:
         raise BadOption(f"{path}: holds no choices")
     seen: set[tuple[str, ...]] = set()

@@ -67,7 +67,7 @@ def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
 def read_frequency(path: Path) -> Mapping[str, float]:
     """Read what `t2i count-captions` wrote: captions by synset. Raises BadOption with file, line and fault."""
     counts: dict[str, float] = {}
-    for row in read_table(path, BadOption, ("synset", "captions")):
+    for row in read_table(path, BadOption, ("synset", "captions"), escaped=True):
         where = f"{path}, line {row.line}"
         synset, captions = (row.cells.get(name, "") for name in ("synset", "captions"))
         if not synset or not captions.isdecimal():

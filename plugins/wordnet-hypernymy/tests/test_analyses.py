@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,6 +34,8 @@ def study(tmp_path, models=("a", "b")):
     samples = pd.DataFrame(rows).assign(status="ok", image=lambda t: t["model"] + t["prompt"] + ".png")
     for name in samples["image"].unique():
         Image.fromarray(np.full((8, 8, 3), 200, np.uint8)).save(tmp_path / name)
+    digests = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in samples["image"]}
+    samples = samples.assign(digest=samples["image"].map(digests))
     table = pd.DataFrame(rows).astype(dict.fromkeys(("measure", "model", "prompt", "seed"), "category"))
     return Study(table, samples, tmp_path)
 
@@ -201,14 +204,14 @@ def test_mosaics_say_each_synsets_value(found):
 def test_images_that_failed_are_not_shown(tmp_path):
     """The next seeds' stand in their place, and where one synset has fewer than others its place stays white."""
     samples = study(tmp_path, ("a",)).samples
-    samples = pd.concat([samples.assign(seed=samples["seed"] + 2 * i) for i in range(2)])
+    samples = pd.concat([samples.assign(seed=samples["seed"] + 2 * i) for i in range(2)], ignore_index=True)
     lost = samples["seed"].isin((0, 2)) & (samples["prompt"] == "dog.n.01")
     samples = samples.assign(
         status=samples["status"].where(~lost, "failed"), image=samples["image"].where(~lost, np.nan)
     )
     shown = Study(pd.DataFrame(), samples, tmp_path)
     rows = [(name, pictures(shown, ["a"], name)) for name in ("dog.n.01", "fruit.n.01")]
-    assert rows[0][1] == [[tmp_path / "adog.n.01.png"] * 2]
+    assert [[image.path for image in images] for images in rows[0][1]] == [[tmp_path / "adog.n.01.png"] * 2]
     (tmp_path / "abird.n.01.png").unlink()
     assert pictures(shown, ["a"], "bird.n.01") == [[]]  # nor are those that were taken away since
     drawn = mosaic(rows, ["a"])

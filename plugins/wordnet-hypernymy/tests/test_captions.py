@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core.errors import BadOption
+from t2i_core.errors import BadFolder, BadOption
 from t2i_wordnet_hypernymy.captions import Words, count_captions, count_in, parts_of, word_of
 from t2i_wordnet_hypernymy.taxonomy_file import read_taxonomy
 from typer.testing import CliRunner
@@ -96,3 +96,16 @@ def test_files_without_captions_are_refused(tmp_path, taxonomy, content):
 def test_a_file_that_cannot_be_read_gets_one_line(tmp_path):
     with pytest.raises(BadOption, match="cannot be read"):
         list(parts_of(tmp_path / "gone"))
+
+
+@pytest.mark.parametrize("name", ["captions.txt", "link.txt", "taxonomy.csv"])
+def test_an_input_is_not_overwritten(name, tmp_path, taxonomy):
+    from t2i_wordnet_hypernymy.command import app
+
+    captions = tmp_path / "captions.txt"
+    captions.write_text(TEXT)
+    (tmp_path / "link.txt").symlink_to(captions)
+    before = (tmp_path / name).read_bytes()
+    found = CliRunner().invoke(app, [str(captions), "--taxonomy", str(taxonomy), "--out", str(tmp_path / name)])
+    assert isinstance(found.exception, BadFolder)
+    assert (tmp_path / name).read_bytes() == before

@@ -344,9 +344,11 @@
   $("export").addEventListener("click", () => {
     const quoted = (cell) => `"${String(cell).replaceAll('"', '""')}"`;
     const lines = [["model", "prompt", "seed", "tag"]];
-    // a tag that a spreadsheet would work out as a formula is marked as text, as OWASP advises
-    const harmless = (tag) => (/^[=+\-@]/.test(tag) ? `'${tag}` : tag);
-    for (const [name, own] of tags) for (const tag of own) lines.push([...JSON.parse(name), harmless(tag)]);
+    // as t2i_core.spreadsheets: a text that a spreadsheet would run as a formula gets an apostrophe before it
+    const runs = (cell) => /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(cell);
+    const isNumber = (cell) => /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/.test(cell);
+    const escaped = (cell) => (runs(cell) && !isNumber(cell) ? `'${cell}` : cell);
+    for (const [name, own] of tags) for (const tag of own) lines.push([...JSON.parse(name), tag].map(escaped));
     const text = lines.map((line) => line.map(quoted).join(",")).join("\r\n");
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" }));

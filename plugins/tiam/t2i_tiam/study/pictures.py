@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from t2i_core.images import DamagedImage, Image
 from t2i_core.metrics import Study
 
 SIDE = 128
 """Of an image, in pixels."""
 
 
-def picture(study: Study, model: str, prompt: str, seed: int) -> Path | None:
-    """Return the file of an image; None where it failed."""
+def picture(study: Study, model: str, prompt: str, seed: int) -> Image | None:
+    """Return an image; None where it failed."""
     own = study.samples
     own = own[
         (own["model"] == model) & (own["prompt"] == prompt) & (own["seed"] == seed) & (own["status"] == "ok")
     ]
-    return study.folder / str(own["image"].iloc[0]) if len(own) else None
+    return study.images[own.index[0]] if len(own) else None
 
 
-def draw_pictures(rows: Sequence[tuple[str, Sequence[Path | None]]], columns: Sequence[str], axes: Any) -> None:
-    """Draw a row of images for each name; what is not there any more stays white."""
-    from PIL import Image
-
+def draw_pictures(rows: Sequence[tuple[str, Sequence[Image | None]]], columns: Sequence[str], axes: Any) -> None:
+    """Draw a row of images for each name; an image that is gone or may not be shown stays white."""
     canvas = np.full((SIDE * len(rows), SIDE * len(columns), 3), 255, np.uint8)
-    for line, (_, files) in enumerate(rows):
-        for column, file in enumerate(files):
-            if file is None or not file.exists():
+    for line, (_, images) in enumerate(rows):
+        for column, image in enumerate(images):
+            if image is None:
                 continue
-            with Image.open(file) as image:
-                small = np.asarray(image.convert("RGB").resize((SIDE, SIDE)))
+            try:
+                small = np.asarray(image.pil().resize((SIDE, SIDE)))
+            except DamagedImage:
+                continue
             canvas[line * SIDE : (line + 1) * SIDE, column * SIDE : (column + 1) * SIDE] = small
     axes.figure.set_size_inches(1.5 + 1.2 * len(columns), 0.8 + 1.2 * len(rows))
     axes.imshow(canvas)
