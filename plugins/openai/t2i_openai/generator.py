@@ -7,14 +7,14 @@ import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from openai import AsyncOpenAI, HttpxBinaryResponseContent, Omit
+from openai import AsyncOpenAI
 from t2i_core import Setup
 from t2i_core.generation import Failure, Generated, ImageRequest
 from t2i_core.images import DamagedImage, decode
 
 from .flight import in_flight
+from .image_fetch import ImageFetcher, web_address
 from .options import ImageOptions
 from .replies import ImageData, ImagesReply, Refused, Unusable, read
 from .server import Failed, Server, is_here
@@ -26,6 +26,8 @@ class ImageServer:
     def __init__(self, setup: Setup[ImageOptions]) -> None:
         self.options = setup.options
         self.server = Server(setup.argument or "", setup.options, setup.batch_size, setup.offline)
+        hosts = () if setup.offline else setup.options.image_hosts
+        self.images = ImageFetcher(setup.options.base_url, hosts, self.server.most_bytes)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -34,7 +36,7 @@ class ImageServer:
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
         """Yield each request with its image as soon as it is there."""
-        return in_flight(requests, self._draw, self.server.at_once, self.server.disconnect)
+        return in_flight(requests, self._draw, self.server.at_once, self._disconnect)
 
     async def _draw(self, request: ImageRequest) -> Generated | Failure:
         try:
@@ -44,12 +46,12 @@ class ImageServer:
             pixels = await asyncio.to_thread(decode, await self._file(image), "the server's image")
         except Refused as refusal:
             self.server.refused()
-            return Failure(f"refused by the server: {self.server.clean(str(refusal))}", final=True)
+            return Failure(f"refused by the server: {refusal}", final=True)
         except (Failed, Unusable, DamagedImage) as error:
-            return Failure(self.server.clean(str(error)))
+            return Failure(str(error))
         record = {**used, "seed_sent": self.options.send_seed}
         if image.revised_prompt:
-            record["revised_prompt"] = self.server.clean(image.revised_prompt)
+            record["revised_prompt"] = image.revised_prompt
         return Generated(pixels, record)
 
     async def _send(self, client: AsyncOpenAI, request: ImageRequest) -> ImagesReply:
@@ -74,28 +76,15 @@ class ImageServer:
                 raise Unusable(f"the server's image is not base64: {error}") from error
         if not image.url:
             raise Unusable("the answer holds neither an image nor an address of one")
-        url = image.url
-        if not _is_of_the_web(url):
-            raise Unusable("the address of the image is none of the web")
-        if self.server.offline and not is_here(url):
+        address = image.url
+        host = web_address(address).host
+        if self.server.offline and not is_here(address):
             raise Unusable(
-                f"the image lies on {urlsplit(url).hostname}, which cannot be asked offline; "
+                f"the image lies on {host}, which cannot be asked offline; "
                 "with response_format=b64_json servers mostly send it along"
             )
-        return await self.server.ask(lambda client: _download(client, url), elsewhere=True)
+        return await self.server.ask(lambda client: self.images.fetch(address), elsewhere=True)
 
-
-def _is_of_the_web(url: str) -> bool:
-    """Whether an address can be asked: a client raises what it likes where it cannot."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
-    except ValueError:  # a port that is none, brackets that do not close
-        return False
-
-
-async def _download(client: AsyncOpenAI, url: str) -> bytes:
-    """Fetch an image. Who keeps it is mostly somebody else than the server: he is not shown the key."""
-    hidden = {name: Omit() for name in ("Authorization", "OpenAI-Organization", "OpenAI-Project")}
-    answer = await client.get(url, cast_to=HttpxBinaryResponseContent, options={"headers": hidden})
-    return answer.content
+    async def _disconnect(self) -> None:
+        await self.server.disconnect()
+        await self.images.close()

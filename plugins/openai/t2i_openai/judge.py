@@ -6,7 +6,6 @@ import asyncio
 import base64
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from openai import AsyncOpenAI
@@ -50,16 +49,16 @@ class PairJudge:
             reply = await self.server.ask(lambda client: self._send(client, messages, query))
         except Refused as refusal:
             self.server.refused()
-            return Preference("refused", reasoning=self.server.clean(str(refusal)))
+            return Preference("refused", reasoning=str(refusal))
         except (Failed, Unusable) as error:
-            return Failure(self.server.clean(str(error)))
+            return Failure(str(error))
         self.server.used(reply)
         if reply.choices[0].finish_reason == "error":  # as gateways say of a model behind them
             return Failure("the answer broke off: the server says that its model ended in an error")
         found = _preference(reply.choices[0])
         if found.verdict == "refused":
             self.server.refused()
-        return replace(found, reasoning=self.server.clean(found.reasoning))
+        return found
 
     def _question(self, query: Query) -> list[dict[str, Any]]:
         definitions = query.params.get("definitions", "") if self.options.with_definitions else ""

@@ -10,6 +10,11 @@ from t2i_core.pair_questions import TEMPLATE, checked_template
 
 OPENAI = "https://api.openai.com/v1"
 
+DALLE_HOST = "oaidalleapiprodscus.blob.core.windows.net"
+"""Where OpenAI keeps the images of DALL-E, which it gives by address."""
+
+HostName = Annotated[str, Field(pattern=r"^(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(:[0-9]{1,5})?$")]
+
 
 class ServerOptions(Options):
     """Which server is asked, and how it is treated."""
@@ -46,6 +51,9 @@ class ServerOptions(Options):
     longest_wait: Annotated[float, ExecutionOption()] = Field(
         120, gt=0, description="Most seconds between tries; a request that is asked to wait longer fails."
     )
+    max_answer_mb: Annotated[float, ExecutionOption()] = Field(
+        64, gt=0, description="Largest answer in MB, decompressed; a longer one is cut off and has failed."
+    )
     price_in: Annotated[float, ExecutionOption()] = Field(
         0, ge=0, description="Price of a million tokens in, for the cost in the manifest."
     )
@@ -66,6 +74,11 @@ class ImageOptions(ServerOptions):
         False,
         description="Send the seed, to servers that take one (OpenAI's does not). Else a seed is the number of a "
         "sample and no more.",
+    )
+    image_hosts: Annotated[tuple[HostName, ...], ExecutionOption()] = Field(
+        (DALLE_HOST,),
+        description="Hosts, beside the server's own, from which images are fetched that the server gives by "
+        "address: HOST, *.DOMAIN, HOST:PORT. Never private addresses.",
     )
     price_per_image: Annotated[float, ExecutionOption()] = Field(
         0, ge=0, description="Price of an image, for the cost in the manifest."

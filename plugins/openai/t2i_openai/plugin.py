@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from t2i_core import GeneratorInfo, JudgeInfo, Setup, hookimpl, pair_questions
 from t2i_core.errors import BadModel, BadOption
+from t2i_core.options import read_secret
 
 from .options import OPENAI, ImageOptions, JudgeOptions, ServerOptions
 
@@ -91,8 +91,9 @@ def _check(setup: Setup[Any]) -> None:
             "option 'api_key_env' of 'openai': want the name of an environment variable that holds the key, "
             "never the key itself"
         )
+    key = read_secret(options.api_key_env)
     # offline it is not asked: of what must be, the server says that it cannot
-    if options.base_url == OPENAI and not setup.offline and not os.environ.get(options.api_key_env):
+    if options.base_url == OPENAI and not setup.offline and key is None:
         raise BadModel(
             f"'openai:{setup.argument}': {OPENAI} wants a key: set the environment variable {options.api_key_env} "
             "(or name another one with api_key_env, or another server with base_url)"

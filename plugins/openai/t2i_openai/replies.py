@@ -101,18 +101,27 @@ def read(kind: type[ReplyT], body: bytes) -> ReplyT:
     """Read an answer. Raises Unreadable, Refused or Unusable, which say nothing of what else it holds."""
     try:
         data = json.loads(body)
-    except ValueError:  # also where the bytes are no text
+    except (ValueError, RecursionError):  # also where the bytes are no text, or lists in lists without end
         raise Unreadable(f"the answer is no JSON ({len(body)} bytes)") from None
     try:
         return kind.model_validate(data)
     except ValidationError as error:
         # some servers send errors with status 200
         if isinstance(data, dict) and data.get("error"):
-            raise (Refused if is_refusal(data["error"]) else Unusable)(message_of(data["error"])) from None
+            raise _error_in_answer(data["error"]) from None
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "the whole"
         raise Unusable(f"the answer is JSON of another shape: {where}: {problem['msg']}") from None
 
+
+def _error_in_answer(error: Any) -> Refused | Unusable:
+    if is_refusal(error):
+        return Refused(codes_of(error) or CONTENT_POLICY)
+    return Unusable(f"the answer holds an error instead of what was asked for{in_brackets(codes_of(error))}")
+
+
+CONTENT_POLICY = "content policy"
+"""Why a server refuses that gives no code."""
 
 _CODES = re.compile(r"content.?policy|content.?filter|moderation|responsible.?ai", re.I)
 """How servers refuse in codes: content_policy_violation, moderation_blocked, content_filter, ResponsibleAI..."""
@@ -133,7 +142,33 @@ def is_refusal(error: Any) -> bool:
     )
 
 
+_IDENTIFIER = re.compile(r"(?=.{1,48}$)[A-Za-z]+(?:_[A-Za-z]+)*")
+"""What codes look like. Neither names of hosts, addresses and paths nor keys do."""
+
+
+def codes_of(error: Any) -> str:
+    """Return the code, type and parameter of an answer's `error`, without its free text.
+
+    The text may come from a service behind the server, with internal names, addresses and traces in it; codes are
+    kept only where they are plain identifiers.
+    """
+    if not isinstance(error, dict):
+        return ""
+    inner = error.get("innererror")
+    found = [error.get("code"), inner.get("code") if isinstance(inner, dict) else None, error.get("type")]
+    codes = [code for code in found if isinstance(code, str) and _IDENTIFIER.fullmatch(code)]
+    param = error.get("param")
+    if isinstance(param, str) and _IDENTIFIER.fullmatch(param):
+        codes.append(f"parameter {param}")
+    return ", ".join(dict.fromkeys(codes))
+
+
+def in_brackets(text: str) -> str:
+    """Return a text as an insertion; nothing where it is empty."""
+    return f" ({text})" if text else ""
+
+
 def message_of(error: Any) -> str:
-    """The words of the `error` of an answer."""
+    """Return the free text of an answer's `error`."""
     message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else json.dumps(error)

@@ -7,7 +7,7 @@ the rate limit and ended by one time limit that counts to the last byte.
 from __future__ import annotations
 
 import asyncio
-import os
+import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,11 +16,25 @@ from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import httpx2
 import openai
 from t2i_core.errors import BadModel
+from t2i_core.options import read_secret
+from t2i_core.texts import one_line
 
+from .http_limits import ACCEPTED, address_of, limit_size, refuse_other_servers
 from .options import ServerOptions
-from .replies import Refused, Reply, Unreadable, Unusable, is_refusal, message_of
+from .replies import (
+    CONTENT_POLICY,
+    Refused,
+    Reply,
+    Unreadable,
+    Unusable,
+    codes_of,
+    in_brackets,
+    is_refusal,
+    message_of,
+)
 
 AnswerT = TypeVar("AnswerT")
 
@@ -30,11 +44,11 @@ PATIENCE = 20
 _NO_KEY = "none"
 """What servers that want no key are sent, for the client insists on one."""
 
-_SECRET = 8
-"""Characters from which on a key is a secret; local servers are given words like `none`, which texts may hold."""
-
 _AGAIN = {408, 409, 425, 429}
 """Status codes below 500 of what passes by itself."""
+
+
+_log = logging.getLogger(__name__)
 
 
 class Failed(Exception):
@@ -55,7 +69,9 @@ class Server:
         self.model = model
         self.options = options
         self.at_once = at_once or options.concurrency
-        self._key = os.environ.get(options.api_key_env) or _NO_KEY
+        self.most_bytes = int(options.max_answer_mb * 1e6)
+        self._key = read_secret(options.api_key_env) or _NO_KEY
+        self._told: set[tuple[int, str]] = set()
         self._client: openai.AsyncOpenAI | None = None
         self._next_turn = 0.0
         self._unanswered = 0
@@ -83,8 +99,13 @@ class Server:
                 base_url=self.options.base_url,
                 max_retries=0,
                 timeout=None,
-                # offline nobody is sent on to where he may not ask
-                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=not self.offline),
+                default_headers=ACCEPTED,
+                http_client=openai.DefaultAsyncHttpxClient(
+                    event_hooks={
+                        "request": [refuse_other_servers(self.options.base_url)],
+                        "response": [limit_size(self.most_bytes)],
+                    }
+                ),
             )
         return self._client
 
@@ -120,7 +141,7 @@ class Server:
                 trouble = self._settled(error, elsewhere)
                 asked_to_wait = _retry_after(error.response.headers)
             except openai.APIConnectionError as error:
-                trouble = f"the connection to {_server_of(error)} failed ({_cause(error)})"
+                trouble = f"the connection to {address_of(error.request.url)} failed ({_cause(error)})"
             else:
                 self._unanswered = 0
                 return answer
@@ -134,7 +155,7 @@ class Server:
             await asyncio.sleep(min(wait, self.options.longest_wait))
         if not elsewhere:
             self._given_up(trouble)
-        raise Failed(self.clean(f"{trouble} ({tries} {'tries' if tries > 1 else 'try'})"))
+        raise Failed(f"{trouble} ({tries} {'tries' if tries > 1 else 'try'})")
 
     def used(self, reply: Reply, price: float = 0.0) -> dict[str, Any]:
         """Count what an answer took. Returns that, as plain data.
@@ -144,7 +165,7 @@ class Server:
         usage, options = reply.usage, self.options
         tokens_in, tokens_out = (usage.tokens_in, usage.tokens_out) if usage else (0, 0)
         cost = price + (tokens_in * options.price_in + tokens_out * options.price_out) / 1e6
-        served = {"served_as": self.clean(reply.model)} if reply.model else {}
+        served = {"served_as": reply.model} if reply.model else {}
         self._served.update(served.values())
         self._counts["tokens_in"] += tokens_in
         self._counts["tokens_out"] += tokens_out
@@ -154,10 +175,6 @@ class Server:
     def refused(self) -> None:
         """Count a refusal."""
         self._counts["refusals"] += 1
-
-    def clean(self, text: str) -> str:
-        """A server's text without the key, should the server have said it."""
-        return text.replace(self._key, "(key)") if len(self._key) >= _SECRET else text
 
     async def _turn(self) -> None:
         """Wait until the rate limit lets the next request go, in the order of asking."""
@@ -169,17 +186,19 @@ class Server:
     def _settled(self, error: openai.APIStatusError, elsewhere: bool) -> str:
         """Raise what an error's status settles; return what is wrong where another try may help.
 
-        Nothing is raised `from` the error: it holds the server's words as they are, which may hold the key.
+        Reasons hold the status and the error's codes. Its free text may be of a service behind the server: it is
+        shown to the user once, and stored nowhere. Nothing is raised `from` the error, which holds that text.
         """
-        status, said = error.status_code, self.clean(message_of(error.body or ""))
-        trouble = f"the server answered {status}{': ' if said else ''}{said}"
+        status, said = error.status_code, codes_of(error.body)
+        trouble = f"the server answered {status}{in_brackets(said)}"
+        self._show(status, said, message_of(error.body or ""))
         if (status in _AGAIN and "quota" not in str(error.code)) or status >= 500:
             return trouble
         self._unanswered = 0
         if elsewhere:
             raise Failed(f"the image cannot be fetched: {trouble}") from None
         if is_refusal(error.body):
-            raise Refused(said) from None
+            raise Refused(said or CONTENT_POLICY) from None
         url = self.options.base_url
         if status == 401:  # its words are not repeated: they hold parts of the key
             variable = f"the environment variable {self.options.api_key_env}"
@@ -189,12 +208,13 @@ class Server:
                 else f"{url} does not accept the key in {variable} (401)"
             ) from None
         if "quota" in str(error.code) or "billing" in str(error.code) or status == 402:
-            raise BadModel(f"{url}: the account has no credit ({said}); what was answered is kept") from None
+            raise BadModel(
+                f"{url}: the account has no credit{in_brackets(said)}; what was answered is kept"
+            ) from None
         if status in (403, 404):
             address = "; look at base_url too, which mostly ends in /v1" if status == 404 else ""
-            raise BadModel(
-                f"{url} does not offer model {self.model!r} to this key ({status}: {said}){address}"
-            ) from None
+            reason = f"{status}: {said}" if said else f"{status}"
+            raise BadModel(f"{url} does not offer model {self.model!r} to this key ({reason}){address}") from None
         raise Failed(trouble) from None
 
     def _given_up(self, trouble: str) -> None:
@@ -203,8 +223,15 @@ class Server:
         if self._unanswered >= PATIENCE:
             raise BadModel(
                 f"{self.options.base_url}: {PATIENCE} requests in a row were not answered, the last one: "
-                f"{self.clean(trouble)}; what was answered before is kept"
+                f"{trouble}; what was answered before is kept"
             )
+
+    def _show(self, status: int, codes: str, text: str) -> None:
+        """Show what a server says of an error on the terminal, the first time."""
+        # the text of 401 may hold parts of the key
+        if text and status != 401 and (status, codes) not in self._told:
+            self._told.add((status, codes))
+            _log.warning("%s answered %d and says: %s", self.options.base_url, status, one_line(text))
 
 
 def is_here(url: str) -> bool:
@@ -226,18 +253,15 @@ def _retry_after(headers: Mapping[str, str]) -> float:
             return max(0.0, float(seconds))
         except ValueError:
             return max(0.0, parsedate_to_datetime(seconds).timestamp() - time.time())
-    except ValueError:  # neither: as if it were not there
+    except (ValueError, OverflowError):  # neither: as if it were not there
         return 0.0
 
 
-def _server_of(error: openai.APIConnectionError) -> str:
-    """Where a request went, without the path, which may hold a signature."""
-    url = error.request.url
-    return f"{url.scheme}://{url.netloc.decode()}"
-
-
 def _cause(error: BaseException) -> str:
-    """What is really behind the client's `Connection error.`"""
+    """Return what is behind the client's `Connection error.`; of a broken protocol not what the server sent."""
+    connected = True
     while error.__cause__ is not None:
         error = error.__cause__
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        connected = connected and not isinstance(error, OSError | httpx2.ConnectError)
+    own = "" if connected else str(error)
+    return f"{type(error).__name__}: {own}" if own else type(error).__name__

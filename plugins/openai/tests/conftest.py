@@ -157,6 +157,9 @@ class ScriptedServer:
     def data(self, data: Any) -> Act:
         return lambda handler, body: handler.json(200, data)
 
+    def redirect(self, address: str, status: int = 302) -> Act:
+        return lambda handler, body: handler.answer(status, b"", "text/plain", {"Location": address})
+
     def page(self, handler: _Handler, body: dict[str, Any]) -> None:
         """A proxy's page with status 200."""
         handler.answer(200, b"<html>please wait</html>", "text/html")

@@ -166,8 +166,8 @@ class TestTroubleThatPasses:
         for name, trouble in TROUBLES.items():
             server.script.append(trouble(server))
             reasons[name] = draw_one(model(timeout=limit(name), retries=0)).reason
-        assert reasons["broken"] == "the server answered 500: oops (1 try)"
-        assert reasons["busy"] == "the server answered 429: slow down (1 try)"
+        assert reasons["broken"] == "the server answered 500 (1 try)"
+        assert reasons["busy"] == "the server answered 429 (1 try)"
         assert reasons["slow"] == reasons["never ends"] == "no answer within 0.6 s (1 try)"
         assert reasons["a page"] == "the answer is no JSON (24 bytes) (1 try)"
         failed = f"the connection to {server.url.removesuffix('/v1')} failed (RemoteProtocolError"
@@ -182,7 +182,7 @@ class TestTroubleThatPasses:
     def test_does_not_wait_for_ever(self, server, model):
         server.script.append(server.error(429, "come tomorrow", headers={"Retry-After": "86400"}))
         answer = draw_one(model())
-        assert answer == Failure("the server answered 429: come tomorrow; it asks to wait 86400 s (1 try)")
+        assert answer == Failure("the server answered 429; it asks to wait 86400 s (1 try)")
 
     def test_waits_longer_each_time_by_chance(self, server, model):
         server.default = server.error(500)
@@ -214,7 +214,7 @@ NONSENSE = {
     "no base64": ({"data": [{"b64_json": "&&&"}]}, "the server's image is not base64"),
     "not an image": (
         {"data": [{"b64_json": "aGVsbG8="}]},
-        "the server's image: no image (of no known format)",
+        "the server's image: not an image",
     ),
     "half an image": (
         {"data": [{"b64_json": base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(40)).decode()}]},
@@ -230,7 +230,10 @@ NONSENSE = {
         {"data": [{"url": "http://h:x/a.png"}]},
         "the address of the image is none",
     ),
-    "an error with status 200": ({"error": {"message": "no GPU left"}}, "no GPU left"),
+    "an error with status 200": (
+        {"error": {"message": "no GPU left on node7.lab.internal", "type": "server_error"}},
+        "the answer holds an error instead of what was asked for (server_error)",
+    ),
 }
 
 
@@ -246,35 +249,39 @@ class TestTroubleThatStays:
         assert len(server.log) == 1
 
     def test_a_bad_request_fails_alone(self, server, model):
-        server.script.append(server.error(400, "Unknown parameter: 'moderation'", code="unknown_parameter"))
+        server.script.append(server.error(400, "Unknown parameter", code="unknown_parameter", param="moderation"))
         answers = draw(model(concurrency=1))
-        assert answers[0] == Failure("the server answered 400: Unknown parameter: 'moderation'")
+        assert answers[0] == Failure("the server answered 400 (unknown_parameter, parameter moderation)")
         assert all(isinstance(answer, Generated) for answer in answers[1:])
         assert len(server.log) == 12
 
     def test_a_file_that_is_gone(self, server, model):
         server.script += [server.good, server.error(404, "expired")]
         answer = draw_one(model(response_format="url"))
-        assert answer == Failure("the image cannot be fetched: the server answered 404: expired")
+        assert answer == Failure("the image cannot be fetched: the server answered 404")
 
     @pytest.mark.parametrize(
-        ("status", "error"),
+        ("status", "error", "reason"),
         [
-            (400, {"code": "content_policy_violation", "message": "Your request was rejected."}),
-            (400, {"code": "moderation_blocked", "message": "Your request was rejected."}),
-            (400, {"message": "Your request was rejected as a result of our safety system."}),
-            (400, {"code": "x", "message": "no", "innererror": {"code": "ResponsibleAIPolicyViolation"}}),
-            (403, {"message": "Your input was flagged", "code": 403}),
-            (200, {"code": "content_filter", "message": "no"}),
+            (400, {"code": "content_policy_violation", "message": "rejected"}, "content_policy_violation"),
+            (400, {"code": "moderation_blocked", "message": "rejected"}, "moderation_blocked"),
+            (400, {"message": "Your request was rejected by our safety system."}, "content policy"),
+            (
+                400,
+                {"code": "x", "message": "no", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+                "x, ResponsibleAIPolicyViolation",
+            ),
+            (403, {"message": "Your input was flagged", "code": 403}, "content policy"),
+            (200, {"code": "content_filter", "message": "no"}, "content_filter"),
         ],
     )
-    def test_refusals_are_final(self, server, model, status, error):
+    def test_refusals_are_final(self, server, model, status, error, reason):
         server.script.append(lambda handler, body: handler.json(status, {"error": error}))
         generator = model()
         answer = draw_one(generator)
         assert isinstance(answer, Failure)
         assert answer.final
-        assert answer.reason == f"refused by the server: {error['message']}"
+        assert answer.reason == f"refused by the server: {reason}"
         assert len(server.log) == 1
         assert generator.settings["refusals"] == 1
 
@@ -285,9 +292,9 @@ class TestWhatNoRequestGetsPast:
         [
             (401, "invalid_api_key", "does not accept the key in the environment variable OPENAI_API_KEY"),
             (403, "unsupported_country_region_territory", "does not offer model 'test-model' to this key"),
-            (404, "model_not_found", "does not offer model 'test-model' to this key (404: why)"),
-            (429, "insufficient_quota", "the account has no credit (why)"),
-            (402, None, "the account has no credit (why)"),
+            (404, "model_not_found", "does not offer model 'test-model' to this key (404: model_not_found)"),
+            (429, "insufficient_quota", "the account has no credit (insufficient_quota)"),
+            (402, None, "the account has no credit;"),
         ],
     )
     def test_ends_the_work_at_once(self, server, model, status, code, said):
@@ -301,7 +308,7 @@ class TestWhatNoRequestGetsPast:
     def test_nobody_answers(self, server, model):
         server.default = server.error(500, "oops")
         with pytest.raises(
-            BadModel, match=f"{PATIENCE} requests in a row were not answered, the last one: .* oops"
+            BadModel, match=f"{PATIENCE} requests in a row were not answered, the last one: .* 500"
         ):
             draw(model(retries=1, concurrency=2), [f"prompt {n}" for n in range(100)])
         assert len(server.log) <= 2 * (PATIENCE + 1)
@@ -319,6 +326,7 @@ class TestWhatNoRequestGetsPast:
         answer = draw_one(model(retries=0))
         assert isinstance(answer, Failure)
         assert answer.reason.startswith(f"the connection to {server.url.removesuffix('/v1')} failed (")
+        assert "connection attempts failed" in answer.reason or "refused" in answer.reason
 
     def test_offline(self, server, model):
         assert isinstance(draw_one(model(offline=True)), Generated)  # this machine may be asked
@@ -337,15 +345,9 @@ class TestWhatNoRequestGetsPast:
         assert not answer.final
 
     def test_offline_nobody_is_sent_on_to_elsewhere(self, server, model):
-        def elsewhere(handler, body):
-            handler.answer(302, b"", "text/plain", {"Location": f"{server.root}/files/{TEXTS[0].encode().hex()}"})
-
-        server.script += [server.good, elsewhere]
-        assert isinstance(draw_one(model(response_format="url")), Generated)  # with a network he is
-        server.log.clear()
-        server.script += [server.good, elsewhere]
-        answer = draw_one(model(offline=True, response_format="url"))
-        assert answer == Failure("the image cannot be fetched: the server answered 302")
+        server.script += [server.good, server.redirect("http://cdn.example.com/a.png")]
+        with pytest.raises(BadModel, match=r"http://cdn\.example\.com"):
+            draw_one(model(offline=True, response_format="url", image_hosts=["cdn.example.com"]))
         assert len(server.log) == 2
 
 

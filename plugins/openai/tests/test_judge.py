@@ -201,7 +201,9 @@ class TestAnswers:
     def test_refusals_by_status(self, server, judge, images):
         server.script.append(server.error(400, "rejected", code="content_policy_violation"))
         made = judge()
-        assert ask(made, Query(tuple(images[:2]), (PROMPT,))) == [Preference("refused", reasoning="rejected")]
+        assert ask(made, Query(tuple(images[:2]), (PROMPT,))) == [
+            Preference("refused", reasoning="content_policy_violation")
+        ]
         assert made.settings["refusals"] == 1
         assert len(server.log) == 1
 

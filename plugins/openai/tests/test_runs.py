@@ -135,7 +135,7 @@ def test_what_failed_is_asked_again_and_what_was_refused_is_not(server, folder):
     run = brightness(server)
     assert run.failed  # more than a run allows
     reasons = Counter(pd.read_csv(run.folder / "failures.csv")["reason"])
-    assert reasons == {"refused by the server: rejected": 2, "the server answered 400: no": 2}
+    assert reasons == {"refused by the server: moderation_blocked": 2, "the server answered 400": 2}
     server.log.clear()
     server.default = server.good
     brightness(server)
@@ -272,7 +272,7 @@ class TestSecrecy:
         assert self.written(folder, key) == []
         assert key not in json.dumps(dict(run.results))
         reasons = set(pd.read_csv(run.folder / "failures.csv")["reason"])
-        assert reasons == {"refused by the server: rejected: (key)", "the server answered 400: bad: (key)"}
+        assert reasons == {"refused by the server: moderation_blocked", "the server answered 400"}
 
     def test_nothing_shown_or_logged_holds_the_key(self, babbling, folder, key):
         os.environ["OPENAI_LOG"] = "debug"
@@ -281,7 +281,7 @@ class TestSecrecy:
         finally:
             del os.environ["OPENAI_LOG"]
         assert done.returncode == 8  # the boat is refused
-        assert "(key)" in done.stdout + done.stderr + (folder / "run/samples.csv").read_text()
+        assert "***" in done.stdout + done.stderr + (folder / "run/samples.csv").read_text()
         assert key not in done.stdout + done.stderr
         assert self.written(folder, key) == []
 

@@ -1,0 +1,160 @@
+"""Images that a server gives as addresses: fetched only from hosts that the user's options allow.
+
+A server that answers with an address makes this machine send a request, perhaps into the user's own network. So
+the host must be the server's own or one that the option `image_hosts` names, and it must be public. The connection
+goes to the IP address that was checked, so a name that resolves to another one a moment later (DNS rebinding) does
+not help an attacker. Redirects are checked hop by hop. Neither key nor cookies are sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from ipaddress import IPv6Address, IPv6Network, ip_address
+
+import httpx2
+import openai
+from t2i_core.errors import BadModel
+
+from .http_limits import ACCEPTED, address_of, limit_size, origin
+from .replies import Unusable
+
+_MOST_REDIRECTS = 5
+_NAT64 = IPv6Network("64:ff9b::/96")
+_USUAL_PORTS = (80, 443)
+
+
+class ImageFetcher:
+    """Fetches images of one server.
+
+    Args:
+        base_url: The server's own address.
+        hosts: Other hosts that images may lie on, as in the option `image_hosts`.
+        most_bytes: Largest file.
+    """
+
+    def __init__(self, base_url: str, hosts: tuple[str, ...], most_bytes: int) -> None:
+        self._base_url = base_url
+        self._own = origin(httpx2.URL(base_url))
+        self._hosts = hosts
+        self._most_bytes = most_bytes
+        self._client: httpx2.AsyncClient | None = None
+
+    async def fetch(self, address: str) -> bytes:
+        """Return the file at an address.
+
+        Raises:
+            BadModel: It lies on a host that is not allowed.
+            Unusable: It is no web address, lies in a private network, is too large or is redirected too often.
+            openai.APIStatusError, openai.APIConnectionError: As for any request.
+        """
+        url = web_address(address)
+        for _ in range(_MOST_REDIRECTS + 1):
+            self._refuse_host(url)
+            response = await self._get(url)
+            if not response.has_redirect_location:
+                if response.is_error:
+                    raise openai.APIStatusError("", response=response, body=None)
+                return response.content
+            url = web_address(response.headers["Location"], url)
+        raise Unusable("the image's address is redirected too often")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _refuse_host(self, url: httpx2.URL) -> None:
+        """Raise BadModel where the options do not allow an image's host."""
+        _, host, port = origin(url)
+        if host == self._own[1] and port in (self._own[2], *_USUAL_PORTS):
+            return
+        if any(_matches(allowed, host, port) for allowed in self._hosts):
+            return
+        raise BadModel(
+            f"{self._base_url} keeps its images on another host, {address_of(url)}, from which none is fetched: "
+            "ask for images in the answer itself (response_format=b64_json), or add the host to the option "
+            "image_hosts"
+        )
+
+    async def _get(self, url: httpx2.URL) -> httpx2.Response:
+        """Ask for a file at a checked IP address; the server's own needs no check, because the user named it."""
+        if origin(url) == self._own:
+            return await self._send(url, url)
+        host = url.raw_host.decode("ascii")
+        found = await _public_addresses(host, url)
+        for number, each in enumerate(found, 1):
+            try:
+                return await self._send(url.copy_with(host=each), url)
+            except openai.APIConnectionError as error:
+                if number == len(found) or not isinstance(error.__cause__, httpx2.ConnectError):
+                    raise
+        raise AssertionError("a name has an address")
+
+    async def _send(self, target: httpx2.URL, url: httpx2.URL) -> httpx2.Response:
+        """Connect to `target` and ask there for `url`, whose host the certificate must be of."""
+        if self._client is None:
+            self._client = httpx2.AsyncClient(
+                headers=ACCEPTED,
+                timeout=None,  # the caller has one for all
+                follow_redirects=False,
+                event_hooks={"response": [limit_size(self._most_bytes)]},
+            )
+        self._client.cookies.clear()
+        named = {"Host": url.netloc.decode("ascii")}
+        try:
+            return await self._client.get(
+                target, headers=named, extensions={"sni_hostname": url.raw_host.decode("ascii")}
+            )
+        except httpx2.RequestError as error:
+            raise openai.APIConnectionError(request=httpx2.Request("GET", url)) from error
+
+
+def web_address(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
+    """Return an address as the client will read it. Raises Unusable where it is none of the web."""
+    try:
+        url = base.join(text) if base is not None else httpx2.URL(text)
+        if url.scheme in ("http", "https") and url.host and url.port != 0 and text.isprintable():
+            return url.copy_with(username=None, password=None)
+    except (httpx2.InvalidURL, ValueError):
+        pass
+    raise Unusable("the address of the image is none of the web")
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address belongs to one machine on the public internet."""
+    ip = ip_address(address.partition("%")[0])
+    if isinstance(ip, IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        if inner is None and ip in _NAT64:
+            inner = ip_address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+        if ip.teredo is not None:
+            return False
+    local = ip.is_private or ip.is_loopback or ip.is_link_local or ip.is_unspecified
+    return ip.is_global and not (local or ip.is_multicast or ip.is_reserved)
+
+
+def _matches(allowed: str, host: str, port: int) -> bool:
+    """Whether an entry of `image_hosts` means a host: `HOST`, `*.DOMAIN`, either with `:PORT`."""
+    name, _, its_port = allowed.lower().partition(":")
+    if port not in ((int(its_port),) if its_port else _USUAL_PORTS):
+        return False
+    return host.endswith(name[1:]) and host != name[2:] if name.startswith("*.") else host == name
+
+
+async def _public_addresses(host: str, url: httpx2.URL) -> list[str]:
+    """Return the addresses of a host. Raises Unusable where one of them is not public."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise openai.APIConnectionError(request=httpx2.Request("GET", url)) from error
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not all(map(is_public, addresses)):
+        raise Unusable(
+            f"the image lies on {host}, an address of this machine or of a private network: nothing is fetched "
+            "from there; ask for images in the answer itself (response_format=b64_json)"
+        )
+    return addresses
