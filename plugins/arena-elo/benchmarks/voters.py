@@ -37,12 +37,15 @@ VERDICTS = ("left", "right", "tie", "both-bad")
 class Server:
     """`t2i arena serve` in a process of its own."""
 
-    def __init__(self, run: Path, votes: Path) -> None:
+    def __init__(self, run: Path, votes: Path, files: int | None = None) -> None:
+        """Start the command. files: how many file descriptors it may have at most."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self._command = [sys.executable, "-m", "t2i_cli", "arena", "serve", str(run), "--votes", str(votes)]
         self._command += ["--port", str(self.port), "--fastest", "0"]
+        if files is not None:
+            self._command = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", *self._command]
         self.start()
 
     def start(self) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from t2i_core.errors import BadOption
+from t2i_core.files import replace_file
 from t2i_core.prompts import writable
+from t2i_core.spreadsheets import escape
 from t2i_core.tables import json_lines, read_table
 from t2i_core.texts import read_text
 
@@ -32,13 +34,13 @@ def write_battles(path: Path, battles: Iterable[Battle]) -> None:
     Raises BadOption for another ending.
     """
     kind = _kind(path)
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         if kind == ".csv":
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             for battle in battles:
                 cells = asdict(battle) | {"human": "yes" if battle.human else ""}
-                writer.writerow(["" if cell is None else cell for cell in cells.values()])
+                writer.writerow(["" if cell is None else escape(cell) for cell in cells.values()])
         else:
             for battle in battles:
                 known = {name: value for name, value in asdict(battle).items() if value not in (None, "", False)}
@@ -54,7 +56,7 @@ def read_battles(path: Path) -> Battles:
     """
     lines: Iterable[tuple[int, Mapping[str, Any]]]
     if _kind(path) == ".csv":
-        lines = read_table(path, BadOption, _REQUIRED)
+        lines = read_table(path, BadOption, _REQUIRED, escaped=True)
     else:
         lines = json_lines(path, read_text(path, BadOption), BadOption, ", ".join(_REQUIRED))
 

@@ -13,11 +13,11 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1,
 BATTLES = st.builds(
     Battle,
     prompt=TEXTS,
-    left=st.sampled_from(["a", "b,c"]),
+    left=st.sampled_from(["a", "b,c", "=1+1", "'-x"]),
     right=st.sampled_from(['d "e"', "ü"]),
     verdict=st.sampled_from(VERDICTS),
     subset=st.sampled_from(["", "easy"]),
-    judge=st.sampled_from(["", "ann", "é"]),
+    judge=st.sampled_from(["", "ann", "é", "@ann", "-1"]),
     human=st.booleans(),
     seed=st.none() | st.integers(0, 2**62),
     time=st.none() | st.floats(0, 2e9),
@@ -36,6 +36,12 @@ def test_files_hold_what_was_put_in(tmp_path_factory, battles, kind):
     path = tmp_path_factory.mktemp("battles") / f"battles{kind}"
     write_battles(path, battles)
     assert list(read_battles(path)) == battles
+
+
+def test_no_cell_of_a_table_is_a_formula(tmp_path):
+    path = tmp_path / "battles.csv"
+    write_battles(path, [Battle("-p", '=HYPERLINK("x")', "+b", "tie", judge="@ann", seed=0)])
+    assert path.read_text().splitlines()[1] == '\'-p,"\'=HYPERLINK(""x"")",\'+b,tie,,\'@ann,,0,'
 
 
 def test_some_can_be_taken():

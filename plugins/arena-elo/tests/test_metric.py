@@ -106,13 +106,16 @@ def test_one_order_is_drawn_for_each_pair():
 
 
 def test_a_share_of_the_pairs_is_drawn_the_same_each_time():
-    found, asked = run(lambda q: Preference("tie"), models=3, share=0.5)
+    def judge_a_tie(query):
+        return Preference("tie")
+
+    found, asked = run(judge_a_tie, models=3, share=0.5)
     rows = found.measurements()
     fought = set(map(tuple, rows[["model_a", "model_b", "prompt"]].to_numpy()))
     assert 4 <= len(fought) <= 14
     assert len(found.failures()) == 18 - len(fought)
     assert set(found.failures()["kind"]) == {"excluded"}
-    again, more = run(lambda q: Preference("first"), models=3, share=0.5)
+    again, more = run(judge_a_tie, models=3, share=0.5)
     assert set(map(tuple, again.measurements()[["model_a", "model_b", "prompt"]].to_numpy())) == fought
     assert (bool(asked), more) == (True, [])
 

@@ -20,6 +20,16 @@ def serve(
     model: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Only this model; may be repeated. Default: all.")
     ] = None,
+    images_from: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--images-from",
+            metavar="DIR",
+            help="Show images of this folder, where a run names images outside of its own; may be repeated.",
+            file_okay=False,
+            exists=True,
+        ),
+    ] = None,
     people: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +102,7 @@ def serve(
         grid=side,
         each=each,
         known=known,
+        images_from=images_from or (),
         rules=Rules(tasks, training, controls, pass_mark, fastest, seed),
     )
     serve(asked, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +18,11 @@ from .store import VotingStore
 
 LONGEST_NAME = 60
 MONTH = 30 * 24 * 3600
+
+TAKEN = (
+    "This name is taken: open your own link if it is yours (whoever runs this page can print it), "
+    "or choose another name."
+)
 
 
 def name_of(text: str) -> str:
@@ -61,8 +67,8 @@ class Entrance:
 
     def joining(self, token: str, wrong: str = "", status: int = 200) -> Response:
         """The page that asks a newcomer's name. wrong: what was wrong with the one that was given."""
-        form = self._access.form_token("")
-        return rendered("join.html", status, form=form, invitation=token, fault=wrong, longest=LONGEST_NAME)
+        known = {"form": self._access.form_token(""), "newcomer": secrets.token_urlsafe(24), "invitation": token}
+        return rendered("join.html", status, **known, fault=wrong, longest=LONGEST_NAME)
 
     def invited(self, request: Request) -> Response:
         """The link for newcomers."""
@@ -80,9 +86,11 @@ class Entrance:
             return uninvited()
         if not name or len(name) > LONGEST_NAME:
             return self.joining(token, f"Please give a name of 1 to {LONGEST_NAME} characters.", 400)
-        annotator, new = self._store.add_annotator(name)
-        if not new and self._access.invitation is not None:
-            return self.joining(token, "Somebody has this name. Take another, or use your own link.", 409)
+        newcomer = given.get("newcomer") or secrets.token_urlsafe(24)
+        link = self._access.newcomer_token(name, newcomer)
+        annotator = self._store.add_annotator(name, link)
+        if not secrets.compare_digest(annotator.token, link):
+            return self.joining(token, TAKEN, 409)
         return self._enter(annotator)
 
     def link(self, request: Request) -> Response:

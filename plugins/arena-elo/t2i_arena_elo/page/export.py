@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from t2i_core.files import replace_file
+from t2i_core.spreadsheets import escape
+
 from ..battles import Battle, Verdict
 from .questions import VERDICT
 from .records import Vote
@@ -83,7 +86,7 @@ def read_votes(path: Path) -> Votes:
 
 def write_answers(path: Path, votes: Votes) -> None:
     """Write what was seen as CSV: a line for each annotator's answer to a question about a model's images."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(ANSWER_COLUMNS)
-        writer.writerows(votes.answers())
+        writer.writerows(map(escape, answer) for answer in votes.answers())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -46,6 +47,18 @@ class Access:
     def form_token(self, whose: str) -> str:
         """What a form of this annotator (by their link's token; empty: of a newcomer) must bring."""
         return hmac.digest(self.secret.encode(), f"form {whose}".encode(), "sha256").hex()
+
+    def newcomer_token(self, name: str, newcomer: str) -> str:
+        """Return the token of the link that a newcomer gets.
+
+        The same form sent again gives the same token, so a second click or a reload lets the newcomer in again.
+
+        Args:
+            name: The name that they give.
+            newcomer: What their joining form holds: random, and sent to this browser alone.
+        """
+        text = json.dumps(["newcomer", newcomer, name])
+        return hmac.digest(self.secret.encode(), text.encode(), "sha256").hex()
 
     def is_own_form(self, whose: str, token: str) -> bool:
         """Whether a form was this study's own, sent to this annotator."""

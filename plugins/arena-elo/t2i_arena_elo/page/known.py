@@ -99,7 +99,7 @@ class FromFile:
         self._tasks: dict[str, list[Known]] = {part: [] for part in PARTS}
         sides = ("left", "right") if pairs else ("model",)
         columns = ("part", "prompt", *sides, questions[0].name)
-        for row in read_table(path, BadOption, columns):
+        for row in read_table(path, BadOption, columns, escaped=True):
             part = row.cells.get("part")
             if part not in PARTS:
                 raise BadOption(f"{path}, line {row.line}: the part {part!r}; want training or control")

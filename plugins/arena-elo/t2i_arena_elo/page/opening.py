@@ -34,6 +34,7 @@ class Asked:
     grid:     images a side
     each:     so many people are wanted for an item before another one is begun
     known:    a file of tasks with a known answer
+    images_from: folders outside of the runs' whose images may be shown too
     """
 
     runs: Sequence[Path]
@@ -44,6 +45,7 @@ class Asked:
     grid: int = 1
     each: int = 1
     known: Path | None = None
+    images_from: Sequence[Path] = ()
     rules: Rules = field(default_factory=Rules)
 
 
@@ -53,7 +55,7 @@ def opened(asked: Asked, say: Callable[[str], None]) -> Iterator[tuple[Study, Ma
 
     Raises BadFolder, BadOption or UnknownName for what cannot be.
     """
-    material = read_material(asked.runs, asked.models)
+    material = read_material(asked.runs, asked.models, asked.images_from)
     pairs = not asked.groups
     agenda = Agenda(material.pictures, pairs, asked.grid, asked.each)
     pictures = [picture for picture in material.pictures if picture.model in agenda.models]

@@ -7,16 +7,15 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from PIL import Image as PILImage
 from t2i_core.errors import BadFolder, UnknownName
-from t2i_core.images import Image
+from t2i_core.images import DamagedImage, Image
 from t2i_core.runs import Run, load_run
-from t2i_core.sources import file_digest
 
 KEPT = 256 << 20
 """Bytes of images, ready to be sent, that a shelf keeps in memory."""
@@ -46,17 +45,20 @@ class Material:
         return sorted({picture.model for picture in self.pictures})
 
 
-def read_material(folders: Sequence[Path], models: Sequence[str] = ()) -> Material:
+def read_material(
+    folders: Sequence[Path], models: Sequence[str] = (), images_from: Sequence[Path] = ()
+) -> Material:
     """Read the images of runs.
 
     Runs of one model add to each other; other models of one label are told apart by their runs' folders.
 
     models: those that are shown; all, where none is named
+    images_from: folders outside of the runs' whose images may be shown too
 
     Raises BadFolder for a folder that is no finished run, prompts of one id with different texts and two images in
     one place; UnknownName for a model that is not there.
     """
-    runs = [load_run(folder) for folder in folders]
+    runs = [load_run(folder, images_from) for folder in folders]
     labels = _labels(runs)
     known = sorted({label for of_run in labels for label in of_run.values()})
     if unknown := next((model for model in models if model not in known), None):
@@ -64,7 +66,7 @@ def read_material(folders: Sequence[Path], models: Sequence[str] = ()) -> Materi
     pictures: dict[tuple[str, str, int], Picture] = {}
     prompts: dict[str, tuple[str, str]] = {}
     for run, names in zip(runs, labels, strict=True):
-        samples = run.samples()
+        samples, images = run.samples(), run.images()
         subsets = _subsets(run)
         for row in samples[samples["status"] == "ok"].itertuples():
             label = names[row.model]
@@ -73,7 +75,7 @@ def read_material(folders: Sequence[Path], models: Sequence[str] = ()) -> Materi
             text = _text(row.text)
             if prompts.setdefault(row.prompt, (text, subsets.get(row.prompt, "")))[0] != text:
                 raise BadFolder(f"{run.path}: its prompt {row.prompt!r} is another one in another run")
-            image = Image(row.digest, run.folder / row.image)
+            image = images[row.Index]
             size = int(row.width), int(row.height)
             found = Picture(label, row.prompt, int(row.seed), image, size)
             place = (found.model, found.prompt, found.seed)
@@ -118,15 +120,13 @@ def _subsets(run: Run) -> dict[str, str]:
 def check(pictures: Iterable[Picture]) -> None:
     """Raise BadFolder where the file of a picture is gone, or not the one that the run has listed."""
     for picture in pictures:
-        path = picture.image.path
+        image = picture.image
+        if image.refused is not None:
+            raise BadFolder(f"{image.refused}; to show it, name its folder with --images-from DIR")
         try:
-            whole = file_digest(path) == picture.image.digest
-        except OSError as error:
-            raise BadFolder(
-                f"{path}: {error.strerror}; the run's own command, given again, writes it anew"
-            ) from error
-        if not whole:
-            raise BadFolder(f"{path}: is damaged; the run's own command, given again, writes it anew")
+            image.check()
+        except DamagedImage as error:
+            raise BadFolder(f"{error}; the run's own command, given again, writes it anew") from error
 
 
 class Shelf:
@@ -161,7 +161,7 @@ class Shelf:
                 return self._ready[id]
         picture = self._pictures[id].image
         # not the picture itself, which would keep its pixels as long as the server runs
-        pixels = Image(picture.digest, picture.path).pixels
+        pixels = replace(picture).pixels
         buffer = io.BytesIO()
         PILImage.fromarray(pixels).save(buffer, "png", compress_level=1)
         data = buffer.getvalue()

@@ -9,10 +9,10 @@ from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-import uvicorn
 from t2i_core.errors import BadOption
 
 from .app import make_app
+from .connections import Limits, Server, limits_of_process
 from .entrance import LONGEST_NAME, name_of
 from .guard import Access, Guard
 from .opening import Asked, opened
@@ -43,14 +43,15 @@ def is_loopback(opened: socket.socket) -> bool:
     return ip_address(opened.getsockname()[0]).is_loopback
 
 
-def make_server(app: Guard) -> uvicorn.Server:
-    """Make what serves an application; what is on its way when it is stopped is answered first."""
-    config = uvicorn.Config(
-        app, http="h11", ws="none", lifespan="off", access_log=False, log_config=None, proxy_headers=False,
-        server_header=False, timeout_graceful_shutdown=5,
-    )  # fmt: skip
+def make_server(app: Guard, limits: Limits | None = None) -> Server:
+    """Make the server of an application.
+
+    Args:
+        app: The page.
+        limits: Limits on its connections. If None, those that fit this process.
+    """
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    return uvicorn.Server(config)
+    return Server(app, limits or limits_of_process())
 
 
 def serve(
@@ -82,7 +83,7 @@ def serve(
         with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM are how a server ends, from its first link on
             print(f"{base}/join/{access.invitation}" if closed else f"{base}/", flush=True)
             for name in names:
-                annotator, _ = study.store.add_annotator(name_of(name))
+                annotator = study.store.add_annotator(name_of(name))
                 print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
             say("Ctrl-C ends it")
             make_server(make_app(study, access, prompts, say)).run(sockets=[at])

@@ -64,13 +64,17 @@ class VotingStore(VotesFile):
 
     # annotators ------------------------------------------------------------------------------------------------
 
-    def add_annotator(self, name: str) -> tuple[Annotator, bool]:
-        """Return the annotator of a name, and whether they were added just now."""
+    def add_annotator(self, name: str, token: str | None = None) -> Annotator:
+        """Return the annotator of this name, adding them if there is none.
+
+        Args:
+            name: The annotator's name.
+            token: Token of a new annotator's link. If None, a random one.
+        """
         with self.changing():
-            values = (name, secrets.token_urlsafe(24), time.time())
-            sql = "insert or ignore into annotators (name, token, began) values (?, ?, ?)"
-            new = self._db.execute(sql, values).rowcount == 1
-            return Annotator(*self._one("select id, name, token from annotators where name = ?", name)), new
+            values = (name, token or secrets.token_urlsafe(24), time.time())
+            self._db.execute("insert or ignore into annotators (name, token, began) values (?, ?, ?)", values)
+            return Annotator(*self._one("select id, name, token from annotators where name = ?", name))
 
     def annotator(self, token: str) -> Annotator | None:
         """Whose link has this token."""

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 from t2i_arena_elo.page.app import make_app
+from t2i_arena_elo.page.connections import Limits
 from t2i_arena_elo.page.guard import Access, Guard
 from t2i_arena_elo.page.opening import Asked, opened
 from t2i_arena_elo.page.serve import listen, make_server
@@ -180,10 +181,10 @@ def served(open_study: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
     """Serve studies on free ports."""
     with ExitStack() as stack:
 
-        def serve(**asked: Any) -> tuple[Any, str]:
+        def serve(limits: Limits | None = None, **asked: Any) -> tuple[Any, str]:
             study, app = open_study(**asked)
             at = stack.enter_context(listen("127.0.0.1", 0))
-            server = make_server(app)
+            server = make_server(app, limits)
             thread = threading.Thread(target=server.run, args=([at],))
             thread.start()
 

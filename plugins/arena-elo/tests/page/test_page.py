@@ -340,6 +340,7 @@ def test_beyond_this_machine_a_link_is_wanted(open_study, voter):
     assert "votes saved" in stranger.post("/join", data={**form, "name": "Ann"}).text
     # nobody takes another's place by name
     other = TestClient(app, base_url="http://arena.example")
+    form = voter.fields(other.get("/join/open-sesame").text, "/join")
     assert other.post("/join", data={**form, "name": "Ann"}).status_code == 409
     # but each has a link of their own
     ann = study.store.annotator(next(a.token for a in study.store.annotators()))
@@ -372,7 +373,57 @@ def test_who_leaves_is_forgotten_by_the_browser(page, voter):
     ann = voter(app)
     ann.client.post("/leave", data=ann.form("/leave"))
     assert "Your name" in ann.look()
-    assert "0 votes saved" in voter(app).page.text
+
+
+def own_link(ann):
+    return re.search(r'href="(/as/[\w-]+)"', ann.page.text)[1]
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["in another browser", "after leaving"])
+def test_on_this_machine_too_a_taken_name_needs_its_link(page, voter, left):
+    study, app = page
+    ann = voter(app)
+    ann.vote("left")
+    link = own_link(ann)
+    if left:
+        ann.client.post("/leave", data=ann.form("/leave"))
+    other = voter(app) if not left else ann
+    other.look()
+    other.page = other.client.post("/join", data={**other.form("/join"), "name": " Ann "})
+    assert other.page.status_code == 409
+    assert other.page.text.count("This name is taken: open your own link if it is yours") == 1
+    assert other.client.post("/vote", data={"task": "1", "verdict": "right"}).status_code == 403
+    assert [annotator.name for annotator in study.store.annotators()] == ["Ann"]
+    assert [verdict for *_, verdict in answers(study)] == ["left"]
+    other.page = other.client.get(link)
+    assert other.saved == "1 vote saved"
+    other.vote("right")
+    assert [(name, verdict) for name, _, verdict in answers(study)] == [("Ann", "left"), ("Ann", "right")]
+
+
+def test_a_joining_form_that_is_sent_twice_lets_its_sender_in(page, voter):
+    """By a double click, or because the connection broke before the answer."""
+    study, app = page
+    client = TestClient(app, base_url=LOCAL, follow_redirects=False)
+    form = {**voter.fields(client.get("/").text, "/join"), "name": "Ann"}
+    for _ in range(2):
+        answer = client.post("/join", data=form)
+        client.cookies.clear()
+        assert (answer.status_code, "t2i-arena" in answer.headers["set-cookie"]) == (303, True)
+    assert client.post("/join", data={**form, "newcomer": ""}).status_code == 409
+    assert client.post("/join", data={**form, "newcomer": "guess"}).status_code == 409
+    assert client.post("/join", data={**form, "name": "Bob"}).status_code == 303
+    assert [annotator.name for annotator in study.store.annotators()] == ["Ann", "Bob"]
+
+
+def test_who_voted_before_links_were_wanted_goes_on(page, voter):
+    """Annotators in a file of votes of an earlier version have a random token, which their browsers hold."""
+    study, app = page
+    old = study.store.add_annotator("Ann")
+    (cookie,) = voter(app, "Bob").client.cookies
+    assert "Voting as <bdi>Ann</bdi>" in TestClient(app, base_url=LOCAL, cookies={cookie: old.token}).get("/").text
+    assert "Voting as <bdi>Ann</bdi>" in TestClient(app, base_url=LOCAL).get(f"/as/{old.token}").text
+    assert voter(app, "Ann").page.status_code == 409
 
 
 # quality ------------------------------------------------------------------------------------------------------

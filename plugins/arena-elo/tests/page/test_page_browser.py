@@ -40,6 +40,7 @@ class Person:
         self.settle()
         self.page.get_by_role("button", name="Begin").click()
         self.page.wait_for_selector("#saved")
+        self.settle()
 
     def settle(self) -> None:
         """Wait until the page takes answers. Before "load" neither its script nor its style need be there."""
@@ -225,7 +226,6 @@ def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
     ann = Person(browser, url)
     assert ann.page.locator(".grid img").count() == 9
     assert ann.page.locator("fieldset:visible").count() == 1
-    ann.settle()
     ann.page.keyboard.press("1")
     assert ann.page.locator("fieldset:visible").count() == 3
     images, save = (ann.page.locator(name).bounding_box() for name in (".one", "button.main"))

@@ -61,7 +61,7 @@ def test_images_that_are_damaged_or_gone(make_run, votes):
     assert str(image) in str(fault_of(run, *votes))
     image.write_bytes(data[:-20])
     fault = fault_of(run, *votes)
-    assert f"{image}: is damaged" in str(fault)
+    assert str(image) in str(fault)
 
 
 def test_a_folder_that_is_no_run(tmp_path, votes):
@@ -152,7 +152,7 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
     """Votes stay, and models that come later have the fewest."""
     first = make_run("first")
     study, _ = open_study(first)
-    ann, _ = study.store.add_annotator("Ann")
+    ann = study.store.add_annotator("Ann")
     for _ in range(4):
         study.answer(ann, study.current(ann)[1].id, {"verdict": "left"})
     study.store.close()

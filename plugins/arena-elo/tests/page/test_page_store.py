@@ -21,9 +21,8 @@ def store(tmp_path: Path) -> VotingStore:
 
 
 def test_what_is_kept_is_there_for_who_opens_the_file_again(store):
-    ann, new = store.add_annotator("Ann")
-    assert new
-    assert store.add_annotator("Ann") == (ann, False)
+    ann = store.add_annotator("Ann")
+    assert store.add_annotator("Ann") == ann
     with store.changing():
         store.add_task(ann.id, task(1))
         store.add_vote("t1", {"verdict": "left"})
@@ -36,7 +35,7 @@ def test_what_is_kept_is_there_for_who_opens_the_file_again(store):
 
 
 def test_a_task_has_one_answer_at_a_time(store):
-    ann, _ = store.add_annotator("Ann")
+    ann = store.add_annotator("Ann")
     with store.changing():
         store.add_task(ann.id, task(1))
         store.add_vote("t1", {"verdict": "left"})
@@ -52,7 +51,7 @@ def test_a_task_has_one_answer_at_a_time(store):
 
 
 def test_what_fails_half_way_leaves_nothing(store):
-    ann, _ = store.add_annotator("Ann")
+    ann = store.add_annotator("Ann")
     with store.changing():
         store.add_task(ann.id, task(2))
     with pytest.raises(sqlite3.IntegrityError), store.changing():
@@ -70,7 +69,7 @@ def test_nobody_else_reads_the_secrets_of_links(store):
 
 
 def test_marks_count_expected_and_fast_answers(store):
-    ann, _ = store.add_annotator("Ann")
+    ann = store.add_annotator("Ann")
     with store.changing():
         for place, said in enumerate(("left", "left", "right"), 1):
             store.add_task(ann.id, task(place, "control", {"verdict": "left"}))

@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 
 def vote_all(study, name, answer):
     """Have somebody answer all there is; `answer` is told the task."""
-    annotator, _ = study.store.add_annotator(name)
+    annotator = study.store.add_annotator(name)
     while (task := study.current(annotator)[1]) is not None:
         assert study.answer(annotator, task.id, answer(task))
 
@@ -149,6 +149,9 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
     assert len(rows) == 8 * 2 + 8
     of_ann = {(r["model"], r["answer"]) for r in rows if r["annotator"] == "Ann" and r["question"] == "gender"}
     assert of_ann == {("pear", "female"), ("apple", "male")}
+    vote_all(study, "=Eve", lambda task: {"human": "no"})
+    assert CliRunner().invoke(app, ["export", str(study.store.path), str(out)]).exit_code == 0
+    assert {row["annotator"] for row in csv.DictReader(out.open())} == {"Ann", "Bob", "'=Eve"}
     found = tally([read_source(study.store.path)]).plain()
     assert found["ratings"] == {}
     units = {line["of"]: line["units"] for line in found["agreement"]}
