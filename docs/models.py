@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import repositories
 from page_tables import flat, table
 from t2i_core.components import GeneratorInfo, JudgeInfo
 from t2i_registry import Registry
@@ -14,6 +15,7 @@ from t2i_registry.discovery import Entry
 from t2i_registry.registry import Described
 
 ROOT = Path(__file__).parents[1]
+KINDS = ("generator", "judge")
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """# Models and judges
 
@@ -26,7 +28,8 @@ others. GB is an estimate of the GPU memory that a model takes in these settings
 def page() -> str:
     """The page as it should be."""
     registry = Registry()
-    return "\n".join([HEAD, *_generators(registry), *_judges(registry)])
+    presets = [d for kind in KINDS for _, found in _by_distribution(registry, kind) for d in found if d.presets]
+    return "\n".join([HEAD, *_generators(registry), *_judges(registry), *repositories.section(presets)])
 
 
 def _generators(registry: Registry) -> Iterator[str]:

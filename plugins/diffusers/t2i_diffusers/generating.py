@@ -236,4 +236,5 @@ def _stage_settings(stage: Stage) -> dict[str, Any]:
         "guidance": next((v for n, v in call.items() if n in ("true_cfg_scale", "guidance_scale")), None),
         "scheduler": {name: type(scheduler).__name__ for name, scheduler in schedulers.items()},
         "call": call,
+        **({"files": dict(stage.files)} if stage.files else {}),
     }

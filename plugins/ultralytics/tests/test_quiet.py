@@ -37,13 +37,13 @@ finally:
 """
 
 
-def watched(do: str, folder: Path, *args: str) -> tuple[dict[str, Any], str, list[str]]:
+def watched(do: str, folder: Path, *args: str, **variables: str) -> tuple[dict[str, Any], str, list[str]]:
     """Run in a home of its own. Returns what was tried, standard output, and the files in that home."""
     for name in ("home", "work", "temporary"):
         (folder / name).mkdir()
     left_out = ("PYTEST_", "YOLO_", "ULTRALYTICS_", "XDG_", "GITHUB_", "OMP_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    env |= {
+    env |= variables | {
         "HOME": str(folder / "home"),
         "USERPROFILE": str(folder / "home"),
         "TMPDIR": str(folder / "temporary"),
@@ -82,13 +82,19 @@ def test_a_whole_evaluation_writes_and_sends_nothing(trained: Path, small: Any, 
         tmp_path,
         *("eval", "--metric", "tiam", "--model", f"folder:{images}", "--judge", f"ultralytics:{trained}"),
         *("-o", "ultralytics.imgsz=96", "--device", "cpu", "--json"),
+        OMP_NUM_THREADS="3",
     )
     (result,) = json.loads(output)["results"]
     assert (result["n_ok"], result["n_failed"]) == (5, 0)
     assert result["score"] == 0.8
     started = " ".join(state.pop("started"))
     assert not any(program in started for program in ("pip", "git", "curl", "python", "yolo"))
-    assert state == {"asked": [], "online": False, "install": False, "threads": None}
+    assert state == {
+        "asked": [],
+        "online": False,
+        "install": False,
+        "threads": "3",
+    }
     assert written == []
 
 

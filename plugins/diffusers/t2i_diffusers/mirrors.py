@@ -1,0 +1,48 @@
+"""Mirrors of withdrawn repositories: what they replace, and whether their files are those that were published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from t2i_core.errors import BadModel
+from t2i_core.sources import file_digest
+
+from .presets import KNOWN
+from .sources import Source, files_of
+
+
+def mirror_of(repository: str) -> str | None:
+    """Return the mirror that presets use in place of a withdrawn repository, or None."""
+    return next((known.repository for known in KNOWN if known.original == repository), None)
+
+
+def check_pinned(source: Source, commit: str, folder: Path) -> None:
+    """Compare a repository's files with the SHA-256 digests that a preset pins for its commit.
+
+    Args:
+        source: The repository.
+        commit: The commit of the files; pins are for one commit only.
+        folder: The folder of the files. Files of other variants are not there and are not compared.
+
+    Raises:
+        BadModel: A file has another digest.
+    """
+    for known in KNOWN:
+        if (known.repository, known.revision) != (source.model, commit):
+            continue
+        for name, sha256 in known.files.items():
+            file = folder / name
+            if file.is_file() and (found := file_digest(file)) != sha256:
+                raise BadModel(
+                    f"{source}: {name} is not the file that {known.original or known.repository} published: its "
+                    f"SHA-256 is {found}, not {sha256}; delete {file.resolve()} and fetch it again (to use other "
+                    "weights, name another revision)"
+                )
+
+
+def used_files(source: Source, folder: Path) -> Mapping[str, str]:
+    """Return the SHA-256 of each file of a mirror's pipeline, for the manifest; nothing for other repositories."""
+    if not any(known.original and known.repository == source.model for known in KNOWN):
+        return {}
+    return {file.relative_to(folder).as_posix(): file_digest(file) for file in files_of(folder)}
