@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from t2i_core.runs import sealed
+from t2i_core.storage.manifest_file import sealed
 
 Rows = list[list[str]]
 

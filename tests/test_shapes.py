@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
-from t2i_core import (
+from t2i_core.api import (
     Generated,
     GeneratorInfo,
     LikelihoodTerms,
@@ -26,8 +26,8 @@ from t2i_core import (
     Query,
     Row,
 )
-from t2i_core.components import component
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine import ModelRequest, evaluate
+from t2i_core.engine.component import component
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, StaticResolver
 
 RESOLVER = StaticResolver(TEST_JUDGE, TEST_PROMPTS)

@@ -9,14 +9,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.analyzing import analyses, metrics_of
-from t2i_core.errors import BadFolder, MissingDependency
-from t2i_core.evaluation.folder import slug
-from t2i_core.files import replace_file
-from t2i_core.metrics import Analysis
-from t2i_core.run_images import left_out_note
-from t2i_core.runs import Run, finished_run
-from t2i_core.spreadsheets import escape_table
+from t2i_core.api.errors import BadFolder, MissingDependency
+from t2i_core.api.metric import Analysis
+from t2i_core.engine.analysis import analyses, metrics_of
+from t2i_core.files.atomic_write import replace_file
+from t2i_core.io.spreadsheet import escape_table
+from t2i_core.results.images import left_out_note
+from t2i_core.results.run import Run, finished_run
+from t2i_core.storage.run_folder import slug
 from t2i_registry import Registry
 
 from .rendering import print_results

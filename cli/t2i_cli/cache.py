@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from t2i_core.cleaning import LIMIT_VARIABLE, cache_limit, cache_use, clean, read_size, size_text
-from t2i_core.store import cache_folder
+from t2i_core.storage.cache import LIMIT_VARIABLE, cache_limit, cache_use, clean, read_size, size_text
+from t2i_core.storage.store import cache_folder
 
 from .commands import UsageError
 from .terminal import confirm, print_json, write_line

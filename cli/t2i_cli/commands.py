@@ -8,8 +8,8 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import BrokenPlugin, T2IError
-from t2i_core.texts import said, visible
+from t2i_core.api.errors import BrokenPlugin, T2IError
+from t2i_core.api.text import said, visible
 from typer.core import TyperCommand
 
 from .interrupts import interrupt_code

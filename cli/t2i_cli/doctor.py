@@ -12,9 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from t2i_core.cleaning import folder_bytes, size_text
-from t2i_core.errors import T2IError
-from t2i_core.store import cache_folder
+from t2i_core.api.errors import T2IError
+from t2i_core.storage.cache import folder_bytes, size_text
+from t2i_core.storage.store import cache_folder
 from t2i_registry import Registry, scan
 from t2i_registry.checking import Checked, check
 from t2i_registry.discovery import Catalogue
@@ -130,7 +130,7 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
 
     Those that something else is wrong with are `unknown`, with what it is; broken ones are left out.
     """
-    from t2i_core.evaluation import lacking
+    from t2i_core.engine import lacking
 
     registry = Registry()
     found: dict[str, list[str]] = {"here": [], "missing": [], "unknown": []}

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.cleaning import using_cache
-from t2i_core.errors import FailedRun, T2IError
-from t2i_core.evaluation import forecast, make_plan, run_plan
+from t2i_core.api.errors import FailedRun, T2IError
+from t2i_core.engine import forecast, make_plan, run_plan
+from t2i_core.storage.cache import using_cache
 from t2i_registry import Registry
 
 from .asking import Asked, request
@@ -23,7 +23,7 @@ from .rendering import print_images, print_plan, print_results
 from .terminal import console, print_json, stdout_kept_clean, write_line
 
 if TYPE_CHECKING:
-    from t2i_core.evaluation import Plan, Request, Run
+    from t2i_core.engine import Plan, Request, Run
 
 
 def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:

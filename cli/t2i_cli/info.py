@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.cleaning import size_text
-from t2i_core.components import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
+from t2i_core.api.plugin_info import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
+from t2i_core.storage.cache import size_text
 from t2i_registry import Registry
 from t2i_registry.options import option_help
 

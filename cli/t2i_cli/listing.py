@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import BrokenPlugin
-from t2i_core.texts import visible
+from t2i_core.api.errors import BrokenPlugin
+from t2i_core.api.text import visible
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 

@@ -25,8 +25,8 @@ from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from t2i_core.errors import BadRecipe, UnknownName, in_one_line
-from t2i_core.yaml_files import read_mapping
+from t2i_core.api.errors import BadRecipe, UnknownName, in_one_line
+from t2i_core.io.yaml_file import read_mapping
 
 from .recipe import ReadRecipe, parse_recipe
 

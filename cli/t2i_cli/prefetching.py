@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadOption
-from t2i_core.evaluation import fetch, make_plan
-from t2i_core.evaluation.selection import load
-from t2i_core.prompt_files import is_prompt_file
+from t2i_core.api.errors import BadOption
+from t2i_core.engine import fetch, make_plan
+from t2i_core.engine.prompt_selection import load
+from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .asking import Asked, request

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from t2i_core.progress import Progress, Task
-from t2i_core.texts import visible
+from t2i_core.api.progress import Progress, Task
+from t2i_core.api.text import visible
 
 from .interrupts import raise_interrupt
 from .terminal import console, shown, write_line

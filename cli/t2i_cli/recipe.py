@@ -39,10 +39,10 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from t2i_core.errors import BadOption, BadRecipe, did_you_mean, in_one_line
-from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
-from t2i_core.texts import read_text
-from t2i_core.yaml_files import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
+from t2i_core.api.errors import BadOption, BadRecipe, did_you_mean, in_one_line
+from t2i_core.engine import ModelRequest, parse_seeds, parse_shard
+from t2i_core.io.text_file import read_text
+from t2i_core.io.yaml_file import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
 
 from .asking import read_batch_size
 

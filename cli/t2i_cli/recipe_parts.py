@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from t2i_core.components import Kind
-from t2i_core.errors import BadRecipe, T2IError, in_one_line
-from t2i_core.prompt_files import is_prompt_file
+from t2i_core.api.errors import BadRecipe, T2IError, in_one_line
+from t2i_core.api.plugin_info import Kind
+from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .recipe import ReadRecipe

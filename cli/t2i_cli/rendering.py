@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
-from t2i_core.numbers import interval, number, p_value
+from t2i_core.results.number_format import interval, number, p_value
 
 from .progress import duration, rate
 from .terminal import shown

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.analyzing import analyses, metrics_of
-from t2i_core.errors import BadOption, FailedRun
-from t2i_core.evaluation.folder import slug
-from t2i_core.numbers import interval, number
+from t2i_core.api.errors import BadOption, FailedRun
+from t2i_core.engine.analysis import analyses, metrics_of
+from t2i_core.results.number_format import interval, number
+from t2i_core.storage.run_folder import slug
 from t2i_registry import Registry
 
 from .asking import Asked, settled
@@ -20,7 +20,7 @@ from .recipe import ReadRecipe
 from .terminal import console, print_json, shown, write_line
 
 if TYPE_CHECKING:
-    from t2i_core.evaluation import ModelRequest, Request, Run
+    from t2i_core.engine import ModelRequest, Request, Run
 
     _Wanted = tuple[str, Column, Request]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2i_core.cleaning import size_text
-from t2i_core.errors import BadFolder
-from t2i_core.numbers import interval, number
-from t2i_core.removal import check_removable, disk_use, remove_run
-from t2i_core.runs import Run, load_run
-from t2i_core.runs import list_runs as stored_runs
+from t2i_core.api.errors import BadFolder
+from t2i_core.results.number_format import interval, number
+from t2i_core.results.run import Run, load_run
+from t2i_core.results.run import list_runs as stored_runs
+from t2i_core.storage.cache import size_text
+from t2i_core.storage.run_removal import check_removable, disk_use, remove_run
 
 from .rendering import print_results
 from .terminal import confirm, console, print_json, shown, write_line

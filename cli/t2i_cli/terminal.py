@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
-from t2i_core.redaction import redact
-from t2i_core.texts import STEERING, visible
+from t2i_core.api.redaction import redact
+from t2i_core.api.text import STEERING, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

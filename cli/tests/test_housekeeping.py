@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from t2i_core.cleaning import clean
-from t2i_core.errors import BadFolder
-from t2i_core.removal import DiskUse, disk_use
+from t2i_core.api.errors import BadFolder
+from t2i_core.storage.cache import clean
+from t2i_core.storage.run_removal import DiskUse, disk_use
 from typer.testing import CliRunner
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
@@ -156,7 +156,7 @@ def test_a_cache_that_cannot_be_read_is_told_as_such(run, t2i, monkeypatch):
     def fails(*_):
         raise OSError("the disk is broken")
 
-    monkeypatch.setattr("t2i_core.cleaning.users", fails)
+    monkeypatch.setattr("t2i_core.storage.cache.users", fails)
     refused = t2i("cache")
     assert refused.exit_code == 11
     assert "cannot be read (the disk is broken)" in refused.stderr
@@ -189,7 +189,7 @@ def test_a_cache_in_use_is_not_cleaned(run, t2i, tmp_path):
 USE = """
 import sys
 from pathlib import Path
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 with Store(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

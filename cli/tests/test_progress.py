@@ -7,7 +7,7 @@ from rich.console import Console
 from t2i_cli import interrupts
 from t2i_cli.progress import Lines, duration
 from t2i_cli.rendering import print_results
-from t2i_core.numbers import interval, number
+from t2i_core.results.number_format import interval, number
 
 
 class Clock:

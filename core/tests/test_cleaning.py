@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from t2i_core.cleaning import cache_use, clean, read_size, using_cache
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.images import Truth
-from t2i_core.prompts import digest_of
-from t2i_core.store import DATABASE, Store
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.image import Truth
+from t2i_core.storage.cache import cache_use, clean, read_size, using_cache
+from t2i_core.storage.store import DATABASE, Store
 
 RNG = np.random.default_rng(0)
 HOUR = 3600 * 10**9

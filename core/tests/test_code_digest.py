@@ -24,9 +24,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from t2i_core import Options, Prompt
-from t2i_core.code_digest import UnhashableCode, code_digest, is_installed
-from t2i_core.distributions import origin_of
+from t2i_core.api import Options, Prompt
+from t2i_core.engine.code.digest import UnhashableCode, code_digest, is_installed
+from t2i_core.engine.code.distributions import origin_of
 from t2i_core.testing import TEST_MODEL
 
 plain = st.recursive(
@@ -62,7 +62,7 @@ def digest(source: str, name: str = "f", **names: Any) -> str:
 
 IN_ANOTHER_PROCESS = """
 import json, sys
-from t2i_core.code_digest import code_digest
+from t2i_core.engine.code.digest import code_digest
 cells = json.load(sys.stdin)
 digests = []
 for cell in cells:
@@ -84,7 +84,7 @@ CELLS = [
     "f = [D(), D(2)]",
     "import functools, numpy as np\nf = functools.partial(np.add, np.arange(12).reshape(3, 4).T)",
     "import functools\n@functools.cache\ndef f(x): return {x, 'y', 'z'}",
-    "from t2i_core import Options\nimport pydantic\nclass Own(Options):\n    x: float = 0.5\n"
+    "from t2i_core.api import Options\nimport pydantic\nclass Own(Options):\n    x: float = 0.5\n"
     "    @pydantic.field_validator('x')\n    @classmethod\n    def check(cls, x): return x\nf = Own(x=0.25)",
     "class Ring:\n    def __init__(self): self.me, self.some = self, {self, 'a', 'b'}\nf = Ring()",
     "from random import randint\nfrom numpy.random import normal\ndef f(): return randint(0, 3) + normal()",
@@ -215,8 +215,8 @@ DIFFERENT = {
     ),
     "enum": ("import enum\nclass f(enum.Enum): A = 1", "import enum\nclass f(enum.Enum): A = 2"),
     "option": (
-        "from t2i_core import Options\nclass f(Options):\n    a: int = 1",
-        "from t2i_core import Options\nclass f(Options):\n    a: int = 2",
+        "from t2i_core.api import Options\nclass f(Options):\n    a: int = 1",
+        "from t2i_core.api import Options\nclass f(Options):\n    a: int = 2",
     ),
     "wrapped": (
         "import functools\nk = 1\n@functools.wraps(json_dumps)\ndef f(): return k",

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from PIL import Image as PILImage
 from pydantic import Field
-from t2i_core import (
+from t2i_core.api import (
     Analysis,
     Derive,
     Generated,
@@ -35,16 +35,11 @@ from t2i_core import (
     Row,
     Segments,
 )
-from t2i_core.errors import T2IError
-from t2i_core.images import DamagedImage, Truth
-from t2i_core.masks import PackedMask
-from t2i_core.testing import (
-    GeneratorContract,
-    JudgeContract,
-    MetricContract,
-    PromptSourceContract,
-    sample_images,
-)
+from t2i_core.api.errors import T2IError
+from t2i_core.api.image import Truth
+from t2i_core.api.mask import PackedMask
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.testing import GeneratorContract, JudgeContract, MetricContract, PromptSourceContract, sample_images
 from t2i_core.testing.comparing import CHANCES, disturb_chance
 from t2i_core.testing.fake_dists import fake_dist
 from t2i_core.testing.ownership import others_with, packages_of
@@ -445,7 +440,7 @@ def test_chance_is_found_where_little_is_drawn(drawn: Any, tmp_path: Path) -> No
 
 HASHING = """
 import numpy as np
-from t2i_core import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Prompt, PromptSourceInfo, hookimpl
+from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Prompt, PromptSourceInfo, hookimpl
 
 print("what a plugin prints is in nobody's way")
 NAMES = {order}("dog car cup hat sky sea".split())
@@ -585,7 +580,7 @@ class TestOfTheWaived(TestNeeded):
 
 def test_a_waiver_that_is_not_needed_is_an_error(tmp_path: Path) -> None:
     plugin = (
-        "from t2i_core import PromptSourceInfo, hookimpl\n\n\n@hookimpl\ndef t2i_prompt_sources():\n"
+        "from t2i_core.api import PromptSourceInfo, hookimpl\n\n\n@hookimpl\ndef t2i_prompt_sources():\n"
         "    return [PromptSourceInfo(name='odd', summary='S.', prompts=lambda setup: [])]\n"
     )
     fake_dist(tmp_path, "t2i-odd", {"t2i.prompt_sources": {"odd": "t2i_odd.plugin"}}, {"t2i_odd.plugin": plugin})

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from t2i_core.errors import NotHere, UnknownName, in_one_line
+from t2i_core.api.errors import NotHere, UnknownName, in_one_line
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image as PILImage
-from t2i_core import (
+from t2i_core.api import (
     ClassScores,
     Defaults,
     Derive,
@@ -43,7 +43,7 @@ from t2i_core import (
     Scene,
     SceneObject,
 )
-from t2i_core.errors import (
+from t2i_core.api.errors import (
     BadFolder,
     BadOption,
     BadPrompts,
@@ -53,7 +53,9 @@ from t2i_core.errors import (
     NoJudge,
     UnknownName,
 )
-from t2i_core.evaluation import (
+from t2i_core.api.image import image_file
+from t2i_core.api.progress import Silent
+from t2i_core.engine import (
     ModelRequest,
     Request,
     evaluate,
@@ -63,13 +65,11 @@ from t2i_core.evaluation import (
     parse_shard,
     run_plan,
 )
-from t2i_core.evaluation.manifest import manifest
-from t2i_core.evaluation.selection import limited
-from t2i_core.evaluation.table import TableBuilder
-from t2i_core.images import image_file
-from t2i_core.progress import Silent
-from t2i_core.runs import list_runs, load_run
-from t2i_core.store import Store
+from t2i_core.engine.manifest import manifest
+from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.prompt_selection import limited
+from t2i_core.results.run import list_runs, load_run
+from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import sample_images
 

@@ -15,8 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image as PILImage
 from PIL import ImageOps
-from t2i_core.decoding_rules import DecodingRules
-from t2i_core.image_files import (
+from t2i_core.api.image import image_file
+from t2i_core.files.decoding_rules import DecodingRules
+from t2i_core.files.image_file import (
     ANIMATED,
     CMYK,
     COLOUR_16,
@@ -27,8 +28,7 @@ from t2i_core.image_files import (
     header_of,
     read_header,
 )
-from t2i_core.images import image_file
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 
 RNG = np.random.default_rng(7)
 PICTURE = RNG.integers(0, 256, (12, 20, 3), np.uint8)

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from t2i_core import Measure, Metric, MetricInfo, Need, Row
-from t2i_core.cleaning import clean, using_cache
-from t2i_core.errors import BadFolder
-from t2i_core.evaluation import evaluate
-from t2i_core.prompts import digest_of
-from t2i_core.removal import remove_run
-from t2i_core.store import Store
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import BadFolder
+from t2i_core.engine import evaluate
+from t2i_core.storage.cache import clean, using_cache
+from t2i_core.storage.run_removal import remove_run
+from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")

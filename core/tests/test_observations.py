@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
-from t2i_core.capabilities import combine, expand, path, sources
-from t2i_core.checking import stored_form
-from t2i_core.generation import Failure
-from t2i_core.images import Image, image_file
-from t2i_core.judging import CAPABILITIES, Query
-from t2i_core.masks import PackedMask, intersection
-from t2i_core.observations import (
+from t2i_core.api.adapter import combine, expand, path, sources
+from t2i_core.api.digest import digest_of
+from t2i_core.api.failure import Failure
+from t2i_core.api.image import Image, image_file
+from t2i_core.api.judge import CAPABILITIES, Query
+from t2i_core.api.mask import PackedMask, intersection
+from t2i_core.api.observation import (
     TYPES,
     Caption,
     ClassScores,
@@ -30,7 +30,8 @@ from t2i_core.observations import (
     Reward,
     Segments,
 )
-from t2i_core.prompts import ObjectClass, Relation, Scene, SceneObject, digest_of
+from t2i_core.api.observation_check import stored_form
+from t2i_core.api.prompt import ObjectClass, Relation, Scene, SceneObject
 
 LABELS = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 masks = arrays(bool, st.tuples(st.integers(1, 20), st.integers(1, 20)))

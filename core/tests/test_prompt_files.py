@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core.errors import BadPrompts
-from t2i_core.prompt_files import id_of, is_prompt_file, merge_duplicates, read_prompts
-from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.io.prompt_file import id_of, is_prompt_file, merge_duplicates, read_prompts
 
 CAR = Scene((SceneObject(ObjectClass("car", "car.n.01"), "red"),))
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from t2i_core import real_folder
-from t2i_core.files import replace_file, unfinished_name, write_whole
-from t2i_core.real_folder import is_link, open_folder
+from t2i_core.files import real_folder
+from t2i_core.files.atomic_write import replace_file, unfinished_name, write_whole
+from t2i_core.files.real_folder import is_link, open_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
 

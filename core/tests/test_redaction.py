@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.options import Options, read_secret
-from t2i_core.redaction import RedactingFile, learn_secrets, redact, redact_data, redact_error
-from t2i_core.texts import one_line
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.options import Options, read_secret
+from t2i_core.api.redaction import RedactingFile, learn_secrets, redact, redact_data, redact_error
+from t2i_core.api.text import one_line
 
 KEYS = {
     "plain": "sk-fake-0123456789abcdefghij",

@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image as PILImage
-from t2i_core.errors import BadFolder
-from t2i_core.files import write_whole
-from t2i_core.images import DamagedImage, Instance, Truth, png
-from t2i_core.masks import PackedMask
-from t2i_core.prompts import ObjectClass, Scene, SceneObject, digest_of
-from t2i_core.store import DATABASE, Store, cache_folder
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.image import Instance, Truth, png
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.prompt import ObjectClass, Scene, SceneObject
+from t2i_core.files.atomic_write import write_whole
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.storage.store import DATABASE, Store, cache_folder
 
 KEY = digest_of("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
@@ -187,8 +189,8 @@ def test_fresh_takes_nothing_that_was_there(tmp_path: Path) -> None:
 
 PUT_MANY = """
 import sys
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
+from t2i_core.api.digest import digest_of
+from t2i_core.storage.store import Store
 with Store(__import__("pathlib").Path(sys.argv[1])) as store:
     for i in range(100):
         store.put(digest_of([int(sys.argv[2]), i]), bytes([int(sys.argv[2])]))
@@ -206,8 +208,8 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 
 RACE = """
 import sys, pathlib, numpy as np
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
+from t2i_core.api.digest import digest_of
+from t2i_core.storage.store import Store
 with Store(pathlib.Path(sys.argv[1])) as store:
     for i in range(60):
         image = store.put_image(digest_of(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
@@ -225,7 +227,7 @@ def test_processes_that_make_the_same_image_otherwise_all_take_the_first_one(tmp
 
 OPEN = """
 import sys, pathlib, time
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 time.sleep(max(0, float(sys.argv[2]) - time.time()))
 for i in range(10):
     Store(pathlib.Path(sys.argv[1]) / str(i)).close()
@@ -344,6 +346,6 @@ def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatc
     path = store.put_image(KEY, PIXELS).path
     os.utime(path, ns=(0, 10**18))
     assert store.image(KEY) is not None
-    monkeypatch.setattr("t2i_core.store.file_digest", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr("t2i_core.storage.store.file_digest", lambda path: pytest.fail("read again"))
     assert store.image(KEY) is not None
     assert store.details(KEY) == (SIZE, {})

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core.errors import BadModel, BrokenPlugin
-from t2i_core.evaluation.streaming import PATIENCE, answered
-from t2i_core.generation import Failure
-from t2i_core.texts import LONGEST
+from t2i_core.api.errors import BadModel, BrokenPlugin
+from t2i_core.api.failure import Failure
+from t2i_core.api.text import LONGEST
+from t2i_core.engine.answer_stream import PATIENCE, answered
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from t2i_core.errors import BadOption, BadPrompts
-from t2i_core.tables import Row, json_lines, read_table
+from t2i_core.api.errors import BadOption, BadPrompts
+from t2i_core.io.table import Row, json_lines, read_table
 
 
 def table(folder: Path, text: str, name: str = "t.csv") -> Path:

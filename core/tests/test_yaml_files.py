@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
-from t2i_core.errors import BadOption
-from t2i_core.yaml_files import first_fault, read_mapping
+from t2i_core.api.errors import BadOption
+from t2i_core.io.yaml_file import first_fault, read_mapping
 
 
 def test_what_is_named_is_returned(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from t2i_core.capabilities import Adapter, path, sources
-from t2i_core.components import Component, Domain, JudgeInfo
-from t2i_core.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
-from t2i_core.judging import CAPABILITIES, Capability
-from t2i_core.resolving import JudgeChoice, OptionTable
+from t2i_core.api.adapter import Adapter, path, sources
+from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
+from t2i_core.api.judge import CAPABILITIES, Capability
+from t2i_core.api.plugin_info import Domain, JudgeInfo
+from t2i_core.engine.component import Component
+from t2i_core.engine.resolver import JudgeChoice, OptionTable
 
 if TYPE_CHECKING:
     from .discovery import Entry

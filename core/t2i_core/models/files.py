@@ -17,11 +17,11 @@ from typing import BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from t2i_core.errors import BadModel, BadOption, NotHere
-from t2i_core.files import replace_file, write_whole
-from t2i_core.models.weights import SAFE, damage
-from t2i_core.sources import file_digest
-from t2i_core.texts import said
+from ..api.errors import BadModel, BadOption, NotHere
+from ..api.text import said
+from ..files.atomic_write import replace_file, write_whole
+from ..files.digest import file_digest
+from .weights import SAFE, damage
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ON_EVERY_HUB = ("README.md", ".gitattributes")

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from t2i_core.texts import one_line, said
+from ..api.text import one_line, said
 
 SAFE = ".safetensors"
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from scipy.special import expit, logit, stdtrit
 
-from t2i_core.statistics.design import Design
-from t2i_core.statistics.proportions import clopper_pearson, wilson
+from .design import Design
+from .proportions import clopper_pearson, wilson
 
 Form = Literal["t", "logit", "wilson"]
 Range = tuple[float | None, float | None]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from t2i_core.statistics.design import FEW, Design, Floats, Question, design_of
-from t2i_core.statistics.estimate import (
+from .design import FEW, Design, Floats, Question, design_of
+from .estimate import (
     Estimate,
     Form,
     Range,

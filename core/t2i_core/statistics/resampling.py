@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from t2i_core.statistics.design import Design, Floats, Question, Term, codes_of, design_of
-from t2i_core.statistics.estimate import (
+from .design import Design, Floats, Question, Term, codes_of, design_of
+from .estimate import (
     Estimate,
     Form,
     Range,

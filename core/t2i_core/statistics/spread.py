@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from t2i_core.statistics.design import Floats
-from t2i_core.statistics.means import sample_of
+from .design import Floats
+from .means import sample_of
 
 
 def _means(table: Floats) -> Floats:

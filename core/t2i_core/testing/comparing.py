@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL.Image import Image as PILImage
 
-from ..checking import image_fault
-from ..components import Component
-from ..evaluation.streaming import answered
-from ..generation import Failure, Generated
-from ..masks import PackedMask, intersection
+from ..api.failure import Failure
+from ..api.generator import Generated
+from ..api.mask import PackedMask, intersection
+from ..api.observation_check import image_fault
+from ..engine.answer_stream import answered
+from ..engine.component import Component
 
 LONG = "a photo of a dog and " * 1000
 FEW, SHARE = 4, 0.05

@@ -15,7 +15,8 @@ from typing import Any, ClassVar, get_args
 import pytest
 from pydantic import BaseModel
 
-from ..components import API_VERSION, INFO_TYPES, Component, Info, Kind
+from ..api.plugin_info import API_VERSION, INFO_TYPES, Info, Kind
+from ..engine.component import Component
 from .ownership import others_with, packages_of
 from .parts import settle
 from .waivers import waive

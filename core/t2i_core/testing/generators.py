@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ..components import Component, GeneratorInfo
-from ..generation import Failure, Generated, ImageRequest
-from ..prompts import Prompt
+from ..api.failure import Failure
+from ..api.generator import Generated, ImageRequest
+from ..api.plugin_info import GeneratorInfo
+from ..api.prompt import Prompt
+from ..engine.component import Component
 from .comparing import (
     CHANCES,
     ODD_TEXTS,

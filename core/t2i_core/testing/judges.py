@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 
-from ..checking import stored_form
-from ..components import Component, JudgeInfo
-from ..generation import Failure
-from ..images import Image, image_file
-from ..judging import Capability, Query
-from ..observations import TYPES, Labels
+from ..api.failure import Failure
+from ..api.image import Image, image_file
+from ..api.judge import Capability, Query
+from ..api.observation import TYPES, Labels
+from ..api.observation_check import stored_form
+from ..api.plugin_info import JudgeInfo
+from ..engine.component import Component
 from .comparing import CHANCES, ODD_TEXTS, answers_at_once, answers_to, assert_close, disturb_chance, made
 from .components import ComponentContract
 from .elsewhere import answered_elsewhere

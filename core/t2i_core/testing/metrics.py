@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 import pandas as pd
 import pytest
 
-from ..analyzing import analyses, metrics_of
-from ..components import Component, GeneratorInfo, Info, JudgeInfo, MetricInfo
-from ..evaluation import ModelRequest, Request, make_plan, run_plan
-from ..evaluation.folder import slug
-from ..judging import Query
-from ..metrics import Analysis
-from ..runs import Run
+from ..api.judge import Query
+from ..api.metric import Analysis
+from ..api.plugin_info import GeneratorInfo, Info, JudgeInfo, MetricInfo
+from ..engine import ModelRequest, Request, make_plan, run_plan
+from ..engine.analysis import analyses, metrics_of
+from ..engine.component import Component
+from ..results.run import Run
+from ..storage.run_folder import slug
 from .comparing import CHANCES, disturb_chance
 from .components import ComponentContract
 from .faults import Faults

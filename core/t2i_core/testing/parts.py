@@ -10,25 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
 
-from ..capabilities import path
-from ..components import (
-    INFO_TYPES,
-    Component,
-    Domain,
-    GeneratorInfo,
-    Info,
-    JudgeInfo,
-    Kind,
-    PromptSourceInfo,
-    Setup,
-    component,
-)
-from ..errors import NoJudge, UnknownName
-from ..generation import Failure, Generated, ImageRequest
-from ..images import Image, image_file
-from ..judging import CAPABILITIES, Capability, Query
-from ..masks import PackedMask
-from ..observations import (
+from ..api.adapter import path
+from ..api.errors import NoJudge, UnknownName
+from ..api.failure import Failure
+from ..api.generator import Generated, ImageRequest
+from ..api.image import Image, image_file
+from ..api.judge import CAPABILITIES, Capability, Query
+from ..api.mask import PackedMask
+from ..api.observation import (
     Caption,
     ClassScores,
     Detections,
@@ -40,8 +29,10 @@ from ..observations import (
     Reward,
     Segments,
 )
-from ..prompts import ObjectClass, Prompt, Scene, SceneObject
-from ..resolving import JudgeChoice, OptionTable
+from ..api.plugin_info import INFO_TYPES, Domain, GeneratorInfo, Info, JudgeInfo, Kind, PromptSourceInfo, Setup
+from ..api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from ..engine.component import Component, component
+from ..engine.resolver import JudgeChoice, OptionTable
 
 CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 

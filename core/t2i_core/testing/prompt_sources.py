@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ..components import Component
-from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet
+from ..api.prompt import RESERVED, ObjectClass, Prompt, strange_facet
+from ..engine.component import Component
 from .comparing import CHANCES, disturb_chance
 from .components import ComponentContract
 from .elsewhere import HASH_SEEDS, answered_elsewhere

@@ -9,12 +9,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast
 
-from t2i_core.errors import BadOption
-from t2i_core.files import replace_file
-from t2i_core.prompts import writable
-from t2i_core.spreadsheets import escape
-from t2i_core.tables import json_lines, read_table
-from t2i_core.texts import read_text
+from t2i_core.api.errors import BadOption
+from t2i_core.api.prompt import writable
+from t2i_core.files.atomic_write import replace_file
+from t2i_core.io.spreadsheet import escape
+from t2i_core.io.table import json_lines, read_table
+from t2i_core.io.text_file import read_text
 
 from .battles import Battle, Battles, Verdict
 

@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Any
 
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.texts import visible
+from t2i_core.api.errors import BadOption
+from t2i_core.api.text import visible
 
 from .agreement import Said, alpha, verdicts
 from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from t2i_core.errors import BadOption, did_you_mean
-from t2i_core.yaml_files import first_fault, read_mapping
+from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.io.yaml_file import first_fault, read_mapping
 
 FOLDER = Path(__file__).parent / "data" / "groups"
 UNDECIDED = frozenset({"unknown", "unclear", "unsure", "none", "neither", "other"})

@@ -9,9 +9,9 @@ import pytest
 from t2i_bias.options import BiasOptions, PromptOptions
 from t2i_bias.plugin import t2i_metrics, t2i_prompt_sources
 from t2i_bias.prompts import neutral
-from t2i_core import Setup
-from t2i_core.components import component
-from t2i_core.errors import BadOption
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadOption
+from t2i_core.engine.component import component
 from t2i_core.testing import MetricContract, PromptSourceContract
 
 MODULE = "t2i_bias.plugin"

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import Prompt
-from t2i_core.texts import read_text, visible
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Prompt
+from t2i_core.api.text import visible
+from t2i_core.io.text_file import read_text
 
 _PROMPT = ("prompts", "prompt")
 _CATEGORY = ("category", "categories")

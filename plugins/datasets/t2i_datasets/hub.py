@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import RESERVED, Prompt, strange_facet
+from t2i_core.api.text import said
 from t2i_core.models import files
-from t2i_core.prompts import RESERVED, Prompt, strange_facet
-from t2i_core.texts import said
 
 from .options import HubOptions
 from .sampling import sample

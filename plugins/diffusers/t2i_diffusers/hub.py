@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from t2i_core.errors import BadModel, NotHere
+from t2i_core.api.errors import BadModel, NotHere
+from t2i_core.api.text import said
 from t2i_core.models import files
-from t2i_core.texts import said
 
 from .mirrors import mirror_of
 from .sources import INDEX, PICKLES, SAFE, Source, pickles_refused

@@ -15,11 +15,11 @@ import torch
 import transformers
 from diffusers import DiffusionPipeline
 from huggingface_hub import constants
-from t2i_core import Setup
-from t2i_core.errors import BadModel, T2IError
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, T2IError
+from t2i_core.api.text import said
 from t2i_core.models import files
 from t2i_core.models.devices import best_device
-from t2i_core.texts import said
 
 from .calls import call_arguments
 from .devices import place

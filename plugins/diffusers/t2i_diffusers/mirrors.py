@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from t2i_core.errors import BadModel
-from t2i_core.sources import file_digest
+from t2i_core.api.errors import BadModel
+from t2i_core.files.digest import file_digest
 
 from .presets import KNOWN
 from .sources import Source, files_of

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.sources import file_digest
+from t2i_core.api.errors import BadModel
+from t2i_core.files.digest import file_digest
 
 from .options import CallOptions, DiffusersOptions
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image as Pillow
-from t2i_core import (
+from t2i_core.api import (
     Failure,
     LikelihoodTerms,
     Measure,
@@ -28,10 +28,10 @@ from t2i_core import (
     Row,
     Setup,
 )
-from t2i_core.checking import stored_form
-from t2i_core.errors import BadModel, BadOption, FailedRun, NoJudge
-from t2i_core.evaluation import ModelRequest, Request, evaluate, make_plan
-from t2i_core.images import Image, image_file
+from t2i_core.api.errors import BadModel, BadOption, FailedRun, NoJudge
+from t2i_core.api.image import Image, image_file
+from t2i_core.api.observation_check import stored_form
+from t2i_core.engine import ModelRequest, Request, evaluate, make_plan
 from t2i_core.testing import StaticResolver
 
 CAPTIONS = ("a photo of a cat", "a red dog on the lawn, next to a blue giraffe", "a car")

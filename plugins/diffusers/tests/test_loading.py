@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import Setup
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, BadOption
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 from t2i_diffusers.sources import files_of
@@ -121,7 +121,7 @@ def test_damaged_weights_are_named(folder: Path) -> None:
 def test_pickles_are_loaded_only_with_their_digest_pinned(folder: Path, draw: Any, requests: Any) -> None:
     import torch
     from safetensors.torch import load_file
-    from t2i_core.sources import file_digest
+    from t2i_core.files.digest import file_digest
 
     safe = folder / "unet" / "diffusion_pytorch_model.safetensors"
     expected = draw(load(str(folder), steps=1), requests[:1])[0].image
@@ -140,7 +140,7 @@ def test_pickles_are_loaded_only_with_their_digest_pinned(folder: Path, draw: An
 def test_one_pinned_pickle_lets_no_other_in(folder: Path) -> None:
     import torch
     from safetensors.torch import load_file
-    from t2i_core.sources import file_digest
+    from t2i_core.files.digest import file_digest
 
     def pickled(part: str, name: str) -> Path:
         (safe,) = (folder / part).glob("*.safetensors")

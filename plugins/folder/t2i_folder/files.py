@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from t2i_core.files import write_whole
-from t2i_core.image_files import ImageHeader
-from t2i_core.regular_files import IMAGE_BYTES, read_regular
-from t2i_core.store import cache_folder
+from t2i_core.files.atomic_write import write_whole
+from t2i_core.files.image_file import ImageHeader
+from t2i_core.files.regular_file import IMAGE_BYTES, read_regular
+from t2i_core.storage.store import cache_folder
 
 from .options import SUFFIXES
 

@@ -9,9 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.generation import Failure, Generated, ImageRequest
-from t2i_core.image_files import DamagedImage, format_name, header_of, read_header
+from t2i_core.api.errors import BadModel
+from t2i_core.api.failure import Failure
+from t2i_core.api.generator import Generated, ImageRequest
+from t2i_core.files.image_file import DamagedImage, format_name, header_of, read_header
 
 from . import files, parquet
 from .entries import Stored, image_path

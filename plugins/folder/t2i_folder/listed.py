@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.prompt_files import FILE_FIELDS, Record, prompts_of
+from t2i_core.api.errors import BadModel
+from t2i_core.io.prompt_file import FILE_FIELDS, Record, prompts_of
 
 from .entries import Entry, File, image_path
 

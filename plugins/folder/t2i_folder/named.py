@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from t2i_core.prompt_files import id_of
-from t2i_core.prompts import Prompt
+from t2i_core.api.prompt import Prompt
+from t2i_core.io.prompt_file import id_of
 
 from .entries import Entry
 from .options import PLACES

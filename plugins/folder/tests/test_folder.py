@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from pydantic import ValidationError
-from t2i_core import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup
-from t2i_core.components import component
-from t2i_core.errors import BadModel, BadPrompts
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.generation import ImageRequest
+from t2i_core.api import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadModel, BadPrompts
+from t2i_core.api.generator import ImageRequest
+from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine.component import component
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, GeneratorContract, StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image as PILImage
-from t2i_core import Failure, Generated, ObjectClass, Prompt, Relation, Scene, SceneObject, Setup, evaluate
+from t2i_core import evaluate
+from t2i_core.api import Failure, Generated, ObjectClass, Prompt, Relation, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.generator import ImageRequest
 from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.generation import ImageRequest
-from t2i_core.sources import file_digest
+from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.files.digest import file_digest
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators

@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Scene, Truth
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
+from t2i_core.api import Scene, Truth
+from t2i_core.api.digest import digest_of
+from t2i_core.storage.store import Store
 
 from t2i_miniworld.laws import Laws
 from t2i_miniworld.layout import plan

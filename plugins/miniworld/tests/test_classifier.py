@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image as PILImage
-from t2i_core import Instance, ObjectClass, Query, Truth
-from t2i_core.images import image_file
-from t2i_core.masks import PackedMask
+from t2i_core.api import Instance, ObjectClass, Query, Truth
+from t2i_core.api.image import image_file
+from t2i_core.api.mask import PackedMask
 from t2i_core.models import training
 from t2i_core.models.training import Course
 from t2i_core.testing import sample_images

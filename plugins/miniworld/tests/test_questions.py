@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import Query, Setup
-from t2i_core.images import Image, image_file
-from t2i_core.store import Store
+from t2i_core.api import Query, Setup
+from t2i_core.api.image import Image, image_file
+from t2i_core.storage.store import Store
 from t2i_core.testing import PromptSourceContract
 from t2i_miniworld import plugin, question_pictures, question_prompts
 from t2i_miniworld.options import QuestionOptions

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
-from t2i_core import Detections, Instance, Query, Setup, Truth
-from t2i_core.images import image_file
+from t2i_core.api import Detections, Instance, Query, Setup, Truth
+from t2i_core.api.image import image_file
 from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.detector import NATURAL
 from t2i_miniworld.evaluate_segmenter import share

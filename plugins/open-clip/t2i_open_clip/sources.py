@@ -10,9 +10,9 @@ from typing import Any
 
 import open_clip
 from huggingface_hub import constants
-from t2i_core.errors import BadModel, NotHere, UnknownName
+from t2i_core.api.errors import BadModel, NotHere, UnknownName
+from t2i_core.api.text import said
 from t2i_core.models import files
-from t2i_core.texts import said
 
 from t2i_open_clip import places
 from t2i_open_clip.options import ClipOptions

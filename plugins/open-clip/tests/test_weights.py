@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.images import image_file
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.image import image_file
 from t2i_open_clip import plugin
 
 pytestmark = pytest.mark.weights

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 import openai
-from t2i_core.errors import BadModel
-from t2i_core.options import read_secret
-from t2i_core.texts import one_line
+from t2i_core.api.errors import BadModel
+from t2i_core.api.options import read_secret
+from t2i_core.api.text import one_line
 
 from .http_limits import ACCEPTED, address_of, limit_size, refuse_other_servers
 from .options import ServerOptions

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 from pydantic import ValidationError
-from t2i_core import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.evaluation.selection import limited
-from t2i_core.prompts import Relation
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Relation
+from t2i_core.engine.prompt_selection import limited
 from t2i_paintskills.options import SourceOptions
 from t2i_paintskills.scene_file import of_scenes
 from t2i_paintskills.skills import SHAPES, SKILLS

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import Browser, sync_playwright
-from t2i_core.images import png
+from t2i_core.api.image import png
 from t2i_report.gallery import Column, Gallery, Shown
 from t2i_report.page import write_page
 from t2i_report.thumbnails import Picture, Thumbnails

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.analyzing import metrics_of
-from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
-from t2i_core.evaluation.stored import Paired, Side, paired
-from t2i_core.images import Image
-from t2i_core.numbers import interval, number, p_value
-from t2i_core.prompts import digest_of
-from t2i_core.resolving import Resolver
-from t2i_core.runs import Run
-from t2i_core.texts import visible
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
+from t2i_core.api.image import Image
+from t2i_core.api.text import visible
+from t2i_core.engine.analysis import metrics_of
+from t2i_core.engine.resolver import Resolver
+from t2i_core.engine.stored_comparison import Paired, Side, paired
+from t2i_core.results.number_format import interval, number, p_value
+from t2i_core.results.run import Run
 
 from .gallery import Column, Gallery, Shown, gallery
 from .names import model_names, run_names

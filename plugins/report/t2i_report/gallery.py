@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-from t2i_core.images import Image
-from t2i_core.metrics import Measure
-from t2i_core.runs import Run
-from t2i_core.texts import visible
+from t2i_core.api.image import Image
+from t2i_core.api.metric import Measure
+from t2i_core.api.text import visible
+from t2i_core.results.run import Run
 
 from .names import model_names, run_names
 from .thumbnails import CHUNK

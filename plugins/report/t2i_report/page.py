@@ -11,8 +11,8 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
-from t2i_core.numbers import interval, number, p_value
-from t2i_core.texts import visible
+from t2i_core.api.text import visible
+from t2i_core.results.number_format import interval, number, p_value
 
 from .files import written_whole
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.analyzing import StoredMetrics, analyses, metrics_of
-from t2i_core.errors import T2IError
-from t2i_core.metrics import Analysis, Measure
-from t2i_core.prompts import digest_of
-from t2i_core.resolving import Resolver
-from t2i_core.runs import Run
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import T2IError
+from t2i_core.api.metric import Analysis, Measure
+from t2i_core.engine.analysis import StoredMetrics, analyses, metrics_of
+from t2i_core.engine.resolver import Resolver
+from t2i_core.results.run import Run
 
 from .gallery import gallery
 from .names import run_names

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.numbers import number
-from t2i_core.runs import Run
-from t2i_core.spreadsheets import escape_table
-from t2i_core.texts import visible
+from t2i_core.api.errors import BadOption
+from t2i_core.api.text import visible
+from t2i_core.io.spreadsheet import escape_table
+from t2i_core.results.number_format import number
+from t2i_core.results.run import Run
 
 from .files import written_whole
 from .names import model_names, run_names

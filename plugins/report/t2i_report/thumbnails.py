@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from PIL import Image as PILImage
-from t2i_core.images import DamagedImage, Image
-from t2i_core.run_images import left_out_note
+from t2i_core.api.image import Image
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.results.images import left_out_note
 
 QUALITY = 72
 """Of WebP, 0 to 100: at this one a picture of 128 x 128 pixels takes three or four kilobytes."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from PIL import Image as PILImage
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.evaluation.jobs import IMAGES
-from t2i_core.runs import Run, finished_run
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.engine.job import IMAGES
+from t2i_core.results.run import Run, finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import report_app
 from t2i_report.gallery import gallery

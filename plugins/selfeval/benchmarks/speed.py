@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from t2i_core import Query, Setup
-from t2i_core.images import Image as Kept
-from t2i_core.images import image_file
+from t2i_core.api import Query, Setup
+from t2i_core.api.image import Image as Kept
+from t2i_core.api.image import image_file
 from t2i_diffusers.arithmetic import forward, image_of, log_normal, mean_before, noises
 from t2i_diffusers.generating import Diffusers
 from t2i_diffusers.latents import fitted

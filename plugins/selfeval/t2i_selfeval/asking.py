@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Need, Query, Sample
-from t2i_core.images import Image, image_file
+from t2i_core.api import Need, Query, Sample
+from t2i_core.api.image import Image, image_file
 
 from .options import ElboOptions, SelfEvalOptions, TermsOptions, WinogroundOptions
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Analysis
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Analysis
+from t2i_core.io.table import table_of
+from t2i_core.io.text_file import read_text
 from t2i_core.statistics import wilson
-from t2i_core.tables import table_of
-from t2i_core.texts import read_text
 
 COLUMNS = ("prompt", "left", "right", "verdict", "judge")
 """Of a table of battles, as `t2i arena export` writes people's votes. If there, `seed` tells images apart, and

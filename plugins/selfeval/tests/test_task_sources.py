@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image as PILImage
-from t2i_core import Setup
-from t2i_core.errors import BadPrompts, MissingDependency
-from t2i_core.store import cache_folder
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadPrompts, MissingDependency
+from t2i_core.storage.store import cache_folder
 from t2i_core.testing import PromptSourceContract
 from t2i_selfeval.samples import wrong_with
 from t2i_selfeval.task_sources import t2i_prompt_sources

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.masks import intersection
-from t2i_core.observations import Arrays, Segments
+from t2i_core.api.mask import intersection
+from t2i_core.api.observation import Arrays, Segments
 
 from .references import Lab
 from .table import count_colours, load_table

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from t2i_core import Segments
-from t2i_core.observations import arrays_from_bytes, arrays_to_bytes
+from t2i_core.api import Segments
+from t2i_core.api.observation import arrays_from_bytes, arrays_to_bytes
 from t2i_tiam.colours import nearest
 from t2i_tiam.evidence import OVERLAP_FLOOR, Evidence
 from t2i_tiam.references import REFERENCES

@@ -13,10 +13,10 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file
-from t2i_core import JudgeInfo, ObjectClass, Query, Setup
-from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
-from t2i_core.images import Image
-from t2i_core.sources import file_digest
+from t2i_core.api import JudgeInfo, ObjectClass, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
+from t2i_core.api.image import Image
+from t2i_core.files.digest import file_digest
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin
 from t2i_timm.options import TimmOptions

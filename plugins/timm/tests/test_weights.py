@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.images import image_file
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.image import image_file
 from t2i_timm import plugin, synsets
 
 pytestmark = pytest.mark.weights

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from t2i_core import ClassScores, Features, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
+from t2i_core.api import ClassScores, Features, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
+from t2i_core.api.text import said
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
-from t2i_core.texts import said
 from torchmetrics.image.fid import NoTrainInceptionV3
 
 from t2i_torchmetrics import weights

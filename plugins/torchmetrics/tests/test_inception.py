@@ -11,10 +11,10 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import save_file
-from t2i_core import Query
-from t2i_core.components import component
-from t2i_core.errors import BadModel, BadOption, NotHere
-from t2i_core.images import Image, image_file
+from t2i_core.api import Query
+from t2i_core.api.errors import BadModel, BadOption, NotHere
+from t2i_core.api.image import Image, image_file
+from t2i_core.engine.component import component
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_torchmetrics import weights
 from t2i_torchmetrics.judge_plugin import OUTPUTS, SHA256, t2i_judges

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, strategies
 from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
-from t2i_core import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
-from t2i_core.components import component
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.metrics import Sample
-from t2i_core.prompts import Prompt
-from t2i_core.sources import files_digest
+from t2i_core.api import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.metric import Sample
+from t2i_core.api.prompt import Prompt
+from t2i_core.engine import ModelRequest, evaluate
+from t2i_core.engine.component import component
+from t2i_core.files.digest import files_digest
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
 from t2i_core.testing.parts import CLASSES
 from t2i_torchmetrics.clipscore import clip_score

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core import ObjectClass
-from t2i_core.errors import BadFolder
-from t2i_core.texts import said
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.text import said
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 import transformers
-from t2i_core import Setup
-from t2i_core.errors import BadModel
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.text import said
 from t2i_core.models.devices import best_device
 from t2i_core.models.weights import unreadable
-from t2i_core.texts import said
 from transformers.utils import logging
 
 from . import places

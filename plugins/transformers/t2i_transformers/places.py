@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, NotHere
+from t2i_core.api.text import said
 from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
-from t2i_core.texts import said
 
 CONFIG = "config.json"
 COLOURS = "colours.safetensors"

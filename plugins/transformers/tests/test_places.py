@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core import Preset, Query, Setup
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.images import Image
-from t2i_core.sources import file_digest
+from t2i_core.api import Preset, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.image import Image
+from t2i_core.files.digest import file_digest
 from t2i_transformers import places
 from t2i_transformers.plugin import CAPTIONER, DETECTOR, PREFERENCE, REWARD, SEGMENTER
 

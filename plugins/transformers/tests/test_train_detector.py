@@ -13,9 +13,9 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file
-from t2i_core import ObjectClass, Query
-from t2i_core.errors import BadFolder
-from t2i_core.images import image_file
+from t2i_core.api import ObjectClass, Query
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.image import image_file
 from t2i_core.models import training
 from t2i_core.models.training import Course
 from t2i_transformers import coloured_data, train_detector

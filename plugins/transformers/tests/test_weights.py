@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Preset, Query, Setup
-from t2i_core.images import Image, image_file
+from t2i_core.api import Preset, Query, Setup
+from t2i_core.api.image import Image, image_file
 
 pytestmark = [pytest.mark.weights, pytest.mark.timeout(0)]
 

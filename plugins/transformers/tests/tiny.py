@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image as PILImage
-from t2i_core import ObjectClass, Query, Setup
+from t2i_core.api import ObjectClass, Query, Setup
+from t2i_core.api.image import Image, image_file
 from t2i_core.coco import CLASSES
-from t2i_core.images import Image, image_file
 from t2i_transformers import plugin
 
 COCO_91 = dict(enumerate(["N/A", *CLASSES, *["N/A"] * 10]))

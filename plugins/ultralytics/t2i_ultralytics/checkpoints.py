@@ -16,10 +16,10 @@ from typing import Any
 from zipfile import is_zipfile
 
 import torch
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.files.digest import file_digest
 from t2i_core.models import files
 from t2i_core.models.weights import unreadable
-from t2i_core.sources import file_digest
 
 from t2i_ultralytics import assets, coco, library
 from t2i_ultralytics.options import DetectOptions

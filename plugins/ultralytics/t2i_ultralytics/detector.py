@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core import Detections, Failure, Query, Segments, Setup
-from t2i_core.judging import Capability
-from t2i_core.masks import PackedMask
+from t2i_core.api import Detections, Failure, Query, Segments, Setup
+from t2i_core.api.judge import Capability
+from t2i_core.api.mask import PackedMask
+from t2i_core.files.digest import file_digest
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
-from t2i_core.sources import file_digest
 
 from t2i_ultralytics import coco, library
 from t2i_ultralytics.checkpoints import Facts

@@ -15,7 +15,7 @@ import torch
 import yaml
 from filelock import FileLock
 from numpy.typing import NDArray
-from t2i_core.images import Image, image_file
+from t2i_core.api.image import Image, image_file
 from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 from t2i_ultralytics import coco
 from t2i_ultralytics.library import tasks  # before anything else imports ultralytics, and writes settings

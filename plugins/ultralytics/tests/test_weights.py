@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.images import image_file
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.image import image_file
 from t2i_ultralytics import coco, plugin
 
 pytestmark = pytest.mark.weights

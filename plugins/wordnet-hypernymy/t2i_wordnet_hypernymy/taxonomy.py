@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.errors import BadPrompts, did_you_mean, in_one_line
+from t2i_core.api.errors import BadPrompts, did_you_mean, in_one_line
 
 
 @dataclass(frozen=True, eq=False)

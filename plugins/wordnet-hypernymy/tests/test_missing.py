@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core import ClassScores, Failure, Generated, GeneratorInfo, JudgeInfo, ObjectClass, evaluate
-from t2i_core.analyzing import analyses, metrics_of
+from t2i_core import evaluate
+from t2i_core.api import ClassScores, Failure, Generated, GeneratorInfo, JudgeInfo, ObjectClass
+from t2i_core.engine.analysis import analyses, metrics_of
 from t2i_core.testing import StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_metrics, t2i_prompt_sources
 

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from t2i_core.texts import visible
+from t2i_core.api.text import visible
 
 from .guard import Access
 from .pages import fault, form_of, rendered

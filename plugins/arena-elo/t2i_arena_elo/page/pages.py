@@ -10,7 +10,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from t2i_core.texts import visible
+from t2i_core.api.text import visible
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,8 @@ from t2i_arena_elo.page.guard import HEADERS, Access
 from t2i_arena_elo.page.pictures import Picture, Shelf
 from t2i_arena_elo.page.questions import better
 from t2i_arena_elo.page.standing import ROUNDS, Rules
-from t2i_core.images import DamagedImage, image_file
+from t2i_core.api.image import image_file
+from t2i_core.files.image_file import DamagedImage
 
 LOCAL = "http://127.0.0.1:8765"
 

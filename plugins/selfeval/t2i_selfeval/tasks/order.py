@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadOption, BadPrompts, MissingDependency
-from t2i_core.texts import said
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.errors import BadOption, BadPrompts, MissingDependency
+from t2i_core.api.text import said
 
 from ..task_options import AroOrderOptions, Perturbation
 from .fields import listed

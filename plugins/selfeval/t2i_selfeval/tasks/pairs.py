@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image as PILImage
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts, MissingDependency
-from t2i_core.images import DamagedImage, decode
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
-from t2i_core.texts import said
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import BadPrompts, MissingDependency
+from t2i_core.api.text import said
+from t2i_core.files.image_file import DamagedImage, decode
+from t2i_core.storage.store import Store
 
 from ..samples import pair
 from ..task_options import HOW_TO_GET_WINOGROUND, PairOptions

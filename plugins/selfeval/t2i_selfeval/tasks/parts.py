@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from PIL import Image as PILImage
-from t2i_core.errors import BadPrompts
-from t2i_core.images import DamagedImage, decode
-from t2i_core.prompts import digest_of
-from t2i_core.sources import file_digest
-from t2i_core.store import Store
+from t2i_core.api.digest import digest_of
+from t2i_core.api.errors import BadPrompts
+from t2i_core.files.digest import file_digest
+from t2i_core.files.image_file import DamagedImage, decode
+from t2i_core.storage.store import Store
 
 from .picking import Draft
 
