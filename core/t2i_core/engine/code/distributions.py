@@ -34,7 +34,7 @@ def origin_of(module: str) -> str | None:
         a notebook, or a file that was merely found on the path.
     """
     top = module.partition(".")[0]
-    if top == __package__:
+    if top == __name__.partition(".")[0]:
         return "t2i-core"
     if top in ("", "__main__"):
         return None
