@@ -40,9 +40,9 @@ from t2i_core.api.image import Truth
 from t2i_core.api.mask import PackedMask
 from t2i_core.files.image_file import DamagedImage
 from t2i_core.testing import GeneratorContract, JudgeContract, MetricContract, PromptSourceContract, sample_images
-from t2i_core.testing.comparing import CHANCES, disturb_chance
+from t2i_core.testing.answer_comparison import CHANCES, disturb_chance
 from t2i_core.testing.fake_dists import fake_dist
-from t2i_core.testing.ownership import others_with, packages_of
+from t2i_core.testing.ownership import find_other_owners, list_packages
 from t2i_core.testing.parts import CLASSES, TEST_PROMPTS, settle
 
 PROMPTS = list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
@@ -536,8 +536,8 @@ def test_files_in_another_distributions_package_are_found(
     (tmp_path / "other-1.0.dist-info" / "RECORD").write_text("there.py,,\nthereafter/__init__.py,,\n")
     monkeypatch.syspath_prepend(tmp_path)
     mine = distribution("t2i-mine")
-    assert "t2i_mine" in packages_of(mine)
-    assert others_with(packages_of(mine), mine) == shared
+    assert "t2i_mine" in list_packages(mine)
+    assert find_other_owners(list_packages(mine), mine) == shared
 
 
 # waivers ------------------------------------------------------------------------------------------------------

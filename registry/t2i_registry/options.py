@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from t2i_core.api.errors import BadOption, did_you_mean, in_one_line
+from t2i_core.api.errors import BadOption, did_you_mean, join_clauses
 
 from .discovery import KINDS, canonical
 
@@ -148,7 +148,7 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
     lists = {p["loc"][:1] for p in first.errors() if p["type"] in _NO_LIST}
     found = [p for p in first.errors() if p["loc"][:1] not in lists]
     found += [p for p in last.errors() if p["loc"][:1] in lists]
-    raise BadOption(in_one_line(dict.fromkeys(_problems(model, found, whose)))) from first
+    raise BadOption(join_clauses(dict.fromkeys(_problems(model, found, whose)))) from first
 
 
 _NO_LIST = ("list_type", "tuple_type", "set_type", "frozen_set_type")

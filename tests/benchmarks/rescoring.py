@@ -69,10 +69,10 @@ class WithJudge(Registry):
     """What is installed, and the benchmark's judge."""
 
     def choose_judge(self, *args: Any, **more: Any) -> Any:
-        from t2i_core.engine.component import component
+        from t2i_core.engine.component import settle_component
         from t2i_core.engine.resolver import JudgeChoice
 
-        return JudgeChoice(component(JUDGE), (), "the benchmark's")
+        return JudgeChoice(settle_component(JUDGE), (), "the benchmark's")
 
 
 def main(samples: int) -> None:

@@ -74,7 +74,9 @@ ADAPTERS: tuple[Adapter, ...] = (
 )
 
 
-def path(wanted: Capability, offered: Sequence[Capability] | frozenset[Capability]) -> tuple[Adapter, ...] | None:
+def find_chain(
+    wanted: Capability, offered: Sequence[Capability] | frozenset[Capability]
+) -> tuple[Adapter, ...] | None:
     """Return the shortest chain of adapters from what is offered up to what is wanted, the last step first.
 
     An empty chain where it is offered itself; None where nothing leads there.
@@ -82,12 +84,12 @@ def path(wanted: Capability, offered: Sequence[Capability] | frozenset[Capabilit
     if wanted in offered:
         return ()
     for adapter in ADAPTERS:
-        if adapter.wanted == wanted and (rest := path(adapter.offered, offered)) is not None:
+        if adapter.wanted == wanted and (rest := find_chain(adapter.offered, offered)) is not None:
             return (adapter, *rest)
     return None
 
 
-def sources(wanted: Capability) -> tuple[Capability, ...]:
+def find_sources(wanted: Capability) -> tuple[Capability, ...]:
     """Return the capabilities that serve the one wanted, itself first, then by length of the chain."""
     found: list[Capability] = [wanted]
     for capability in found:

@@ -9,16 +9,16 @@ from typing import Any
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def digest_of(data: Any) -> str:
+def digest_data(data: Any) -> str:
     """SHA-256 (hex) of plain data, the same in every process: keys sorted, no spaces, UTF-8."""
-    return digest_of_text(canonical(data))
+    return digest_text(encode_canonically(data))
 
 
-def canonical(data: Any) -> str:
+def encode_canonically(data: Any) -> str:
     """Plain data as the text whose digest `digest_of` gives."""
     return _CANONICAL.encode(data)
 
 
-def digest_of_text(text: str) -> str:
+def digest_text(text: str) -> str:
     """SHA-256 (hex) of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

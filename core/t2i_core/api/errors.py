@@ -35,7 +35,7 @@ class UnknownName(T2IError):
     @classmethod
     def among(cls, what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownName:
         """Say that `name` is no known `what`, with the nearest known names."""
-        return cls(in_one_line([f"unknown {what} {name!r}{did_you_mean(name, known)}", hint]))
+        return cls(join_clauses([f"unknown {what} {name!r}{did_you_mean(name, known)}", hint]))
 
 
 class BrokenPlugin(T2IError):
@@ -141,7 +141,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f": did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
-def in_one_line(parts: Iterable[str]) -> str:
+def join_clauses(parts: Iterable[str]) -> str:
     """Join what is said: by `; `, and after a question as a sentence of its own. Empty parts are left out."""
     said = ""
     for part in filter(None, parts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .text import one_line
+from .text import fit_one_line
 
 if TYPE_CHECKING:
     pass
@@ -29,4 +29,4 @@ class Failure:
     def __post_init__(self) -> None:
         if not isinstance(self.reason, str):
             raise TypeError(f"a Failure's reason is a text, not {type(self.reason).__name__}")
-        object.__setattr__(self, "reason", one_line(self.reason))
+        object.__setattr__(self, "reason", fit_one_line(self.reason))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image as PILImage
 
 from ..files.decoding_rules import DEFAULT_RULES, DecodingRules, Format
-from ..files.digest import file_digest
+from ..files.digest import digest_file
 from ..files.image_file import DamagedImage, ImageHeader, decode, read_header
 from ..files.regular_file import IMAGE_BYTES, read_regular
 from .mask import PackedMask
@@ -95,7 +95,7 @@ def _rules_for(header: ImageHeader | None) -> DecodingRules:
     return DecodingRules(formats, max(DEFAULT_RULES.megapixels, width * height / 1e6))
 
 
-def image_file(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
+def load_image(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
     """Return an image file outside of the store.
 
     A file that is not an image is found out when its pixels are asked for.
@@ -104,7 +104,7 @@ def image_file(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
         DamagedImage: If it cannot be read.
     """
     try:
-        digest = file_digest(path)
+        digest = digest_file(path)
     except OSError as error:
         raise DamagedImage(f"{path}: cannot be read ({error.strerror})") from error
     try:
@@ -113,12 +113,12 @@ def image_file(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
         return Image(digest, path)
 
 
-def size_of(image: Any) -> tuple[int, int]:
+def get_size(image: Any) -> tuple[int, int]:
     """Width and height of uint8 (height, width, 3) or of a PIL image."""
     return (image.shape[1], image.shape[0]) if isinstance(image, np.ndarray) else image.size
 
 
-def png(image: Any) -> bytes:
+def encode_png(image: Any) -> bytes:
     """Encode uint8 (height, width, 3) or a PIL image as PNG, the same bytes for the same pixels.
 
     Raises ValueError for anything else.

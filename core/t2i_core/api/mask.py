@@ -54,7 +54,7 @@ class PackedMask:
         return int(self.crop().sum())
 
 
-def intersection(a: PackedMask, b: PackedMask) -> int:
+def count_shared_pixels(a: PackedMask, b: PackedMask) -> int:
     """Return the number of pixels in both masks of one image; boxes that do not meet cost nothing."""
     x0, y0 = max(a.box[0], b.box[0]), max(a.box[1], b.box[1])
     x1, y1 = min(a.box[2], b.box[2]), min(a.box[3], b.box[3])

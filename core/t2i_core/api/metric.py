@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from .judge import Capability, Query
-from .options import Options, number_of
+from .options import Options, resolve_number
 from .plugin_info import Setup
 from .prompt import Prompt
-from .text import one_line
+from .text import fit_one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,9 +64,9 @@ class Sample:
     @property
     def own_images(self) -> tuple[Image, ...]:
         """The images that belong to the prompt itself. Raises DamagedImage where one cannot be read."""
-        from .image import image_file
+        from .image import load_image
 
-        return tuple(image_file(Path(path)) for path in self.prompt.images)
+        return tuple(load_image(Path(path)) for path in self.prompt.images)
 
     def _image(self) -> Image:
         if self.image is None:
@@ -74,12 +74,12 @@ class Sample:
         return self.image
 
 
-def image_alone(samples: Sequence[Sample]) -> Sequence[Query]:
+def ask_about_image(samples: Sequence[Sample]) -> Sequence[Query]:
     """One query for the first sample's image: what most metrics ask."""
     return [samples[0].query()]
 
 
-def image_with_text(samples: Sequence[Sample]) -> Sequence[Query]:
+def ask_about_image_and_text(samples: Sequence[Sample]) -> Sequence[Query]:
     """One query for the first sample's image and its prompt: what a reward is about."""
     return [samples[0].query_with_text()]
 
@@ -127,7 +127,7 @@ class Need:
     source: Literal["judge", "model"] = "judge"
     images: Literal["generated", "prompt"] = "generated"
     per: Literal["item", "run"] = "item"
-    queries: Callable[[Sequence[Sample]], Sequence[Query]] = image_alone
+    queries: Callable[[Sequence[Sample]], Sequence[Query]] = ask_about_image
     params: tuple[Mapping[str, Any], ...] = ()
     requires: frozenset[str] = frozenset()
     knows: bool = False
@@ -135,8 +135,8 @@ class Need:
     derive: Derive | None = None
 
     def __post_init__(self) -> None:
-        if self.capability == "reward" and self.queries is image_alone:
-            object.__setattr__(self, "queries", image_with_text)
+        if self.capability == "reward" and self.queries is ask_about_image:
+            object.__setattr__(self, "queries", ask_about_image_and_text)
         if self.capability == "pixels" and self.derive is None:
             raise ValueError(f"need {self.name!r}: pixels are not kept; say with `derive` what to take from them")
         if self.per == "run" and (self.images == "generated" or self.derive is not None):
@@ -253,7 +253,7 @@ class Excluded:
     def __post_init__(self) -> None:
         if not isinstance(self.reason, str):
             raise TypeError(f"what is excluded has a reason in words, not {type(self.reason).__name__}")
-        object.__setattr__(self, "reason", one_line(self.reason))
+        object.__setattr__(self, "reason", fit_one_line(self.reason))
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class Note:
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise TypeError(f"a note is in words, not {type(self.text).__name__}")
-        object.__setattr__(self, "text", one_line(self.text))
+        object.__setattr__(self, "text", fit_one_line(self.text))
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ class Measure:
 
         Raises ValueError where a bound is none of them.
         """
-        low, high = (number_of(bound, options) for bound in (self.low, self.high))
+        low, high = (resolve_number(bound, options) for bound in (self.low, self.high))
         return SettledMeasure(self.name, self.summary, low, high, self.higher_is_better, self.facets)
 
 

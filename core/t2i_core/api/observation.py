@@ -38,7 +38,7 @@ class Observation(Protocol):
         ...
 
 
-def arrays_to_bytes(arrays: Arrays) -> bytes:
+def encode_arrays(arrays: Arrays) -> bytes:
     """Pack named arrays (safetensors: no pickle, readable by anything). Raises TypeError for other types."""
     for name, array in arrays.items():
         if array.dtype not in _DTYPES.values():
@@ -52,7 +52,7 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def arrays_from_bytes(data: bytes) -> dict[str, NDArray[Any]]:
+def decode_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     """Read what `arrays_to_bytes` wrote."""
     return {
         name: np.frombuffer(t["data"], _DTYPES[t["dtype"]]).reshape(t["shape"])
@@ -132,12 +132,12 @@ class Detections:
         arrays = self._arrays()
         if labels is None:
             arrays["labels"] = _labels_array(self.labels)
-        return arrays_to_bytes(arrays)
+        return encode_arrays(arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
         """Read what `to_bytes` wrote."""
-        return cls(**cls._fields(arrays_from_bytes(data), labels))
+        return cls(**cls._fields(decode_arrays(data), labels))
 
 
 @dataclass(frozen=True)
@@ -362,12 +362,12 @@ class LikelihoodTerms:
     def to_bytes(self, labels: Labels | None = None) -> bytes:
         """Return the stored form: a safetensors file."""
         terms = {f"term:{name}": np.asarray(a, np.float64) for name, a in self.terms.items()}
-        return arrays_to_bytes({**terms, "calls": np.asarray([self.calls], np.int64)})
+        return encode_arrays({**terms, "calls": np.asarray([self.calls], np.int64)})
 
     @classmethod
     def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
         """Read what `to_bytes` wrote."""
-        arrays = arrays_from_bytes(data)
+        arrays = decode_arrays(data)
         calls = int(arrays.pop("calls")[0])
         return cls({name.removeprefix("term:"): a for name, a in arrays.items()}, calls)
 

@@ -36,7 +36,7 @@ OVERHANG = 1.0
 """Pixels by which a box may leave its image: edges are counted from pixels' middles by some."""
 
 
-def image_fault(pixels: Any, truth: Truth | None) -> str | None:
+def find_image_fault(pixels: Any, truth: Truth | None) -> str | None:
     """Say what is wrong with a generated image, or with the truth that comes with it, if anything."""
     if not isinstance(pixels, np.ndarray):
         return f"the generator gave {type(pixels).__name__} where pixels were asked for"
@@ -52,7 +52,7 @@ def image_fault(pixels: Any, truth: Truth | None) -> str | None:
     return f"the generator gave an image of {_by(size)} pixels with the truth of one of another size"
 
 
-def stored_form(answer: Any, capability: Capability, labels: Labels | None, query: Query) -> bytes:
+def encode_checked(answer: Any, capability: Capability, labels: Labels | None, query: Query) -> bytes:
     """Return the bytes under which an answer is kept, checked as they will be read.
 
     labels: the classes that the judge declares; None where it takes any text

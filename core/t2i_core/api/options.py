@@ -35,7 +35,7 @@ class ExecutionOption:
     """
 
 
-def result_options(options: Options) -> dict[str, Any]:
+def select_result_options(options: Options) -> dict[str, Any]:
     """Return the options that results depend on, as plain JSON data."""
     silent = {
         name
@@ -64,7 +64,7 @@ def read_secret(variable: str) -> str | None:
     return secret or None
 
 
-def number_of(said: float | str | None, options: Options) -> float | None:
+def resolve_number(said: float | str | None, options: Options) -> float | None:
     """Return a number of a descriptor that may stand in an option: itself, or that option's value.
 
     Raises ValueError where there is no option of this name.

@@ -9,7 +9,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from .digest import digest_of
+from .digest import digest_data
 
 RESERVED = frozenset(
     {"metric", "model", "model_a", "model_b", "prompt", "text", "cluster", "seed", "seeds", "left_out"}
@@ -18,7 +18,7 @@ RESERVED = frozenset(
 """Columns of the measured table, which no facet may be named after."""
 
 
-def writable(name: str) -> bool:
+def is_writable(name: str) -> bool:
     """Whether tables can hold a name: NUL ends a cell for its readers, UTF-8 has no half of a surrogate pair."""
     try:
         name.encode()
@@ -27,11 +27,11 @@ def writable(name: str) -> bool:
     return "\0" not in name
 
 
-def strange_facet(facets: Mapping[str, Any]) -> str | None:
+def find_invalid_facet(facets: Mapping[str, Any]) -> str | None:
     """Return the name of a facet that is neither a text that tables can hold nor a finite number, if any is."""
     for name, value in facets.items():
-        fits = writable(value) if isinstance(value, str) else isinstance(value, int) or _finite(value)
-        if not (fits and writable(name)):
+        fits = is_writable(value) if isinstance(value, str) else isinstance(value, int) or _finite(value)
+        if not (fits and is_writable(name)):
             return name
     return None
 
@@ -169,9 +169,9 @@ class Prompt:
     @cached_property
     def text_digest(self) -> str:
         """SHA-256 of the text: what a generator that reads only texts depends on."""
-        return digest_of(["text", self.text])
+        return digest_data(["text", self.text])
 
     @cached_property
     def scene_digest(self) -> str:
         """SHA-256 of text and scene: what a generator that draws the expectation depends on."""
-        return digest_of(["scene", self.text, self.scene.to_json() if self.scene else None])
+        return digest_data(["scene", self.text, self.scene.to_json() if self.scene else None])

@@ -9,9 +9,9 @@ from typing import Any
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..api.progress import Progress, Silent
 from ..results.run import Run
-from ..storage.cache import using_cache
-from .dry_run import forecast
-from .lifecycle import fetch, lacking
+from ..storage.cache import use_cache
+from .dry_run import forecast_plan
+from .lifecycle import fetch_weights, find_missing_weights
 from .plan import Plan, make_plan
 from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
 from .resolver import Resolver
@@ -24,9 +24,9 @@ __all__ = [
     "Request",
     "Run",
     "evaluate",
-    "fetch",
-    "forecast",
-    "lacking",
+    "fetch_weights",
+    "find_missing_weights",
+    "forecast_plan",
     "make_plan",
     "parse_seeds",
     "parse_shard",
@@ -90,5 +90,5 @@ def evaluate(
         max_failed=max_failed,
     )
     sleep_while_waiting()
-    with using_cache((progress or Silent()).note):
+    with use_cache((progress or Silent()).note):
         return run_plan(make_plan(request, resolver), progress)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..api.errors import BadFolder, BadOption, BrokenPlugin, T2IError, UnknownName
 from ..api.metric import Analysis, Study
-from ..api.options import result_options
+from ..api.options import select_result_options
 from ..api.plugin_info import MetricInfo
 from ..files.regular_file import TABLE_BYTES, open_regular
 from ..results.run import Run
@@ -31,7 +31,7 @@ class StoredMetrics:
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
-def metrics_of(run: Run, resolver: Resolver) -> StoredMetrics:
+def list_metrics(run: Run, resolver: Resolver) -> StoredMetrics:
     """Make the metrics of a run's results again; one that is not installed any more harms no other."""
     scored = {result["metric"] for result in run.results["results"]}
     made: dict[str, Component[MetricInfo]] = {}
@@ -72,7 +72,7 @@ def _check_files(metric: Component[MetricInfo]) -> None:
                 raise BadFolder(f"{metric.spec}: option {key}: {path}: {error.strerror}") from error
 
 
-def analyses(
+def analyze_run(
     run: Run,
     metrics: StoredMetrics,
     resolver: Resolver,
@@ -109,9 +109,9 @@ def analyses(
     for name, made in metrics.made.items():
         given = {**options.get(shorts[name], {}), **options.get(_key(name), {})}
         if given:
-            measured_with = result_options(made.options)
+            measured_with = select_result_options(made.options)
             made = resolver.component("metric", name, {_key(name): {**metrics.recorded[name], **given}})
-            if result_options(made.options) != measured_with:
+            if select_result_options(made.options) != measured_with:
                 raise BadOption(f"{name}: {', '.join(given)}: the run was measured with that; give it to t2i eval")
         own = table["metric"] == name
         if not own.any():  # all its samples failed

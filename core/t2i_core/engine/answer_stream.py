@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ..api.errors import BrokenPlugin, T2IError
 from ..api.failure import Failure
 from ..api.redaction import redact_error
-from ..api.text import said
+from ..api.text import describe_error
 
 ItemT = TypeVar("ItemT")
 
@@ -25,7 +25,7 @@ LONG_PATIENCE = 500
 """The same for one that has worked before: a bad prompt may come with as many seeds."""
 
 
-def answered(
+def stream_answers(
     work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]],
     items: Iterable[ItemT],
     who: str,
@@ -122,7 +122,7 @@ class _Attempt:
     @property
     def said(self) -> str:
         """Why there are no more answers."""
-        return "no answer" if self.error is None else said(self.error)
+        return "no answer" if self.error is None else describe_error(self.error)
 
 
 def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:

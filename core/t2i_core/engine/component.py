@@ -10,15 +10,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Generic
 
-from ..api.digest import digest_of
+from ..api.digest import digest_data
 from ..api.errors import BadModel, BrokenPlugin
-from ..api.options import Options, result_options
+from ..api.options import Options, select_result_options
 from ..api.plugin_info import INFO_TYPES, InfoT, Kind, PromptSourceInfo, Setup
 from ..api.prompt import ObjectClass
 from ..api.redaction import learn_secrets
-from ..files.digest import files_digest
-from .code.digest import code_digest, is_installed
-from .code.package_files import in_package, sources_digest
+from ..files.digest import digest_files
+from .code.digest import digest_code, is_installed
+from .code.package_files import digest_sources, is_in_package
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,15 @@ class Component(Generic[InfoT]):
         Raises BadModel where its weights cannot be read.
         """
         try:
-            weights = files_digest(self.info.weights(self.argument, self.options) if self.info.weights else ())
+            weights = digest_files(self.info.weights(self.argument, self.options) if self.info.weights else ())
         except OSError as error:
             raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
-        return digest_of(
+        return digest_data(
             {
                 "kind": self.kind,
                 "name": self.info.name,
                 "argument": self._place if getattr(self.info, "existing", False) else self.argument,
-                "options": result_options(self.options),
+                "options": select_result_options(self.options),
                 "code": self.code_digest,
                 "weights": weights,
             }
@@ -90,7 +90,7 @@ class Component(Generic[InfoT]):
     def judge_fingerprint(self) -> str:
         """SHA-256 of all that its answers depend on: of a generator that is asked about itself, some code more."""
         further = self._judge_code if self.is_installed else ()
-        return digest_of([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
+        return digest_data([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
 
     @property
     def _judge_code(self) -> tuple[str, ...]:
@@ -113,12 +113,12 @@ class Component(Generic[InfoT]):
         """
         if self.is_installed:
             return self._digest_of(self.info.code)
-        files = self._digest_of((*self.info.code, *self._judge_code)) if in_package(self._made_in) else ""
-        return digest_of([self.own_code or code_digest(self.factory), files])
+        files = self._digest_of((*self.info.code, *self._judge_code)) if is_in_package(self._made_in) else ""
+        return digest_data([self.own_code or digest_code(self.factory), files])
 
     def _digest_of(self, patterns: tuple[str, ...]) -> str:
         try:
-            return sources_digest(self.module or self._made_in, patterns)
+            return digest_sources(self.module or self._made_in, patterns)
         except ValueError as error:
             raise BrokenPlugin(f"{self.kind} {self.spec!r} ({self.dist} {self.version}): {error}") from error
 
@@ -165,7 +165,7 @@ class Component(Generic[InfoT]):
         }
 
 
-def component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:
+def settle_component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:
     """Settle a descriptor that does not come from a plugin: for tests and for use from Python."""
     kind = next(k for k, t in INFO_TYPES.items() if isinstance(info, t))
     return Component(kind, info.name, info, options if options is not None else info.options(), argument)

@@ -24,12 +24,12 @@ from ..api.errors import BadFolder, BrokenPlugin
 from ..api.image import Instance, Truth
 from ..api.progress import Progress
 from ..api.prompt import ObjectClass
-from ..files.digest import file_digest
+from ..files.digest import digest_file
 from ..files.image_file import DamagedImage
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .job import Failures, Job, Model, declared_labels
-from .plugin_guard import described
+from .plugin_guard import describe_component
 from .sample_list import Listed
 
 
@@ -49,7 +49,7 @@ def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: 
                 continue
             try:
                 store.truth(image.digest)
-                whole = file_digest(image.path) == image.digest
+                whole = digest_file(image.path) == image.digest
             except (DamagedImage, OSError):
                 whole = False
             if not whole:
@@ -158,8 +158,8 @@ class _DataSet:
             self._folder.remove(name)
         if self._n_truths and self._labels is None:
             progress.note(
-                f"{described(self._model.component)} says what it drew, but not which classes it can draw "
-                "(GeneratorInfo.labels): no annotations are written"
+                f"{describe_component(self._model.component)} says what it drew, but not which classes it can "
+                "draw (GeneratorInfo.labels): no annotations are written"
             )
         return {
             "model": self._model.label,
@@ -201,8 +201,8 @@ class _DataSet:
         except KeyError:
             known = ", ".join(label.name for label in self._labels or ())
             raise BrokenPlugin(
-                f"{described(self._model.component)} drew {cls.name!r}, which is none of the classes that it "
-                f"declares ({known})"
+                f"{describe_component(self._model.component)} drew {cls.name!r}, which is none of the classes "
+                f"that it declares ({known})"
             ) from None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..api.failure import Failure
-from ..api.image import Image, image_file
+from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
 from ..api.prompt import Prompt
 from ..storage.store import Store
@@ -16,8 +16,8 @@ from .generation import by_model, missing
 from .job import Failures, Job, Model
 from .observation import NOT_KEPT, asked, desks, gather
 from .plan import Plan
-from .plugin_guard import guarded
-from .prompt_selection import unmade
+from .plugin_guard import guard_plugin
+from .prompt_selection import find_missing_images
 
 
 @dataclass
@@ -43,13 +43,13 @@ class _Images(Work):
     missing: int = 0
 
 
-def forecast(plan: Plan) -> dict[str, Any]:
+def forecast_plan(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
 
     Where nothing is measured, there are no metrics, judges and observations to speak of. There is no folder yet
     where its name depends on images of prompts that are not made yet.
     """
-    pictures = len({path for job in plan.jobs for path in unmade(job.prompts)})
+    pictures = len({path for job in plan.jobs for path in find_missing_images(job.prompts)})
     first = (
         [f"{pictures} images that prompts bring are not there yet: the run makes them first"] if pictures else []
     )
@@ -125,7 +125,7 @@ def _looked_up(model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[i
         return len(_keys(jobs)), 0
     wanted: set[str] = set()
     lacking = 0
-    with guarded(model.component, "to say which images it holds"):
+    with guard_plugin(model.component, "to say which images it holds"):
         holds = info.holds(model.component.setup())
         for job in jobs:
             for own, prompt, seed in job.cells():
@@ -179,4 +179,4 @@ class _Planned(Sample):
     @property
     def own_images(self) -> tuple[Image, ...]:
         paths = map(Path, self.prompt.images)
-        return tuple(image_file(path) if path.is_file() else Image(str(path), path) for path in paths)
+        return tuple(load_image(path) if path.is_file() else Image(str(path), path) for path in paths)

@@ -14,16 +14,16 @@ from PIL.Image import Image as PILImage
 from ..api.errors import T2IError
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
-from ..api.observation_check import image_fault
+from ..api.observation_check import find_image_fault
 from ..api.progress import Progress
-from ..api.text import said
+from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
 from ..results.run import Made
 from ..storage.store import Store
-from .answer_stream import answered
+from .answer_stream import stream_answers
 from .job import Failures, Job, Model
-from .lifecycle import Execution, keep_settings, made
-from .plugin_guard import described
+from .lifecycle import Execution, keep_settings, open_component
+from .plugin_guard import describe_component
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
         total = sum(1 for _ in missing(own, store, failures))
         if total == 0:
             if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
-                with made(model.component, how) as generator:
+                with open_component(model.component, how) as generator:
                     keep_settings(store, model.component, generator, model.fingerprint)
             continue
         with (
-            made(model.component, how) as generator,
+            open_component(model.component, how) as generator,
             progress.task(_title(model), total, "images") as task,
         ):
             worked = any(_kept(own, store))
@@ -51,7 +51,9 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
             in_flight: set[str] = set()
             keys: dict[int, str] = {}
             requests = _requests(missing(own, store, failures, in_flight), keys)
-            for request, answer in answered(generator.generate, requests, described(model.component), worked):
+            for request, answer in stream_answers(
+                generator.generate, requests, describe_component(model.component), worked
+            ):
                 key = keys.pop(id(request))
                 if (failure := _keep(store, key, answer)) is not None:
                     failures.images[key] = failure
@@ -140,12 +142,12 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
         image = answer.image
         if isinstance(image, PILImage):
             image = np.asarray(image.convert("RGB"))
-        fault = None if isinstance(image, Path) else image_fault(image, answer.truth)
+        fault = None if isinstance(image, Path) else find_image_fault(image, answer.truth)
         if fault is not None:
             return Failure(fault)
         store.put_image(key, image, answer.record, answer.truth, answer.rules or DEFAULT_RULES)
     except T2IError:
         raise
     except Exception as error:  # whatever is wrong with it, it is this request's failure
-        return Failure(f"cannot be kept: {said(error)}")
+        return Failure(f"cannot be kept: {describe_error(error)}")
     return None

@@ -9,17 +9,17 @@ from itertools import combinations, islice, product
 from typing import Any
 
 from ..api.adapter import expand
-from ..api.digest import canonical, digest_of, digest_of_text
+from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.failure import Failure
 from ..api.generator import ImageRequest
 from ..api.judge import Capability, Query
-from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, image_alone
+from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
 from ..api.observation import TYPES, Labels
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..api.prompt import Prompt
 from ..storage.store import FORMAT
 from .component import Component
-from .plugin_guard import guarded
+from .plugin_guard import guard_plugin
 from .request import NoisePolicy
 from .resolver import JudgeChoice
 
@@ -69,7 +69,7 @@ class Served:
     def _judge(self) -> str:
         """What the judge's answers depend on: itself, and the classes that it declares."""
         assert self.choice is not None
-        return digest_of([self.choice.judge.fingerprint, [[c.name, c.synset] for c in self.labels or ()]])
+        return digest_data([self.choice.judge.fingerprint, [[c.name, c.synset] for c in self.labels or ()]])
 
     @property
     def asked(self) -> Capability:
@@ -127,7 +127,7 @@ class Job:
             return f"is grouped by {self.instance.group_by}"
         for served in self.needs:
             need = served.need
-            alone = need.images == "generated" and need.queries is image_alone and need.derive is None
+            alone = need.images == "generated" and need.queries is ask_about_image and need.derive is None
             if not alone or served.asked != need.capability or not hasattr(TYPES[need.capability], "stacked"):
                 return f"its need {need.name!r} is no vector of each generated image alone"
         return None
@@ -174,14 +174,14 @@ class Job:
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
         # images that exist already are found by the prompt's id too
         identity = prompt.id if info.existing else ""
-        head = canonical([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
-        return [digest_of_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
+        head = encode_canonically([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
+        return [digest_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:
     """The classes that a judge knows or a generator draws; None where it does not say."""
     labels = getattr(component.info, "labels", None)
-    with guarded(component, "to say which classes it knows"):
+    with guard_plugin(component, "to say which classes it knows"):
         return tuple(labels(component.argument, component.options)) if labels else None
 
 
@@ -189,14 +189,14 @@ def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
     """The seed of the starting noise: the sample's own, or (below 2**63) one of prompt and seed."""
     if policy == "shared":
         return seed
-    return int(digest_of(["noise", prompt.text, seed])[:16], 16) >> 1
+    return int(digest_data(["noise", prompt.text, seed])[:16], 16) >> 1
 
 
 def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
     """The key under which an observation is kept."""
     images = [i.identity for i in query.images]
     head = [FORMAT, "observation", judge_fingerprint, capability]
-    return digest_of([*head, images, list(query.texts), dict(query.params)])
+    return digest_data([*head, images, list(query.texts), dict(query.params)])
 
 
 def keys_of_images_alone(judge_fingerprint: str, capability: Capability, identities: Iterable[str]) -> list[str]:
@@ -208,8 +208,8 @@ def keys_of_images_alone(judge_fingerprint: str, capability: Capability, identit
         identities: `Image.identity` of each image.
     """
     asked = [FORMAT, "observation", judge_fingerprint, capability, ["@"], [], {}]
-    before, after = canonical(asked).split("@")
-    return [digest_of_text(f"{before}{identity}{after}") for identity in identities]
+    before, after = encode_canonically(asked).split("@")
+    return [digest_text(f"{before}{identity}{after}") for identity in identities]
 
 
 def derived_key(observation: str, served: Served, metric: Component[MetricInfo]) -> str:
@@ -220,7 +220,7 @@ def derived_key(observation: str, served: Served, metric: Component[MetricInfo])
     whose = [metric.info.name, metric.code_digest, *function, served.need.capability]
     if served.derive_code is not None:
         whose.append(served.derive_code)
-    return digest_of([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
+    return digest_data([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
 
 
 @dataclass

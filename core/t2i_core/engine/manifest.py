@@ -14,11 +14,11 @@ from .. import __version__
 from ..storage.store import Store
 from .component import Component
 from .plan import Plan
-from .preflight import floor_of
+from .preflight import read_floor
 from .thread_pools import THREADS
 
 
-def manifest(plan: Plan, store: Store) -> dict[str, Any]:
+def make_manifest(plan: Plan, store: Store) -> dict[str, Any]:
     """Return the manifest of a run; what models and judges say of themselves is read from the store."""
     request = plan.request
     used: dict[str, Component[Any]] = {}
@@ -85,7 +85,7 @@ def _judges(plan: Plan) -> list[dict[str, Any]]:
             name, why = (s.choice.judge.spec, s.choice.why) if s.choice else ("the model itself", "")
             entry: dict[str, Any] = {"metric": job.metric.spec, "need": s.need.name, "judge": name, "why": why}
             if s.choice and s.need.capability in ("detect", "segment"):
-                entry["floor"] = floor_of(s.choice.judge)
+                entry["floor"] = read_floor(s.choice.judge)
             if entry not in found:
                 found.append(entry)
     return found
@@ -97,6 +97,6 @@ def _packages() -> dict[str, str]:
     return dict(sorted({(d.name or "?"): d.version for d in distributions()}.items()))
 
 
-def now() -> str:
+def get_time() -> str:
     """The time, to the second, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -12,18 +12,18 @@ from ..api.errors import BadFolder
 from ..api.failure import Failure
 from ..api.judge import Capability, Query
 from ..api.metric import Need, Sample
-from ..api.observation import TYPES, Labels, arrays_to_bytes
-from ..api.observation_check import stored_form
+from ..api.observation import TYPES, Labels, encode_arrays
+from ..api.observation_check import encode_checked
 from ..api.progress import Progress, Task
 from ..api.prompt import Prompt
-from ..api.text import said
+from ..api.text import describe_error
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
-from .answer_stream import answered
+from .answer_stream import stream_answers
 from .component import Component
 from .job import Failures, Job, Model, Served, derived_key, observation_key
-from .lifecycle import Execution, keep_settings, made
-from .plugin_guard import described, guarded
+from .lifecycle import Execution, keep_settings, open_component
+from .plugin_guard import describe_component, guard_plugin
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def observe(jobs: Sequence[Job], store: Store, failures: Failures, how: Executio
         to_ask, to_derive = _left(desk, store, failures)
         if to_ask:
             with (
-                made(desk.component, how) as judge,
+                open_component(desk.component, how) as judge,
                 progress.task(f"{desk.capability} by {desk.component.spec}", to_ask, "queries") as task,
             ):
                 _ask(desk, judge, store, failures, task)
@@ -117,14 +117,16 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
 
     started, done = time.monotonic(), 0
     worked = any(store.has(item.key) for item in asked(desk, store, failures))
-    for query, answer in answered(observe, readable(), described(desk.component), worked):
+    for query, answer in stream_answers(observe, readable(), describe_component(desk.component), worked):
         item = asked_for.pop(id(query))
         try:
-            value = b"" if isinstance(answer, Failure) else stored_form(answer, desk.capability, labels, query)
+            value = b"" if isinstance(answer, Failure) else encode_checked(answer, desk.capability, labels, query)
         except (TypeError, ValueError) as error:
-            answer = Failure(f"{described(desk.component)} {error}")
+            answer = Failure(f"{describe_component(desk.component)} {error}")
         except Exception as error:  # whatever is wrong with it, it is this query's failure
-            answer = Failure(f"{described(desk.component)} gave what cannot be kept: {said(error)}")
+            answer = Failure(
+                f"{describe_component(desk.component)} gave what cannot be kept: {describe_error(error)}"
+            )
         if isinstance(answer, Failure):
             failures.observations[item.key] = answer
         else:
@@ -208,7 +210,7 @@ def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gath
             if isinstance(samples, Failure):
                 continue
             try:
-                with guarded(job.metric, f"to say what to ask about prompt {prompt.id!r}", heeds_damage=True):
+                with guard_plugin(job.metric, f"to say what to ask about prompt {prompt.id!r}", heeds_damage=True):
                     queries = list(keyed(served, models[0], samples))
                 for key, query in queries:
                     yield _ToAsk(key, query, job, served)
@@ -218,7 +220,7 @@ def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gath
 
 def asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
     """Yield every query of a need that is asked once per run."""
-    with guarded(job.metric, "to say what it asks once"):
+    with guard_plugin(job.metric, "to say what it asks once"):
         queries = list(keyed(served, job.models[0], shared_samples(job)))
     for key, query in queries:
         yield _ToAsk(key, query, job, served)
@@ -277,7 +279,7 @@ def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
     assert derive is not None
     chain = item.served.choice.chain if item.served.choice else ()
     image = item.query.images[0]
-    with guarded(item.job.metric, f"in {derive.name!r} on {image.path}", heeds_damage=True):
+    with guard_plugin(item.job.metric, f"in {derive.name!r} on {image.path}", heeds_damage=True):
         arrays = derive.function(image.pixels, combine(chain, item.query, [observation]))
-        value = arrays_to_bytes(arrays)
+        value = encode_arrays(arrays)
     store.put(derived_key(item.key, item.served, item.job.metric), value)

@@ -8,7 +8,7 @@ from ..api.judge import Capability, Query
 from ..api.observation import Pixels
 from ..api.options import Options
 from ..api.plugin_info import JudgeInfo, Setup
-from .component import component
+from .component import settle_component
 from .resolver import JudgeChoice
 
 
@@ -30,6 +30,6 @@ ITSELF = JudgeInfo(
 )
 
 
-def look() -> JudgeChoice:
+def choose_pixels() -> JudgeChoice:
     """Return what serves every need of pixels."""
-    return JudgeChoice(component(ITSELF), (), "the metric measures the image itself")
+    return JudgeChoice(settle_component(ITSELF), (), "the metric measures the image itself")

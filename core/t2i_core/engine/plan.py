@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..api.adapter import expand
-from ..api.digest import digest_of
-from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, in_one_line
+from ..api.digest import digest_data
+from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
 from ..api.judge import Query
 from ..api.metric import Metric, Need
 from ..api.observation import Labels
@@ -19,17 +19,17 @@ from ..api.prompt import Prompt
 from ..api.redaction import redact
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
-from .component import Component, component
+from .component import Component, settle_component
 from .job import IMAGES, Job, Model, Served
 from .judge_choice import choose_judge
-from .lifecycle import on_this_machine
-from .pixels_judge import look
-from .plugin_guard import described, guarded
-from .preflight import refuse_forgetful, refuse_idle, refuse_ignorant
-from .prompt_selection import checked, collect, limited, load
+from .lifecycle import settle_on_machine
+from .pixels_judge import choose_pixels
+from .plugin_guard import describe_component, guard_plugin
+from .preflight import refuse_high_floor, refuse_unknown_classes, refuse_unneeded_judges
+from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
 from .resolver import OptionTable, Resolver, installed_resolver
-from .run_identity import folder_name, identity
+from .run_identity import identify_job, make_folder_name
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Planner:
                 metrics.append(metric)
         domains = {m.component.info.domain.name: m.component.info.domain for m in models}
         settled = [{name: self.metric(asked, domain) for name, domain in domains.items()} for asked in metrics]
-        refuse_idle(
+        refuse_unneeded_judges(
             self.request.judges,
             {metric.spec: instance.needs for each in settled for metric, instance, _ in each.values()},
             lambda name: self.resolver.component("judge", name, self.request.options),
@@ -121,8 +121,8 @@ class _Planner:
         if self.request.shard:
             part, parts = self.request.shard
             self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
-        digest = digest_of([identity(job) for job in jobs] + [self.request.interval])
-        folder = self.request.out or Path("t2i-runs") / folder_name(jobs, digest)
+        digest = digest_data([identify_job(job) for job in jobs] + [self.request.interval])
+        folder = self.request.out or Path("t2i-runs") / make_folder_name(jobs, digest)
         installed = tuple(self._resolver.manifest()) if self._resolver else ()
         return Plan(self.request, tuple(jobs), folder, digest, installed, tuple(dict.fromkeys(self.notes)))
 
@@ -148,7 +148,7 @@ class _Planner:
             self.used.add((kind, spec.name))
             options = {**self.options_for(kind, spec.name), **(extra or {})}
             try:
-                settled = component(spec, spec.options(**options))
+                settled = settle_component(spec, spec.options(**options))
             except ValueError as error:
                 raise BadOption(f"{kind} {spec.name!r}: {error}") from error
             return self.settled_here(settled)
@@ -163,19 +163,19 @@ class _Planner:
         """Settle what is left to this machine, its device and what may be fetched, and its code."""
         if found.mirror_note:
             self.notes.append(found.mirror_note)
-        return self.codes.settle(on_this_machine(found, self.request.device, self.request.offline))
+        return self.codes.settle(settle_on_machine(found, self.request.device, self.request.offline))
 
     def check_component(self, found: Component[Any]) -> None:
         """Have a component say what is wrong with its argument and options, before anything is loaded."""
         if found.info.check is not None:
-            with guarded(found, "to check its argument and options"):
+            with guard_plugin(found, "to check its argument and options"):
                 found.info.check(found.setup(self.request.device, offline=self.request.offline))
 
     def check_judge(self, model: Component[GeneratorInfo], need: Need) -> None:
         """Have a model say why it cannot be asked about itself, before anything is loaded."""
         if model.info.check_judge is not None:
             setup = model.setup(self.request.device, offline=self.request.offline)
-            with guarded(model, f"to check whether it can be asked for {need.capability}"):
+            with guard_plugin(model, f"to check whether it can be asked for {need.capability}"):
                 model.info.check_judge(setup, need.capability, need.params)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class _Planner:
             if not ((kind, name) in self.used if kind else name in known):
                 parts = ", ".join(sorted(known))
                 said = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
-                raise UnknownName(in_one_line([said, f"taking part: {parts}"]))
+                raise UnknownName(join_clauses([said, f"taking part: {parts}"]))
         for word in self.request.judges:
             name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
             if ("judge", name) not in self.used:
@@ -238,7 +238,7 @@ class _Planner:
     def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
         """Settle a metric for one domain, whose defaults come before the metric's own."""
         if asked is IMAGES:
-            found: Component[MetricInfo] = component(IMAGES)
+            found: Component[MetricInfo] = settle_component(IMAGES)
         else:
             found = self.find("metric", asked)
         there = domain.metrics.get(found.info.name, Defaults())
@@ -252,7 +252,7 @@ class _Planner:
             seeds=there.seeds or own.seeds,
             judges={**own.judges, **domain.judges, **there.judges},
         )
-        with guarded(found, "to be made"):
+        with guard_plugin(found, "to be made"):
             instance = found.info.create(found.setup())
         return found, instance, defaults
 
@@ -264,10 +264,10 @@ class _Planner:
         labels = next((s.labels for s in needs if s.labels is not None), None)
         name, prompts = self.prompts(generator, metric, defaults, labels)
         for served in needs:
-            refuse_ignorant(served, prompts, metric)
-        with guarded(metric, "to check its prompts"):
+            refuse_unknown_classes(served, prompts, metric)
+        with guard_plugin(metric, "to check its prompts"):
             instance.check(prompts)
-        with guarded(metric, "to say the bounds of its measures"):
+        with guard_plugin(metric, "to say the bounds of its measures"):
             measures = tuple(m.settled(metric.options) for m in metric.info.measures)
         job = Job(
             metric=metric,
@@ -282,10 +282,12 @@ class _Planner:
             shard=self.request.shard,
         )
         if instance.stacked and (fault := job.unstackable()) is not None:
-            raise BrokenPlugin(f"{described(metric)} asks for stacked answers, but {fault}")
+            raise BrokenPlugin(f"{describe_component(metric)} asks for stacked answers, but {fault}")
         strange = (instance.aggregates or frozenset()) - {measure.name for measure in measures}
         if strange:
-            raise BrokenPlugin(f"{described(metric)} aggregates {min(strange)!r}, which is none of its measures")
+            raise BrokenPlugin(
+                f"{describe_component(metric)} aggregates {min(strange)!r}, which is none of its measures"
+            )
         return job
 
     def serve(
@@ -298,12 +300,12 @@ class _Planner:
                 if need.capability not in model.component.info.capabilities:
                     raise NoJudge(
                         f"metric {metric.spec!r} asks the model itself for {need.capability}, "
-                        f"which {described(model.component)} does not offer"
+                        f"which {describe_component(model.component)} does not offer"
                     )
                 self.check_judge(model.component, need)
             return Served(need, None, derived)
         if need.capability == "pixels":
-            return Served(need, look(), derived)
+            return Served(need, choose_pixels(), derived)
         domain = models[0].component.info.domain
         preferred = []
         if need.capability in defaults.judges:
@@ -318,7 +320,7 @@ class _Planner:
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
                 f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
             )
-        refuse_forgetful(need, metric, choice.judge)
+        refuse_high_floor(need, metric, choice.judge)
         return Served(need, choice, derived)
 
     def prompts(
@@ -334,8 +336,8 @@ class _Planner:
             names = (generator.spec,)
             key: Any = ("own", generator.fingerprint)
             if key not in self.lists:
-                own = collect(generator, generator.info.prompts, generator.setup())
-                self.lists[key] = checked(own, generator.spec)
+                own = collect_prompts(generator, generator.info.prompts, generator.setup())
+                self.lists[key] = check_prompts(own, generator.spec)
         else:
             if not names and defaults.prompts:
                 names = (defaults.prompts,)
@@ -347,9 +349,9 @@ class _Planner:
             key = (names, labels)
             if key not in self.lists:
                 every = [p for n in names for p in self.read(n, labels)]
-                self.lists[key] = checked(every, " + ".join(names), self.dry)
+                self.lists[key] = check_prompts(every, " + ".join(names), self.dry)
         prompts = self.lists[key]
-        chosen = limited(prompts, self.request.limit)
+        chosen = limit_prompts(prompts, self.request.limit)
         if len(chosen) < len(prompts):
             self.notes.append(f"{len(chosen)} of {len(prompts)} prompts of {' + '.join(names)}, a seeded sample")
         return " + ".join(names), chosen
@@ -361,7 +363,9 @@ class _Planner:
             self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
-        prompts = load(source, labels if source.info.reads_labels else None, self.request.offline, self.dry)
+        prompts = load_prompts(
+            source, labels if source.info.reads_labels else None, self.request.offline, self.dry
+        )
         self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 
@@ -369,7 +373,7 @@ class _Planner:
         if self.request.seeds is not None:
             return self.request.seeds
         if generator.info.seeds is not None:
-            with guarded(generator, "to say its seeds"):
+            with guard_plugin(generator, "to say its seeds"):
                 return tuple(generator.info.seeds(generator.setup()))
         return tuple(range(defaults.seeds or 1))
 

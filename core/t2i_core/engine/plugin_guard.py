@@ -9,13 +9,13 @@ from typing import Any
 
 from ..api.errors import BadFolder, BrokenPlugin, MissingDependency, NotHere, T2IError
 from ..api.redaction import redacted_errors
-from ..api.text import said
+from ..api.text import describe_error
 from ..files.image_file import DamagedImage
 from .component import Component
 
 
 @contextmanager
-def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
+def guard_plugin(component: Component[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
     """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what.
 
     A T2IError goes through. A package that is not installed is a MissingDependency; not so a module that an
@@ -32,21 +32,23 @@ def guarded(component: Component[Any], doing: str, heeds_damage: bool = False) -
     except DamagedImage as error:
         if heeds_damage:
             raise
-        raise BadFolder(f"{described(component)} cannot go on {doing}: {error}") from error
+        raise BadFolder(f"{describe_component(component)} cannot go on {doing}: {error}") from error
     except ModuleNotFoundError as error:
         missing, own = (name.partition(".")[0] for name in (error.name or "", component.module))
         installed = missing != error.name and sys.modules.get(missing) is not None
         if missing in ("", own) or installed:
-            raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
+            raise BrokenPlugin(
+                f"{describe_component(component)} failed {doing}: {describe_error(error)}"
+            ) from error
         raise MissingDependency(
-            f"{described(component)} needs the module {missing!r}, which is not installed: install "
+            f"{describe_component(component)} needs the module {missing!r}, which is not installed: install "
             f"{component.dist or 'it'} with all that it depends on"
         ) from error
     except BaseException as error:
-        raise BrokenPlugin(f"{described(component)} failed {doing}: {said(error)}") from error
+        raise BrokenPlugin(f"{describe_component(component)} failed {doing}: {describe_error(error)}") from error
 
 
-def described(component: Component[Any]) -> str:
+def describe_component(component: Component[Any]) -> str:
     """Name a component with what it comes from, for messages."""
     origin = f" ({component.dist} {component.version}, {component.module})" if component.dist else ""
     return f"{component.kind.replace('_', ' ')} {component.spec!r}{origin}"

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..api.adapter import sources
+from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
 from ..api.image import Image
 from ..api.judge import CAPABILITIES, Capability
 from ..api.metric import Need
-from ..api.options import number_of
+from ..api.options import resolve_number
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.progress import Progress
 from ..api.prompt import Prompt
@@ -20,10 +20,10 @@ from ..storage.store import Store
 from .component import Component
 from .job import Job, Served
 from .observation import asked_once, desks
-from .plugin_guard import described
+from .plugin_guard import describe_component
 
 
-def refuse_idle(
+def refuse_unneeded_judges(
     words: Sequence[str],
     needs: Mapping[str, Sequence[Need]],
     find: Callable[[str], Component[JudgeInfo]],
@@ -46,7 +46,7 @@ def refuse_idle(
             continue  # who chooses judges says which there are
         meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
-        if not any(source in offers for each in meant for source in sources(each)):
+        if not any(source in offers for each in meant for source in find_sources(each)):
             need = "; ".join(f"{metric} needs {_list(own)}" for metric, own in by_metric.items())
             raise NoJudge(f"--judge {word}: the judge you asked for offers {_list(offers)}; {need}")
 
@@ -60,7 +60,7 @@ def _list(capabilities: Mapping[Capability, object]) -> str:
     return " and ".join(capabilities) or "no judge"
 
 
-def refuse_ignorant(served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
+def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
     """Refuse a judge that cannot know a class of the prompts. Raises BadPrompts or NoJudge."""
     if not served.need.knows:
         return
@@ -76,26 +76,26 @@ def refuse_ignorant(served: Served, prompts: Sequence[Prompt], metric: Component
     unknown = sorted(c.name for c in wanted if not any(c.same_as(label) for label in labels))
     if unknown and served.choice:
         raise NoJudge(
-            f"{described(served.choice.judge)} does not know {', '.join(unknown[:5])}"
+            f"{describe_component(served.choice.judge)} does not know {', '.join(unknown[:5])}"
             f"{' and others' if len(unknown) > 5 else ''}, which the prompts name; it knows "
             f"{', '.join(label.name for label in labels[:30])}{', ...' if len(labels) > 30 else ''}"
         )
 
 
-def floor_of(judge: Component[JudgeInfo]) -> float:
+def read_floor(judge: Component[JudgeInfo]) -> float:
     """Return the confidence below which a judge keeps nothing. Raises BrokenPlugin where it is no option of it."""
     try:
-        return number_of(judge.info.floor, judge.options) or 0.0
+        return resolve_number(judge.info.floor, judge.options) or 0.0
     except ValueError as error:
-        raise BrokenPlugin(f"{described(judge)}: its floor: {error}") from error
+        raise BrokenPlugin(f"{describe_component(judge)}: its floor: {error}") from error
 
 
-def refuse_forgetful(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
+def refuse_high_floor(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
     """Refuse a judge that does not keep all that a metric looks at: the score would silently be another one's.
 
     Raises BadOption, and BrokenPlugin where the judge's floor is no option of it.
     """
-    said, floor = judge.info.floor, floor_of(judge)
+    said, floor = judge.info.floor, read_floor(judge)
     if floor > need.confidence:
         way_out = f"set -o {judge.name}.{said}={need.confidence:g}, or" if isinstance(said, str) else "set"
         raise BadOption(

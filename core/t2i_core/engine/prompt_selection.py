@@ -11,34 +11,36 @@ import numpy as np
 
 from ..api.errors import BadPrompts, BrokenPlugin
 from ..api.plugin_info import PromptSourceInfo, Setup
-from ..api.prompt import RESERVED, ObjectClass, Prompt, strange_facet, writable
+from ..api.prompt import RESERVED, ObjectClass, Prompt, find_invalid_facet, is_writable
 from .component import Component
-from .plugin_guard import described, guarded
+from .plugin_guard import describe_component, guard_plugin
 
 
-def load(
+def load_prompts(
     source: Component[PromptSourceInfo],
     labels: tuple[ObjectClass, ...] | None,
     offline: bool = False,
     dry: bool = False,
 ) -> list[Prompt]:
     """Return a source's prompts. Raises BrokenPlugin where the source fails."""
-    return collect(source, source.info.prompts, source.setup(offline=offline, labels=labels, dry=dry))
+    return collect_prompts(source, source.info.prompts, source.setup(offline=offline, labels=labels, dry=dry))
 
 
-def collect(
+def collect_prompts(
     component: Component[Any], read: Callable[[Setup[Any]], Iterable[Prompt]], setup: Setup[Any]
 ) -> list[Prompt]:
     """Read prompts from a plugin's function."""
-    with guarded(component, "to give its prompts"):
+    with guard_plugin(component, "to give its prompts"):
         prompts = list(read(setup))
     strange = next((p for p in prompts if not isinstance(p, Prompt)), None)
     if strange is not None:
-        raise BrokenPlugin(f"{described(component)} gave {type(strange).__name__} where prompts were asked for")
+        raise BrokenPlugin(
+            f"{describe_component(component)} gave {type(strange).__name__} where prompts were asked for"
+        )
     return prompts
 
 
-def checked(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tuple[Prompt, ...]:
+def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tuple[Prompt, ...]:
     """Refuse an empty list, ids that stand twice, what no table holds, and images that are not there.
 
     dry: images of prompts need not be made yet
@@ -53,27 +55,27 @@ def checked(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tuple[Pr
             raise BadPrompts(
                 f"prompts {name!r}: the text {p.text[:60]!r} has a NUL character, which no table holds"
             )
-        if not writable(p.id) or not writable(p.cluster_id):
+        if not is_writable(p.id) or not is_writable(p.cluster_id):
             raise BadPrompts(
                 f"prompts {name!r}: id or cluster of {p.id!r} has a NUL character or half a surrogate pair, which "
                 "no table holds"
             )
-        if (strange := strange_facet(p.facets)) is not None:
+        if (strange := find_invalid_facet(p.facets)) is not None:
             raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")
     hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
     if hidden:
         raise BadPrompts(f"prompts {name!r}: no facet may be called {hidden!r}, as a column of the table is")
-    if not dry and (missing := next(unmade(prompts), None)) is not None:
+    if not dry and (missing := next(find_missing_images(prompts), None)) is not None:
         raise BadPrompts(f"prompts {name!r}: there is no image {missing}")
     return tuple(prompts)
 
 
-def unmade(prompts: Iterable[Prompt]) -> Iterator[str]:
+def find_missing_images(prompts: Iterable[Prompt]) -> Iterator[str]:
     """Yield the paths of prompts' own images where nothing is."""
     return (path for p in prompts for path in p.images if not Path(path).is_file())
 
 
-def limited(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
+def limit_prompts(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
     """Return at most `limit` prompts in their own order: a seeded sample spread over the levels of their facets.
 
     Prompts are taken one by one in a fixed random order, each time one whose facet levels were taken least.

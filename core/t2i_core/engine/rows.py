@@ -13,9 +13,9 @@ import numpy as np
 from ..api.errors import BrokenPlugin
 from ..api.failure import Failure
 from ..api.metric import Excluded, Note, Row, Rows, Unit
-from ..api.prompt import RESERVED, strange_facet
+from ..api.prompt import RESERVED, find_invalid_facet
 from .job import IMAGES, Job
-from .plugin_guard import described, guarded
+from .plugin_guard import describe_component, guard_plugin
 from .unit_reader import Group
 
 
@@ -25,7 +25,7 @@ def rows_of(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded
     What it raises, and a value that cannot be, is the metric's fault.
     """
     where = f"on prompt {unit.prompt.id!r}, seed {unit.seed}" if unit.prompt else "on a model's set"
-    with guarded(job.metric, where):
+    with guard_plugin(job.metric, where):
         said = list(job.instance.measure(unit))
         notes = [s for s in said if isinstance(s, Note)]
         found = [s for s in said if not isinstance(s, Note)]
@@ -36,7 +36,7 @@ def rows_of(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded
         if fault is None:
             rows = [row for row in found if isinstance(row, Row | Rows)]
             return [row if isinstance(row, Rows) else replace(row, value=float(row.value)) for row in rows], notes
-    raise BrokenPlugin(f"{described(job.metric)} gave {fault} {where}")
+    raise BrokenPlugin(f"{describe_component(job.metric)} gave {fault} {where}")
 
 
 def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
@@ -64,7 +64,7 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
             return f"{least if least < low else most} for {row.measure!r}, outside its declared range,"
         if hidden := RESERVED & row.facets.keys():
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
-        if (strange := strange_facet(row.facets)) is not None:
+        if (strange := find_invalid_facet(row.facets)) is not None:
             return f"a facet {strange!r} that is neither a text nor a number"
         told_apart_by = () if job.instance.group_by == "model" else sorted(row.facets.items())
         key = (row.measure, *told_apart_by)

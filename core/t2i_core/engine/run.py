@@ -21,7 +21,7 @@ from .generation import generate
 from .image_checks import Doubts
 from .job import IMAGES, Failures, Job, Model
 from .lifecycle import Execution
-from .manifest import manifest, now
+from .manifest import get_time, make_manifest
 from .measurement import measure, reading_alike
 from .measurement_table import TableBuilder
 from .observation import observe
@@ -46,11 +46,11 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
     ):
-        started = now()
+        started = get_time()
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written anew")
         begun = request.shard is None and not folder.finished()
-        said = {"started": started, **manifest(plan, store)} if begun else {}
+        said = {"started": started, **make_manifest(plan, store)} if begun else {}
         if begun:
             folder.write_manifest({"status": "running", **said})
         try:
@@ -76,7 +76,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
 def _write_failed(folder: RunFolder, said: Mapping[str, Any], error: T2IError) -> None:
     """Have run.json say which error ended the run, if it can still be written: the error itself comes first."""
     try:
-        folder.write_manifest({"status": "failed", "failed": str(error), "finished": now(), **said})
+        folder.write_manifest({"status": "failed", "failed": str(error), "finished": get_time(), **said})
     except BadFolder as another:
         error.add_note(str(another))
 
@@ -174,8 +174,8 @@ def _score(
         "status": "failed" if failed else "done",
         "failed": failed,
         "started": started,
-        "finished": now(),
-        **manifest(plan, store),
+        "finished": get_time(),
+        **make_manifest(plan, store),
         "results": results,
         "comparisons": comparisons,
         "datasets": sets.written,

@@ -11,7 +11,7 @@ from typing import Any
 from ..api.failure import Failure
 from ..api.progress import Progress
 from ..api.prompt import Prompt
-from ..storage.run_folder import RunFolder, slug
+from ..storage.run_folder import RunFolder, make_slug
 from ..storage.store import Store
 from .job import Failures, Job, Model, noise_seed
 from .observation import gathered
@@ -112,9 +112,9 @@ def places_of(labels: Iterable[str]) -> dict[str, str]:
     """A folder name for each model, different ones for labels that look alike."""
     places: dict[str, str] = {}
     for label in dict.fromkeys(labels):
-        name, count = slug(label), 1
+        name, count = make_slug(label), 1
         while name in places.values():
             count += 1
-            name = f"{slug(label)}-{count}"
+            name = f"{make_slug(label)}-{count}"
         places[label] = name
     return places

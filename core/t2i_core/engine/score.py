@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from ..api.metric import Metric, Note, SettledMeasure
-from ..api.options import result_options
+from ..api.options import select_result_options
 from ..api.plugin_info import MetricInfo
 from ..statistics import (
     Comparison,
@@ -28,7 +28,7 @@ from ..statistics import (
 )
 from .component import Component
 from .job import Job
-from .plugin_guard import guarded
+from .plugin_guard import guard_plugin
 from .request import NoisePolicy
 
 MOST_LEVELS = 1000
@@ -125,13 +125,13 @@ def remarks(job: Job, table: pd.DataFrame) -> list[Note]:
     """Return what the metric says of all rows together."""
     if table.empty:
         return []
-    with guarded(job.metric, "to say what must be known of its rows"):
+    with guard_plugin(job.metric, "to say what must be known of its rows"):
         return list(job.instance.remarks(table))
 
 
 def incomparable(a: Job, b: Job) -> str | None:
     """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
-    if result_options(a.metric.options) != result_options(b.metric.options):
+    if select_result_options(a.metric.options) != select_result_options(b.metric.options):
         return "the metric's options differ"
     judges = [
         [(s.need.name, s.choice.judge.fingerprint) for s in job.needs if s.choice is not None] for job in (a, b)
@@ -258,7 +258,7 @@ def _statistic(way: Way, table: pd.DataFrame) -> Statistic:
         return lambda _: {}
 
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
-        with guarded(way.metric, "to aggregate its rows"):
+        with guard_plugin(way.metric, "to aggregate its rows"):
             found = way.instance.aggregate(table, weights)
             if not isinstance(found, Mapping):
                 raise TypeError(f"gave {type(found).__name__} where scores by name were asked for")
@@ -269,7 +269,7 @@ def _statistic(way: Way, table: pd.DataFrame) -> Statistic:
 
 def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
     """One model's scores that are no plain means, and the measures that have no score over all rows."""
-    with guarded(job.metric, "to form intervals"):
+    with guard_plugin(job.metric, "to form intervals"):
         formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
         said = {name: estimate for name, estimate in formed.items() if estimate is not None}
         strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)

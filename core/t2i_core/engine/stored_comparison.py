@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from ..api.metric import Metric, SettledMeasure
-from ..api.options import result_options
+from ..api.options import select_result_options
 from ..api.plugin_info import MetricInfo
 from ..results.run import Run
 from ..statistics import Comparison
 from .component import Component
-from .plugin_guard import guarded
+from .plugin_guard import guard_plugin
 from .request import NoisePolicy
 from .score import difference, scored, shared
 
@@ -61,9 +61,9 @@ def paired(a: Side, b: Side, metric: Component[MetricInfo]) -> Paired:
 
     A prompt is shared where its id and its text are the same: runs do not hold scenes.
     """
-    with guarded(metric, "to be made"):
+    with guard_plugin(metric, "to be made"):
         instance = metric.info.create(metric.setup())
-    with guarded(metric, "to say the bounds of its measures"):
+    with guard_plugin(metric, "to say the bounds of its measures"):
         measures = tuple(m.settled(metric.options) for m in metric.info.measures)
     nothing = pd.DataFrame(columns=["prompt", "model", "value"])
     why = _incomparable(a, b, metric, instance)
@@ -100,7 +100,7 @@ def _incomparable(a: Side, b: Side, metric: Component[MetricInfo], instance: Met
     if len({len(_options(side, metric.spec)) for side in (a, b)} | {1}) > 1:
         return "a run has the metric under several options"
     options = [_options(side, metric.spec)[0] for side in (a, b)]
-    silent = type(metric.options).model_fields.keys() - result_options(metric.options).keys()
+    silent = type(metric.options).model_fields.keys() - select_result_options(metric.options).keys()
     if differing := [
         k for k in sorted({*options[0], *options[1]} - silent) if options[0].get(k) != options[1].get(k)
     ]:

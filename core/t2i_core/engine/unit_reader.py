@@ -13,14 +13,14 @@ from ..api.adapter import combine, expand
 from ..api.errors import BrokenPlugin, FailedRun
 from ..api.failure import Failure
 from ..api.metric import Answer, Observed, Sample, Unit
-from ..api.observation import TYPES, arrays_from_bytes
+from ..api.observation import TYPES, decode_arrays
 from ..api.progress import Task
 from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .job import Failures, Job, Model, Served, derived_key, keys_of_images_alone
 from .observation import gathered, image_gone, keyed, shared_samples
-from .plugin_guard import described, guarded
+from .plugin_guard import describe_component, guard_plugin
 from .sample_counts import Cell, Measured
 
 BLOCKS = 20
@@ -132,13 +132,14 @@ class Reader:
         got = self._answers(served, self.job.models[0], shared_samples(self.job))
         if isinstance(got, Failure):
             raise FailedRun(
-                f"{described(self.job.metric)} cannot be measured without its {served.need.name}: {got.reason}"
+                f"{describe_component(self.job.metric)} cannot be measured without its {served.need.name}: "
+                f"{got.reason}"
             )
         return got
 
     def _answers(self, served: Served, model: Model, samples: tuple[Sample, ...]) -> list[Answer] | Failure:
         kept: list[tuple[str, Any]] = []
-        with guarded(self.job.metric, "to say what it asks", heeds_damage=True):
+        with guard_plugin(self.job.metric, "to say what it asks", heeds_damage=True):
             asked = list(keyed(served, model, samples))
             queries = list(served.need.queries(samples))
         for key, _ in asked:
@@ -159,7 +160,7 @@ class Reader:
                 stored = self.store.get(derived_key(part[0][0], served, self.job.metric))
                 if stored is None:
                     raise self.store.gone("what was derived from an observation")
-                derived = arrays_from_bytes(stored)
+                derived = decode_arrays(stored)
             combined = combine(chain, query, [observation for _, observation in part])
             if isinstance(combined, Failure):
                 return combined
@@ -173,7 +174,7 @@ def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
         return TYPES[served.asked].stacked(data, served.labels)
     except ValueError as error:
         judge = served.choice.judge if served.choice else model.component
-        raise BrokenPlugin(f"{described(judge)} gave {error}") from error
+        raise BrokenPlugin(f"{describe_component(judge)} gave {error}") from error
 
 
 @dataclass(frozen=True)

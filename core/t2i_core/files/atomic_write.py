@@ -49,7 +49,7 @@ def write_whole(path: Path, data: bytes) -> None:
             raise OSError(f"{path}: only a part was written")
 
 
-def unfinished_name(name: str) -> str | None:
+def parse_unfinished_name(name: str) -> str | None:
     """Return the name that an unfinished file would have got; None if `name` is not an unfinished file's."""
     found = _PART.fullmatch(name)
     return found["name"] if found else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from .regular_file import check_regular
 
 
-def file_digest(path: Path) -> str:
+def digest_file(path: Path) -> str:
     """Return the SHA-256 (hex) of a regular file's content, remembered while its size and times stay the same.
 
     Raises:
@@ -27,13 +27,13 @@ def _file_digest(path: str, size: int, mtime_ns: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def files_digest(parts: Iterable[Path | str]) -> str:
+def digest_files(parts: Iterable[Path | str]) -> str:
     """SHA-256 over the contents of files and over texts (pinned revisions), in the given order.
 
     The files' names and places do not count.
     """
     total = hashlib.sha256()
     for part in parts:
-        digest = file_digest(part) if isinstance(part, Path) else hashlib.sha256(part.encode()).hexdigest()
+        digest = digest_file(part) if isinstance(part, Path) else hashlib.sha256(part.encode()).hexdigest()
         total.update(bytes.fromhex(digest))
     return total.hexdigest()

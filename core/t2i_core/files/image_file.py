@@ -108,7 +108,7 @@ def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
         raise DamagedImage(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def header_of(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader:
+def parse_header(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader:
     """Return what the header of an image file's bytes says. See `decode` for arguments and errors."""
     with _opened(io.BytesIO(data), rules, where) as (_, header, _):
         return header
@@ -225,14 +225,14 @@ def _is_wide(image: PILImage.Image, file: BinaryIO) -> bool:
     return depth == b"\x10"
 
 
-def format_name(name: str) -> str:
+def describe_format(name: str) -> str:
     """Return a format's name as people write it."""
     return {"WEBP": "WebP", "JPEG2000": "JPEG 2000"}.get(name, name)
 
 
 def _unread(head: bytes, rules: DecodingRules) -> str:
     """Say what a file is that begins so, and that Pillow could not read under the rules."""
-    wanted = [format_name(name) for name in rules.formats]
+    wanted = [describe_format(name) for name in rules.formats]
     name = "AVIF or HEIF" if head[4:8] == b"ftyp" else next((n for s, n in _STARTS if head.startswith(s)), None)
     if name in wanted:
         return f"not an image that can be read (a damaged {name})"

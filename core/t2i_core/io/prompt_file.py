@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..api.digest import digest_of
+from ..api.digest import digest_data
 from ..api.errors import BadPrompts
-from ..api.prompt import RESERVED, Prompt, Scene, strange_facet
-from .table import json_lines, table_of
+from ..api.prompt import RESERVED, Prompt, Scene, find_invalid_facet
+from .table import parse_json_lines, parse_table
 from .text_file import read_text
 
 TEXT_FIELDS = ("prompt", "text")
@@ -81,7 +81,7 @@ class Record:
         if text is None:
             self.fail("prompt", "is missing")
         return Prompt(
-            id=self.id or id_of(text),
+            id=self.id or make_id(text),
             text=text,
             scene=self._scene(),
             facets=self._facets(),
@@ -144,7 +144,7 @@ class Record:
         for name in facets:
             if name in RESERVED:
                 self.fail(name, "no facet may have this name: the measured table has a column of it")
-        if (strange := strange_facet(facets)) is not None:
+        if (strange := find_invalid_facet(facets)) is not None:
             self.fail(strange, "a facet is a text or a number")
         return facets
 
@@ -164,13 +164,13 @@ def read_prompts(path: str | Path) -> list[Prompt]:
     Records that say the same are equal prompts (see `merge_duplicates`). Raises BadPrompts, in one line that names
     file, line and field.
     """
-    prompts = prompts_of(read_records(path))
+    prompts = parse_prompts(read_records(path))
     if not prompts:
         raise BadPrompts(f"{path}: holds no prompts")
     return prompts
 
 
-def prompts_of(records: Iterable[Record]) -> list[Prompt]:
+def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
     """Return one prompt per record.
 
     Prompts without ids of their own that share the text but differ in what they expect get `-2`, `-3`, ... after
@@ -207,7 +207,7 @@ def _numbered(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts:
 def _expectation(prompt: Prompt) -> str:
     """All that a prompt says beside its id, the same for those that say the same."""
     own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets)]
-    return digest_of([prompt.scene_digest, own])
+    return digest_data([prompt.scene_digest, own])
 
 
 def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
@@ -228,7 +228,7 @@ def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
     return list(first.values()), count - len(first)
 
 
-def id_of(text: str) -> str:
+def make_id(text: str) -> str:
     """Return an id that depends on the text alone: `a-photo-of-a-car`.
 
     Where words joined by hyphens would not tell the text from all others, ten digits of its SHA-256 follow.
@@ -236,7 +236,7 @@ def id_of(text: str) -> str:
     if len(text) <= _ID_LENGTH and _PLAIN.fullmatch(text):
         return text.replace(" ", "-")
     words = re.sub(r"\W+", "-", text.lower())[: _ID_LENGTH - 11].strip("-")
-    return f"{words}-{digest_of(text)[:10]}".lstrip("-")
+    return f"{words}-{digest_data(text)[:10]}".lstrip("-")
 
 
 def read_records(path: str | Path) -> list[Record]:
@@ -259,12 +259,12 @@ def _read_text(path: Path, text: str) -> Iterator[Record]:
 
 
 def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
-    for number, fields in json_lines(path, text, BadPrompts, "a field 'prompt'"):
+    for number, fields in parse_json_lines(path, text, BadPrompts, "a field 'prompt'"):
         yield Record(path, number, {name: value for name, value in fields.items() if not _blank(value)})
 
 
 def _read_csv(path: Path, text: str) -> Iterator[Record]:
-    names, rows = table_of(path, text, BadPrompts)
+    names, rows = parse_table(path, text, BadPrompts)
     if not set(names) & {*TEXT_FIELDS, "id"}:
         raise BadPrompts(f"{path}, line 1: no column 'prompt' or 'text' (columns: {', '.join(names)})")
     for row in rows:

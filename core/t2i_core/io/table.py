@@ -35,10 +35,10 @@ def read_table(path: Path, error: type[T2IError], columns: Sequence[str] = (), e
 
     Raises `error`, in one line that names file and line, where it cannot be read, is no table, or lacks a column.
     """
-    return table_of(path, read_text(path, error), error, columns, escaped)[1]
+    return parse_table(path, read_text(path, error), error, columns, escaped)[1]
 
 
-def table_of(
+def parse_table(
     path: Path, text: str, error: type[T2IError], columns: Sequence[str] = (), escaped: bool = False
 ) -> tuple[list[str], list[Row]]:
     """Return a table's columns and rows, whose file was read already. Raises what `read_table` does."""
@@ -64,7 +64,9 @@ def table_of(
     return names, rows
 
 
-def json_lines(path: Path, text: str, error: type[T2IError], want: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def parse_json_lines(
+    path: Path, text: str, error: type[T2IError], want: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a file of one JSON object a line, each with its line, from 1; empty lines are left out.
 
     want: what an object must hold, in words

@@ -121,7 +121,7 @@ def read_mapping(path: Path, error: type[T2IError], want: str) -> dict[Any, Any]
     return data
 
 
-def first_fault(error: ValidationError) -> str:
+def find_first_fault(error: ValidationError) -> str:
     """Say what pydantic found first, and where, places in lists from 1: `categories.2: want a name`."""
     fault = error.errors()[0]
     field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..api.image import Image
 from ..files.regular_file import is_inside
-from ..storage.store import DATABASE, Store, cache_folder
+from ..storage.store import DATABASE, Store, find_cache_folder
 
 
 def find_images(samples: pd.DataFrame, folder: Path, images_from: Sequence[Path] = ()) -> pd.Series:
@@ -46,7 +46,7 @@ def find_images(samples: pd.DataFrame, folder: Path, images_from: Sequence[Path]
     return pd.Series(found, index=samples.index, dtype=object)
 
 
-def left_out_note(images: Iterable[Image | None]) -> str | None:
+def describe_left_out(images: Iterable[Image | None]) -> str | None:
     """Return a note on the images that may not be shown, with what to do; None if there are none."""
     count = sum(image is not None and image.refused is not None for image in images)
     if not count:
@@ -73,7 +73,7 @@ def _allowed(
             yield (name, digest), Image(digest, folder / name, within=place)
         else:
             left.append((name, digest))
-    if left and (cache_folder() / DATABASE).is_file():
+    if left and (find_cache_folder() / DATABASE).is_file():
         with Store() as store:
             for name, digest in left:
                 if (image := store.outside_image(name, digest)) is not None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..api.text import one_line
+from ..api.text import fit_one_line
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=1 << 53)]
@@ -140,7 +140,7 @@ class _Manifest(_Part):
         return self
 
 
-def manifest_fault(manifest: Any) -> str | None:
+def find_manifest_fault(manifest: Any) -> str | None:
     """Return what is wrong with the fields of a manifest, in one line; None if nothing is.
 
     Args:
@@ -150,7 +150,7 @@ def manifest_fault(manifest: Any) -> str | None:
         _Manifest.model_validate(manifest)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": "))
+        return fit_one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": "))
     except (RecursionError, OverflowError) as error:
-        return one_line(str(error))
+        return fit_one_line(str(error))
     return None

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from ..api.errors import BadFolder
-from ..api.text import one_line
+from ..api.text import fit_one_line
 from ..files.regular_file import TABLE_BYTES, check_regular, open_regular
 from ..io.spreadsheet import unescape_table
 from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
-from .manifest_schema import manifest_fault
-from .tables import checked_table
+from .manifest_schema import find_manifest_fault
+from .tables import check_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,13 +113,13 @@ class Run:
                     )
                 file.seek(0)
                 table = unescape_table(pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""]))
-            return checked_table(name, table, self.manifest.get("models", {}))
+            return check_table(name, table, self.manifest.get("models", {}))
         except OSError as error:
             raise BadFolder(
                 f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
             ) from error
         except (ValueError, TypeError, OverflowError) as error:
-            raise BadFolder(f"{path}: not a table of a run ({one_line(str(error))})") from error
+            raise BadFolder(f"{path}: not a table of a run ({fit_one_line(str(error))})") from error
 
 
 def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
@@ -139,7 +139,7 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
         if not folder.exists():
             raise BadFolder(f"{folder}: there is no such folder (t2i runs lists the runs)")
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
-    if (fault := manifest_fault(manifest)) is not None:
+    if (fault := find_manifest_fault(manifest)) is not None:
         raise BadFolder(
             f"{folder / MANIFEST}: not written by this version of t2i ({fault}); run its command again"
         )
@@ -152,7 +152,7 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
     return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"), images_from=places)
 
 
-def finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
+def load_finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
     """Read a run that has ended. See `load_run` for the arguments.
 
     Raises:

@@ -30,7 +30,7 @@ _FILLED = {
 _OF_IMAGES = ("image", "digest", "width", "height")
 
 
-def checked_table(name: str, table: pd.DataFrame, models: Mapping[str, Any]) -> pd.DataFrame:
+def check_table(name: str, table: pd.DataFrame, models: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table of a run with its numbers as numbers.
 
     Args:

@@ -25,10 +25,10 @@ from pathlib import Path
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from ..api.errors import BadFolder, BadOption
-from ..files.atomic_write import unfinished_name
+from ..files.atomic_write import parse_unfinished_name
 from ..files.real_folder import open_folder
-from .cache_lock import in_use, opening, users
-from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, cache_folder, digest_of_name, image_name
+from .cache_lock import list_users, lock_opening, mark_in_use
+from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, find_cache_folder, make_image_name, parse_image_name
 
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
 
@@ -81,10 +81,10 @@ class Cleaned:
     def __str__(self) -> str:
         oldest = f"{self.images} images and {self.observations} observations removed, the oldest"
         leftovers = f", and {self.leftovers} files that killed processes left" if self.leftovers else ""
-        return f"{oldest}{leftovers}: {size_text(self.bytes_before)} became {size_text(self.bytes_after)}"
+        return f"{oldest}{leftovers}: {format_size(self.bytes_before)} became {format_size(self.bytes_after)}"
 
 
-def read_size(text: str, whose: str) -> int:
+def parse_size(text: str, whose: str) -> int:
     """Read a size in bytes: `20GB`, `500 MiB`, `0`. Raises BadOption."""
     try:
         return TypeAdapter(ByteSize).validate_python(text)
@@ -92,54 +92,54 @@ def read_size(text: str, whose: str) -> int:
         raise BadOption(f"{whose} {text!r}: want a size such as 20GB or 500MB") from error
 
 
-def size_text(size: int) -> str:
+def format_size(size: int) -> str:
     """Write a number of bytes for a reader: `1.2GB`."""
     return ByteSize(size).human_readable(decimal=True)
 
 
-def folder_bytes(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     """Return the bytes of all files in a folder, as far as they can be seen; links are not followed."""
     return sum(size for _, size in _files(folder))
 
 
-def cache_limit() -> int | None:
+def read_cache_limit() -> int | None:
     """The bytes that T2I_CACHE_LIMIT allows; None without it. Raises BadOption."""
     text = os.environ.get(LIMIT_VARIABLE, "").strip()
-    return read_size(text, LIMIT_VARIABLE) if text else None
+    return parse_size(text, LIMIT_VARIABLE) if text else None
 
 
 @contextlib.contextmanager
-def using_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+def use_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
     """Hold the cache for a run, from its plan to its end; then cut it down to T2I_CACHE_LIMIT, if there is one.
 
     Another run that goes on prevents that, and does it at its own end.
 
     note: is told what was removed
     """
-    limit = cache_limit()
-    folder = cache_folder().absolute()
+    limit = read_cache_limit()
+    folder = find_cache_folder().absolute()
     Store(folder).close()  # it says best what is wrong with the folder
-    with in_use(folder):
+    with mark_in_use(folder):
         yield
     if limit is not None and (cleaned := _clean(folder, limit)) and cleaned.anything:
         note(f"cache: {cleaned} ({LIMIT_VARIABLE})")
 
 
-def cache_use() -> CacheUse | None:
+def measure_cache() -> CacheUse | None:
     """What the cache holds; None where there is none. Raises BadFolder."""
-    folder = cache_folder().absolute()
+    folder = find_cache_folder().absolute()
     if not _begun(folder):
         return None
-    with _database(folder, "read") as database, opening(folder):
+    with _database(folder, "read") as database, lock_opening(folder):
         (images,) = database.execute("select count(distinct digest) from images where path is null").fetchone()
         (observations,) = database.execute("select count(*) from observations").fetchone()
         image_bytes, other_bytes = _sizes(folder)
-        return CacheUse(folder, images, observations, image_bytes, other_bytes, users(folder))
+        return CacheUse(folder, images, observations, image_bytes, other_bytes, list_users(folder))
 
 
-def clean(limit: int) -> Cleaned:
+def shrink_cache(limit: int) -> Cleaned:
     """Cut the cache down to so many bytes. Raises BadFolder where a run uses it, or it cannot be written."""
-    folder = cache_folder().absolute()
+    folder = find_cache_folder().absolute()
     if not _begun(folder):
         return Cleaned(0, 0, 0, 0, 0)
     cleaned = _clean(folder, limit)
@@ -150,8 +150,8 @@ def clean(limit: int) -> Cleaned:
 
 def _clean(folder: Path, limit: int) -> Cleaned | None:
     """Cut the cache down; None where it is in use."""
-    with _database(folder, "cleaned") as database, opening(folder):  # nobody can begin to use it meanwhile
-        if users(folder):
+    with _database(folder, "cleaned") as database, lock_opening(folder):  # nobody can begin to use it meanwhile
+        if list_users(folder):
             return None
         before = sum(_sizes(folder))
         leftovers = _sweep(folder, database)
@@ -223,9 +223,9 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
     )
     count = 0
     going = database.execute("select lower(hex(digest)) from going order by 1")
-    names = (image_name(digest) for (digest,) in going)
+    names = (make_image_name(digest) for (digest,) in going)
     # a damaged row may name anything, and no such name is the store's
-    places = (name.split("/") for name in names if digest_of_name(name))
+    places = (name.split("/") for name in names if parse_image_name(name))
     with open_folder(folder) as cache:
         for start, together in groupby(places, key=itemgetter(0)):
             with cache.folder(f"{IMAGES}/{start}") as images:
@@ -255,8 +255,8 @@ def _sweep(folder: Path, database: sqlite3.Connection) -> int:
 
 def _is_leftover(database: sqlite3.Connection, start: str, name: str) -> bool:
     """Whether the store gave a file this name, and no row speaks of it."""
-    finished_name = unfinished_name(name)
-    digest = digest_of_name(f"{start}/{finished_name or name}")
+    finished_name = parse_unfinished_name(name)
+    digest = parse_image_name(f"{start}/{finished_name or name}")
     if digest is None:
         return False
     own = "select 1 from images where digest = ? and path is null"
@@ -272,8 +272,8 @@ def _sizes(folder: Path) -> tuple[int, int]:
     for name, size in _files(folder):
         place, _, last = name.rpartition("/")
         if name.startswith(f"{IMAGES}/"):
-            whole = f"{place}/{unfinished_name(last) or last}".removeprefix(f"{IMAGES}/")
-            images += size if digest_of_name(whole) else 0
+            whole = f"{place}/{parse_unfinished_name(last) or last}".removeprefix(f"{IMAGES}/")
+            images += size if parse_image_name(whole) else 0
         elif name.endswith(".png"):
             images += size
         elif not name.endswith("-shm"):

@@ -24,16 +24,16 @@ _USER = re.compile(r"[0-9]+-[0-9a-f]{32}")
 """The name of such a file: the process and a random number."""
 
 
-def opening(folder: Path) -> FileLock:
+def lock_opening(folder: Path) -> FileLock:
     """The lock under which the cache is opened, and cleaned."""
     return FileLock(folder / ".opening.lock", timeout=_PATIENCE)
 
 
 @contextlib.contextmanager
-def in_use(folder: Path) -> Iterator[None]:
+def mark_in_use(folder: Path) -> Iterator[None]:
     """Let nobody clean the cache meanwhile. Raises OSError where its folder cannot be written."""
     path = folder / _USERS / f"{os.getpid()}-{uuid.uuid4().hex}"
-    with opening(folder):  # else a cleaning that begins now would not see it
+    with lock_opening(folder):  # else a cleaning that begins now would not see it
         if is_link(path.parent):  # cleaning follows no link, and would find nobody here
             raise OSError(errno.ELOOP, f"{_USERS} is a link")
         path.parent.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def in_use(folder: Path) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def users(folder: Path) -> int:
+def list_users(folder: Path) -> int:
     """Return how many use the cache, and remove the files of those that were killed.
 
     The lock `opening` must be held. Files of other names in that folder, and links, are not touched.

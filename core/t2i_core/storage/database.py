@@ -140,7 +140,7 @@ class Database:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         # a database may also say of itself that nobody can write it
         sound = self._read_only() if code == sqlite3.SQLITE_READONLY else code in _HINDERED
-        return unusable(self.file.parent, error) if sound else self._damaged(str(error))
+        return explain_unusable(self.file.parent, error) if sound else self._damaged(str(error))
 
     def _read_only(self) -> bool:
         """Whether folder or database may not be written, or are not there."""
@@ -154,10 +154,10 @@ class Database:
         )
 
 
-def unusable(folder: Path, error: Exception) -> BadFolder:
+def explain_unusable(folder: Path, error: Exception) -> BadFolder:
     """What to say of a cache folder where something keeps one from using it."""
     if isinstance(error, FileNotFoundError):
-        return taken(folder, "it")
+        return explain_loss(folder, "it")
     why = error.strerror or error if isinstance(error, OSError) else error
     return BadFolder(
         f"cache folder {folder}: {why}; mend that or name another one in T2I_CACHE_DIR. "
@@ -165,7 +165,7 @@ def unusable(folder: Path, error: Exception) -> BadFolder:
     )
 
 
-def taken(folder: Path, what: str) -> BadFolder:
+def explain_loss(folder: Path, what: str) -> BadFolder:
     """What to say where something that was kept in a cache folder, or found there, is not there any more."""
     return BadFolder(
         f"cache folder {folder}: {what} was taken away or altered while the run went on; the same "

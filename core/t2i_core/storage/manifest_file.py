@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..api.digest import digest_of
+from ..api.digest import digest_data
 from ..api.errors import BadFolder
 from ..files.regular_file import MANIFEST_BYTES, read_regular
 
@@ -37,7 +37,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
         data = json.loads(text, parse_float=_finite, parse_constant=_finite)
         if not isinstance(data, dict):
             raise ValueError("want a JSON object")
-        if data.pop(_SEAL, None) != digest_of(data):
+        if data.pop(_SEAL, None) != digest_data(data):
             raise ValueError("altered since it was written")
     except FileNotFoundError:
         return None
@@ -59,7 +59,7 @@ def _finite(text: str) -> float:
 _SEAL = "seal"
 
 
-def sealed(manifest: Mapping[str, Any]) -> str:
+def seal_manifest(manifest: Mapping[str, Any]) -> str:
     """A manifest as the text of run.json, with a digest of itself."""
     plain = json.loads(json.dumps(manifest, allow_nan=False))
-    return json.dumps({**plain, _SEAL: digest_of(plain)}, indent=1, ensure_ascii=False)
+    return json.dumps({**plain, _SEAL: digest_data(plain)}, indent=1, ensure_ascii=False)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..files.atomic_write import unfinished_name
+from ..files.atomic_write import parse_unfinished_name
 from ..files.real_folder import RealFolder
 from .manifest_file import LOCK, MANIFEST
 
@@ -47,14 +47,14 @@ class OwnFile(NamedTuple):
         return self.name == self.finished_name
 
 
-def image_name(place: str, prompt_number: int, seed: int) -> str:
+def make_run_image_name(place: str, prompt_number: int, seed: int) -> str:
     """Return the path of an image within the run's folder."""
     return f"images/{place}/{prompt_number:05d}-{seed}.png"
 
 
-def own_files(run: RealFolder) -> Iterator[OwnFile]:
+def list_own_files(run: RealFolder) -> Iterator[OwnFile]:
     """Yield the files that a run wrote into its folder, finished or not, except for the locks."""
-    for model in model_folders(run):
+    for model in list_model_folders(run):
         with run.folder(f"images/{model}") as folder:
             yield from _named(folder, _IMAGE_FOLDER_FILE)
     with run.folder("annotations") as folder:
@@ -62,19 +62,19 @@ def own_files(run: RealFolder) -> Iterator[OwnFile]:
     yield from _named(run, _RUN_FILE)
 
 
-def model_folders(run: RealFolder) -> list[str]:
+def list_model_folders(run: RealFolder) -> list[str]:
     """Return the names in a run's folder of images that may be a model's."""
     with run.folder("images") as images:
         return [name for name in images.names() if _MODEL_FOLDER.fullmatch(name)]
 
 
-def lock_names(run: RealFolder) -> list[str]:
+def list_lock_names(run: RealFolder) -> list[str]:
     """Return the names of the locks in a run's folder: the run's own, and one for each shard."""
     return [name for name in run.names() if _LOCK.fullmatch(name)]
 
 
 def _named(folder: RealFolder, pattern: re.Pattern[str]) -> Iterator[OwnFile]:
     for name in folder.names():
-        finished_name = unfinished_name(name) or name
+        finished_name = parse_unfinished_name(name) or name
         if pattern.fullmatch(finished_name) and (stat := folder.file(name)) is not None:
             yield OwnFile(folder, name, finished_name, stat)

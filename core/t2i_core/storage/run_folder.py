@@ -27,12 +27,12 @@ from ..api.errors import BadFolder
 from ..api.image import Image
 from ..api.redaction import RedactingFile, redact_data
 from ..files.atomic_write import replace_file, write_whole
-from ..files.digest import file_digest
+from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
 from ..files.regular_file import read_regular
 from ..io.spreadsheet import escape, escape_table
-from .manifest_file import LOCK, MANIFEST, DamagedManifest, read_manifest, sealed
-from .run_files import FOLDERS, MARK, image_name, own_files
+from .manifest_file import LOCK, MANIFEST, DamagedManifest, read_manifest, seal_manifest
+from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
 
 _LINE_END = "\r\n"
 """As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
@@ -125,7 +125,7 @@ class RunFolder:
     def _sweep(self) -> None:
         """Remove what processes that were killed left half written."""
         with open_folder(self.path) as run:
-            for file in own_files(run):
+            for file in list_own_files(run):
                 if not file.is_finished and file.finished_name != MARK:  # a shard that begins now writes its mark
                     file.folder.remove(file.name)
 
@@ -136,14 +136,14 @@ class RunFolder:
     def write_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Write run.json, whole or not at all. Returns the manifest as written, without secrets."""
         written: dict[str, Any] = redact_data(manifest)
-        data = sealed({"plan": self._digest, **written})
+        data = seal_manifest({"plan": self._digest, **written})
         self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
         return written
 
     def files(self) -> dict[str, str]:
         """The SHA-256 of each table that was written, so that who reads one can tell that it is this run's."""
         try:
-            return {name: file_digest(self.path / name) for name in self._written}
+            return {name: digest_file(self.path / name) for name in self._written}
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -197,7 +197,7 @@ class RunFolder:
 
     def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
         """Put a kept image into the folder; returns its path within it. Outside files stay where they are."""
-        name = image_name(place, prompt_number, seed)
+        name = make_run_image_name(place, prompt_number, seed)
         target = self.path / name
         try:
             self._make_room(target)
@@ -215,7 +215,7 @@ class RunFolder:
 
     def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
         """Take away the link to an image that an earlier run has left, and that is there no more."""
-        self.remove(image_name(place, prompt_number, seed))
+        self.remove(make_run_image_name(place, prompt_number, seed))
 
     def _make_room(self, target: Path) -> None:
         """Make the folders between the run's own and a file; never the run's own: somebody took it away then.
@@ -254,7 +254,7 @@ def _copy_whole(source: Path, target: Path) -> None:
         shutil.copyfile(source, part)
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """Turn any text into a short name that every file system takes; a long one ends where a word does."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
     if len(name) > _LONGEST:

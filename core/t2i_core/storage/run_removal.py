@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from ..api.errors import BadFolder
 from ..files.real_folder import is_link, open_folder
 from .manifest_file import LOCK, MANIFEST
-from .run_files import FOLDERS, lock_names, model_folders, own_files
+from .run_files import FOLDERS, list_lock_names, list_model_folders, list_own_files
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class DiskUse:
     alone: int
 
 
-def disk_use(folder: Path) -> DiskUse:
+def measure_disk_use(folder: Path) -> DiskUse:
     """Return the size of the files that a run wrote, as far as they are there and can be seen."""
     total = alone = 0
     with contextlib.suppress(OSError), open_folder(folder) as run:
-        for file in own_files(run):
+        for file in list_own_files(run):
             total += file.stat.st_size
             alone += file.stat.st_size if file.stat.st_nlink == 1 else 0
     return DiskUse(total, alone)
@@ -65,15 +65,15 @@ def remove_run(folder: Path) -> list[str]:
         check_removable(folder)
         with open_folder(folder, follow=False) as run:
             with ExitStack() as stack:
-                for lock in {LOCK, *lock_names(run)}:
+                for lock in {LOCK, *list_lock_names(run)}:
                     stack.enter_context(FileLock(folder / lock, timeout=0))
-                for file in own_files(run):
+                for file in list_own_files(run):
                     if file.name != MANIFEST:
                         file.folder.remove(file.name)
-                for name in (*(f"images/{model}" for model in model_folders(run)), *FOLDERS):
+                for name in (*(f"images/{model}" for model in list_model_folders(run)), *FOLDERS):
                     run.remove_empty(name)
                 run.remove(MANIFEST)  # last: until then it can be seen, and removed, again
-            for lock in lock_names(run):
+            for lock in list_lock_names(run):
                 run.remove(lock)
             others = sorted(run.names())
         if not others:

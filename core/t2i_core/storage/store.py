@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from ..api.errors import BadFolder
-from ..api.image import Image, Truth, image_file, png, size_of
+from ..api.image import Image, Truth, encode_png, get_size, load_image
 from ..api.redaction import redact_data
 from ..files.atomic_write import write_whole
 from ..files.decoding_rules import DEFAULT_RULES, DecodingRules
-from ..files.digest import file_digest
+from ..files.digest import digest_file
 from ..files.image_file import DamagedImage, ImageHeader
 from ..files.real_folder import open_folder
-from .cache_lock import in_use, opening
-from .database import Database, seal, taken, unusable
+from .cache_lock import lock_opening, mark_in_use
+from .database import Database, explain_loss, explain_unusable, seal
 
 FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
@@ -106,18 +106,18 @@ IMAGE_FOLDER = re.compile(r"[0-9a-f]{2}")
 _IMAGE = re.compile(r"(?P<start>[0-9a-f]{2})/(?P<digest>(?P=start)[0-9a-f]{62})\.png")
 
 
-def image_name(digest: str) -> str:
+def make_image_name(digest: str) -> str:
     """Return the path of an image's file within the folder of images."""
     return f"{digest[:2]}/{digest}.png"
 
 
-def digest_of_name(name: str) -> str | None:
+def parse_image_name(name: str) -> str | None:
     """Return the digest of the image with this path within the folder of images; None for other paths."""
     found = _IMAGE.fullmatch(name)
     return found["digest"] if found else None
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
     return Path(os.environ.get("T2I_CACHE_DIR") or platformdirs.user_cache_dir("t2i"))
 
@@ -129,15 +129,15 @@ class Store:
     """
 
     def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
-        self.folder = (folder or cache_folder()).absolute()
+        self.folder = (folder or find_cache_folder()).absolute()
         self._images = str(self.folder / IMAGES)
         self._made: set[str] | None = set() if fresh else None
         with contextlib.ExitStack() as held:
             try:
                 (self.folder / IMAGES).mkdir(parents=True, exist_ok=True)
-                held.enter_context(in_use(self.folder))
+                held.enter_context(mark_in_use(self.folder))
                 # SQLite does not wait for another process that turns a new database to WAL at the same moment
-                with opening(self.folder):
+                with lock_opening(self.folder):
                     rows = Database(self.folder / DATABASE, _SCHEMA)
                     self._rows = held.enter_context(contextlib.closing(rows))
                     with contextlib.suppress(BadFolder):  # what is wrong is said where something is kept
@@ -146,7 +146,7 @@ class Store:
                             time.time(),
                         )
             except OSError as error:
-                raise unusable(self.folder, error) from error
+                raise explain_unusable(self.folder, error) from error
             self._held = held.pop_all()
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class Store:
         try:
             stat = os.stat(name)  # noqa: PTH116 - a Path costs as much again, and every sample is looked up often
             same = stat.st_mtime_ns == kept.changed
-            whole = stat.st_size == kept.size and (same or file_digest(Path(name)) == digest)
+            whole = stat.st_size == kept.size and (same or digest_file(Path(name)) == digest)
         except OSError:
             return False
         if whole and not same:  # a copy, say: it need not be read again the next time
@@ -262,12 +262,12 @@ class Store:
         outside: str | None = None
         found: Image | None = None
         if isinstance(image, Path):
-            found = image_file(image.absolute(), rules)
+            found = load_image(image.absolute(), rules)
             digest, path, outside = found.digest, found.path, str(found.path)
             width, height = found.header.size if found.header else (0, 0)
             text = json.dumps(said | _decoded(found.header), allow_nan=False)
         else:
-            data, (width, height) = png(image), size_of(image)
+            data, (width, height) = encode_png(image), get_size(image)
             digest = hashlib.sha256(data).hexdigest()
             path = self._file(digest)
             self._write(path, data, digest)
@@ -279,7 +279,7 @@ class Store:
             try:
                 stat = path.stat()
             except OSError as error:
-                raise unusable(self.folder, error) from error
+                raise explain_unusable(self.folder, error) from error
             if value is not None:
                 self._rows.put("truths", named, value)
             by_digest = found is None or found.identity == digest
@@ -308,7 +308,7 @@ class Store:
     def forget_image(self, digest: str) -> None:
         """Drop a damaged image of the store's own, so that it is made again."""
         with contextlib.suppress(FileNotFoundError), open_folder(self.folder) as cache:
-            cache.remove(f"{IMAGES}/{image_name(digest)}")
+            cache.remove(f"{IMAGES}/{make_image_name(digest)}")
         self._rows.execute("delete from images where digest = ? and path is null", bytes.fromhex(digest))
 
     def has(self, key: str) -> bool:
@@ -362,10 +362,10 @@ class Store:
 
     def gone(self, what: str) -> BadFolder:
         """Return what to say where something that was kept, or found, in this run cannot be found any more."""
-        return self._rows.damage() or taken(self.folder, what)
+        return self._rows.damage() or explain_loss(self.folder, what)
 
     def _name(self, digest: str) -> str:
-        return f"{self._images}/{image_name(digest)}"
+        return f"{self._images}/{make_image_name(digest)}"
 
     def _file(self, digest: str) -> Path:
         return Path(self._name(digest))
@@ -373,12 +373,12 @@ class Store:
     def _write(self, path: Path, data: bytes, digest: str) -> None:
         """Write a file, unless it is there already, so that it is there whole or not at all."""
         try:
-            if path.exists() and file_digest(path) == digest:
+            if path.exists() and digest_file(path) == digest:
                 return
             path.parent.mkdir(exist_ok=True)
             write_whole(path, data)
         except OSError as error:
-            raise unusable(self.folder, error) from error
+            raise explain_unusable(self.folder, error) from error
 
     def _usable(self, key: str) -> bool:
         return self._made is None or key in self._made

@@ -12,7 +12,7 @@ from accelerate.utils.memory import clear_device_cache
 from numpy.typing import NDArray
 from t2i_core.api import Failure, Generated, ImageRequest, Setup
 from t2i_core.api.errors import BadOption, FailedRun
-from t2i_core.api.text import said
+from t2i_core.api.text import describe_error
 from t2i_core.models.batches import is_out_of_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
@@ -158,7 +158,9 @@ class Diffusers:
                 drawn = draw(self.loaded, prompts, seeds, further)
             except (TypeError, ValueError, AttributeError) as error:
                 if SAID in str(error):
-                    raise BadOption(f"{self.loaded.main.model}: {said(error)}: set height and width so") from error
+                    raise BadOption(
+                        f"{self.loaded.main.model}: {describe_error(error)}: set height and width so"
+                    ) from error
                 if len(batch) == 1 or "generator" not in str(error).lower():
                     raise
                 drawn = None  # it takes no list of generators

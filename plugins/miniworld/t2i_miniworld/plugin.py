@@ -21,7 +21,7 @@ from t2i_core.api import (
     hookimpl,
 )
 from t2i_core.api.errors import BadOption
-from t2i_core.engine.code.package_files import sources_digest
+from t2i_core.engine.code.package_files import digest_sources
 
 from t2i_miniworld.options import OracleOptions, QuestionOptions, SimulatorOptions
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
@@ -239,7 +239,7 @@ def _source(name: str, summary: str, tasks: tuple[str, ...]) -> PromptSourceInfo
 def _prompts(tasks: tuple[str, ...], setup: Setup[QuestionOptions]) -> Iterable[Prompt]:
     from t2i_miniworld.question_prompts import prompts_of
 
-    code = sources_digest(__name__, (*_DRAWING, "question_pictures.py"))
+    code = digest_sources(__name__, (*_DRAWING, "question_pictures.py"))
     return prompts_of(tasks, setup.options, code, setup.dry)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.api.digest import digest_of
+from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
@@ -112,7 +112,7 @@ class RPrecision(Metric):
 
     def _rng(self, sample: Sample) -> np.random.Generator:
         """What an image's negatives are drawn by: the same for every model."""
-        return np.random.default_rng(int(digest_of([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
+        return np.random.default_rng(int(digest_data([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
 
     @cached_property
     def _reference_draws(self) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.metric import Analysis
-from t2i_core.io.table import table_of
+from t2i_core.io.table import parse_table
 from t2i_core.io.text_file import read_text
 from t2i_core.statistics import wilson
 
@@ -29,7 +29,7 @@ def read_votes(path: Path) -> pd.DataFrame:
     """
     seen: set[tuple[str, ...]] = set()
     votes: list[dict[str, Any]] = []
-    names, rows = table_of(path, read_text(path, BadOption), BadOption, COLUMNS, escaped=True)
+    names, rows = parse_table(path, read_text(path, BadOption), BadOption, COLUMNS, escaped=True)
     for row in rows:
         where = f"{path}, line {row.line}"
         if empty := next((name for name in COLUMNS if name not in row.cells), None):

@@ -9,7 +9,7 @@ from types import CodeType
 _LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 
 
-def loaded_names(code: CodeType) -> Iterator[tuple[str, ...]]:
+def list_loaded_names(code: CodeType) -> Iterator[tuple[str, ...]]:
     """Yield each global that code loads, with the attributes that it takes of it at once.
 
     `np.random.normal(size=3)` gives `("np", "random", "normal")`. Functions, classes and comprehensions inside the
@@ -28,7 +28,7 @@ def loaded_names(code: CodeType) -> Iterator[tuple[str, ...]]:
             yield tuple(found)
 
 
-def imported_names(code: CodeType) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+def list_imported_names(code: CodeType) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """Yield each import statement in code: level, module and members.
 
     `from ..tools import draw` gives `(2, "tools", ("draw",))`.

@@ -12,7 +12,7 @@ _NOT_BODY = frozenset(
 """Attributes of a class that Python adds; annotations count where a field is made of them."""
 
 
-def body_of(cls: Any) -> Iterator[tuple[str, Any]]:
+def find_body(cls: Any) -> Iterator[tuple[str, Any]]:
     """Yield the attributes of a class that its author wrote, or that follow from what its author wrote."""
     pydantic = "__pydantic_fields__" in vars(cls)
     for name, value in vars(cls).items():

@@ -22,11 +22,11 @@ from importlib.util import resolve_name
 from pathlib import Path, PurePath
 from typing import Any
 
-from ...files.digest import file_digest
-from .bytecode import imported_names, loaded_names
-from .class_body import body_of
-from .distributions import origin_of
-from .library_values import library_parts
+from ...files.digest import digest_file
+from .bytecode import list_imported_names, list_loaded_names
+from .class_body import find_body
+from .distributions import find_origin
+from .library_values import take_apart
 
 MOST_VALUES = 5_000_000
 """Values that one digest may visit, so that a runaway object is reported instead of filling the memory."""
@@ -36,7 +36,7 @@ class UnhashableCode(ValueError):
     """A value that code depends on has no digest: an open file, a lock, a generator, an object of a C library."""
 
 
-def code_digest(code: object) -> str:
+def digest_code(code: object) -> str:
     """Return the SHA-256 (hex) of code and of everything that it depends on.
 
     Functions count with their bytecode, constants, defaults, closure values and the globals that they load;
@@ -69,10 +69,10 @@ def is_installed(code: object) -> bool:
     if isinstance(code, types.FunctionType):
         made_inside = "<locals>" in code.__qualname__
         holds_values = code.__closure__ or (made_inside and (code.__defaults__ or code.__kwdefaults__))
-        return not holds_values and origin_of(_module_of(code)) is not None
+        return not holds_values and find_origin(_module_of(code)) is not None
     if not isinstance(code, type) or not _is_named(code, _module_of(code), code.__qualname__):
         return False
-    return origin_of(_module_of(code)) is not None
+    return find_origin(_module_of(code)) is not None
 
 
 def _module_of(code: Any) -> str:
@@ -88,7 +88,7 @@ def _module_of(code: Any) -> str:
 def _compiled(module: str) -> str:
     """Return the digest of a module's file where it is compiled; empty for any other module."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return file_digest(Path(file)) if file.endswith(tuple(EXTENSION_SUFFIXES)) else ""
+    return digest_file(Path(file)) if file.endswith(tuple(EXTENSION_SUFFIXES)) else ""
 
 
 def _is_named(value: Any, module: str, qualname: str) -> bool:
@@ -191,7 +191,7 @@ class _Digest:
 
     def _origin(self, module: str) -> str | None:
         if module not in self._origins:
-            self._origins[module] = origin_of(module)
+            self._origins[module] = find_origin(module)
         return self._origins[module]
 
     def _write_value(self, value: Any, where: str) -> None:
@@ -200,7 +200,7 @@ class _Digest:
             if isinstance(value, kinds):
                 return write(self, value, where)
         try:
-            parts = library_parts(value)
+            parts = take_apart(value)
         except (RuntimeError, NotImplementedError, OSError, ValueError) as error:
             raise UnhashableCode(f"{where} ({_type_name(value)}: {error})") from error
         if parts is None:
@@ -256,9 +256,9 @@ class _Digest:
             self.add(cell, f"the closure value {variable!r} of {name}")
         if origin is not None:  # its source is known, the values that it closes over are not
             return self.write("made by", origin, module)
-        for loaded in sorted(set(loaded_names(function.__code__))):
+        for loaded in sorted(set(list_loaded_names(function.__code__))):
             self._add_global(function.__globals__, loaded, name)
-        for imported in sorted(set(imported_names(function.__code__))):
+        for imported in sorted(set(list_imported_names(function.__code__))):
             self._add_import(function.__globals__, *imported, name)
         return None
 
@@ -323,7 +323,7 @@ class _Digest:
         name = cls.__qualname__.replace("<locals>.", "")
         self.write("class", name, _compiled(module))
         self.add((*cls.__bases__, type(cls)), f"a base of {name}")
-        self._write_names("body", dict(body_of(cls)), name)
+        self._write_names("body", dict(find_body(cls)), name)
         return None
 
     def _write_module(self, module: types.ModuleType, where: str) -> None:

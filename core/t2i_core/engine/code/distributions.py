@@ -14,13 +14,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .package_files import sources_digest
+from .package_files import digest_sources
 
 PYTHON = "python"
 """What `origin_of` returns for the standard library."""
 
 
-def origin_of(module: str) -> str | None:
+def find_origin(module: str) -> str | None:
     """Return a text that identifies the installed code of a module.
 
     Args:
@@ -48,7 +48,7 @@ def origin_of(module: str) -> str | None:
             return f"{dist.name} {dist.version}"
         if module not in sys.modules:
             import_module(module)
-        return f"{dist.name} {sources_digest(module, ('**/*',))}"
+        return f"{dist.name} {digest_sources(module, ('**/*',))}"
     return None
 
 

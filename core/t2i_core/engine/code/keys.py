@@ -14,7 +14,7 @@ from ...api.errors import NotReused
 from ...api.metric import Need
 from ..component import Component
 from ..job import Job
-from .digest import UnhashableCode, code_digest
+from .digest import UnhashableCode, digest_code
 
 _CHANGED_BY_WORK: dict[str, str] = {}
 """The digest of code after a run, with the digest that it had before.
@@ -59,7 +59,7 @@ class CodeKeys:
         if id(code) not in self._digests:
             self._alive.append(code)
             try:
-                digest = code_digest(code)
+                digest = digest_code(code)
                 self._digests[id(code)] = _CHANGED_BY_WORK.get(digest, digest)
             except UnhashableCode as error:
                 self._unhashable[id(code)] = str(error)
@@ -92,7 +92,7 @@ def follow_changes(jobs: Iterable[Job]) -> None:
     for code, before in keys.values():
         if before is not None:
             with suppress(UnhashableCode):  # the next run says so
-                after = code_digest(code)
+                after = digest_code(code)
                 if after != before:
                     _CHANGED_BY_WORK[after] = before
 

@@ -10,7 +10,7 @@ Parts = tuple[tuple[Any, ...], Any]
 """Values that say what it is, and a buffer with its content, or None."""
 
 
-def library_parts(value: object) -> Parts | None:
+def take_apart(value: object) -> Parts | None:
     """Return the parts of a value whose pickled form is not canonical; None for any other value.
 
     Raises:

@@ -15,9 +15,9 @@ from PIL.Image import Image as PILImage
 
 from ..api.failure import Failure
 from ..api.generator import Generated
-from ..api.mask import PackedMask, intersection
-from ..api.observation_check import image_fault
-from ..engine.answer_stream import answered
+from ..api.mask import PackedMask, count_shared_pixels
+from ..api.observation_check import find_image_fault
+from ..engine.answer_stream import stream_answers
 from ..engine.component import Component
 
 LONG = "a photo of a dog and " * 1000
@@ -30,7 +30,7 @@ ODD_TEXTS = ("", " \t", LONG, "🦒 \u202eمرحبا\u202c \x07 <b>\\n</b>")
 
 
 @contextmanager
-def made(component: Component[Any], batch_size: int | None = None) -> Iterator[Any]:
+def make_component(component: Component[Any], batch_size: int | None = None) -> Iterator[Any]:
     """Make a model or judge anew, and let it go in the end, as core does."""
     instance = component.info.create(component.setup(batch_size=batch_size))
     try:
@@ -40,18 +40,20 @@ def made(component: Component[Any], batch_size: int | None = None) -> Iterator[A
             instance.close()
 
 
-def answers_to(
+def collect_answers(
     work: Callable[[Iterable[Any]], Iterable[tuple[Any, Any]]], items: Sequence[Any], who: str = "it"
 ) -> list[Any]:
     """Ask as core asks: return the answers in the order of the items, a Failure for each item that has none.
 
     Raises BrokenPlugin where an answer is to none of them, or where it stops before all are taken.
     """
-    found = {id(item): answer for item, answer in answered(lambda each: iter(work(each)), items, who)}
+    found = {id(item): answer for item, answer in stream_answers(lambda each: iter(work(each)), items, who)}
     return [found[id(item)] for item in items]
 
 
-def answers_at_once(work: Callable[[Iterable[Any]], Iterable[tuple[Any, Any]]], items: Sequence[Any]) -> list[Any]:
+def collect_answers_at_once(
+    work: Callable[[Iterable[Any]], Iterable[tuple[Any, Any]]], items: Sequence[Any]
+) -> list[Any]:
     """Ask once, with no second try: return the answers in the order of the items, one to each."""
     found = dict(_by_identity(work(iter(items))))
     assert found.keys() == {id(item) for item in items}, "not every item has an answer"
@@ -75,7 +77,7 @@ def disturb_chance(number: int) -> None:
         sys.modules["torch"].manual_seed(number)
 
 
-def pixels_of(answer: Any) -> NDArray[np.float64]:
+def get_pixels(answer: Any) -> NDArray[np.float64]:
     """The pixels of an answer as float (of a file, its bytes); a failure has none."""
     if isinstance(answer, Failure):
         return np.empty(0)
@@ -85,12 +87,14 @@ def pixels_of(answer: Any) -> NDArray[np.float64]:
     return np.asarray(image, dtype=float)
 
 
-def fault_of(answer: Generated) -> str | None:
+def find_fault(answer: Generated) -> str | None:
     """Say why core would not keep an image, if so: a file's pixels are looked at when they are judged."""
     image = answer.image
     if isinstance(image, Path):
         return None
-    return image_fault(np.asarray(image.convert("RGB")) if isinstance(image, PILImage) else image, answer.truth)
+    return find_image_fault(
+        np.asarray(image.convert("RGB")) if isinstance(image, PILImage) else image, answer.truth
+    )
 
 
 def assert_same_images(some: Iterable[Any], others: Iterable[Any], tolerance: float, asked: str) -> None:
@@ -99,7 +103,7 @@ def assert_same_images(some: Iterable[Any], others: Iterable[Any], tolerance: fl
     asked: how the others were asked for, for the message
     """
     for a, b in zip(some, others, strict=True):
-        left, right = pixels_of(a), pixels_of(b)
+        left, right = get_pixels(a), get_pixels(b)
         np.testing.assert_allclose(left, right, atol=tolerance, err_msg=f"{asked}, the image differs")
 
 
@@ -137,6 +141,6 @@ def _assert_close_values(a: Any, b: Any, tolerance: float, said: str) -> None:
 def _assert_alike(a: PackedMask, b: PackedMask, said: str) -> None:
     """Compare masks but for what a rounded number decides: a few pixels at the border."""
     assert a.size == b.size, said
-    both = intersection(a, b)
+    both = count_shared_pixels(a, b)
     apart = a.area() + b.area() - 2 * both
     assert apart <= max(FEW, SHARE * (both + apart)), f"{said}: masks differ in {apart} pixels and share {both}"

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.api.prompt import Prompt
-from t2i_core.engine.component import Component
-from t2i_core.engine.component import component as settled
+from t2i_core.engine.component import Component, settle_component
 
 if TYPE_CHECKING:
     from t2i_core.api.observation import Labels
@@ -26,7 +25,9 @@ HASH_SEEDS = ("1000003", "2000003")
 """Seeds of `hash`. Two may give a small set one order: what is cheap is tried with all."""
 
 
-def answered_elsewhere(component: Component[Any], module: str, asked: Any, hash_seed: str = HASH_SEEDS[0]) -> Any:
+def answer_in_another_process(
+    component: Component[Any], module: str, asked: Any, hash_seed: str = HASH_SEEDS[0]
+) -> Any:
     """Ask a component in another process: prompts for labels, images of requests, the labels of a judge.
 
     module:     the component's light module
@@ -79,7 +80,7 @@ def _answer() -> None:
     os.dup2(2, 1)
     module, kind, name, options, argument, asked = pickle.load(sys.stdin.buffer)
     (info,) = (each for each in getattr(import_module(module), f"t2i_{kind}s")() if each.name == name)
-    answer = _WORK[kind](settled(info, info.options(**options), argument), asked)
+    answer = _WORK[kind](settle_component(info, info.options(**options), argument), asked)
     with os.fdopen(out, "wb") as file:
         pickle.dump(answer, file)
 
