@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import Phrase, Reading, Side
 from t2i_miniworld.taxonomy import leaves_under

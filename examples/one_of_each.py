@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
-from t2i_core import Failure, Generated, ImageRequest, Prompt
-from t2i_core.evaluation import ModelRequest, Request, make_plan
+from t2i_core.api import Failure, Generated, ImageRequest, Prompt
+from t2i_core.engine import ModelRequest, Request, make_plan
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.simulator import simulate
 from t2i_registry import Registry, scan

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import Generated, GeneratorInfo, Instance, ObjectClass, Prompt, PromptSourceInfo, Truth
-from t2i_core.evaluation import ModelRequest, Request, make_plan, parse_shard, run_plan
-from t2i_core.masks import PackedMask
+from t2i_core.api import Generated, GeneratorInfo, Instance, ObjectClass, Prompt, PromptSourceInfo, Truth
+from t2i_core.api.mask import PackedMask
+from t2i_core.engine import ModelRequest, Request, make_plan, parse_shard, run_plan
 from t2i_core.testing import StaticResolver
 
 SIZE = 64

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from t2i_cli.app import app
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine import ModelRequest, evaluate
 from typer.testing import CliRunner
 
 DEFINED = {"dog": "a member of the genus Canis", "bear": "massive plantigrade mammal", "car": ""}

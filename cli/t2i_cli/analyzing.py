@@ -9,14 +9,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.analyzing import analyses, metrics_of
-from t2i_core.errors import BadFolder, MissingDependency
-from t2i_core.evaluation.folder import slug
-from t2i_core.files import replace_file
-from t2i_core.metrics import Analysis
-from t2i_core.run_images import left_out_note
-from t2i_core.runs import Run, finished_run
-from t2i_core.spreadsheets import escape_table
+from t2i_core.api.errors import BadFolder, MissingDependency
+from t2i_core.api.metric import Analysis
+from t2i_core.engine.analysis import analyze_run, list_metrics
+from t2i_core.files.atomic_write import replace_file
+from t2i_core.io.spreadsheet import escape_table
+from t2i_core.results.images import describe_left_out
+from t2i_core.results.run import Run, load_finished_run
+from t2i_core.storage.run_folder import make_slug
 from t2i_registry import Registry
 
 from .rendering import print_results
@@ -42,9 +42,9 @@ def analyze(
     table = registry.read_options(options)
     taken: set[str] = set()
     for folder in folders:
-        run = finished_run(folder, images_from)
-        metrics = metrics_of(run, registry)
-        found = list(analyses(run, metrics, registry, table))
+        run = load_finished_run(folder, images_from)
+        metrics = list_metrics(run, registry)
+        found = list(analyze_run(run, metrics, registry, table))
         for name, why in metrics.absent.items():
             write_line(f"warning: {run.path}: {name} cannot be asked: {why}", err=True)
         if not found:
@@ -53,7 +53,7 @@ def analyze(
             place = out / _free(run.folder.name, taken)
             for metric, analysis in found:
                 _write(place, metric, analysis)
-            if any(analysis.figure for _, analysis in found) and (note := left_out_note(run.images())):
+            if any(analysis.figure for _, analysis in found) and (note := describe_left_out(run.images())):
                 write_line(f"warning: {run.path}: {note}", err=True)
         if as_json:
             data.append(_plain(run, found))
@@ -115,7 +115,7 @@ def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
 
 def _write(folder: Path, metric: str, analysis: Analysis) -> None:
     """Write one analysis. Raises BadFolder, or MissingDependency for a figure without matplotlib."""
-    stem = f"{slug(metric)}-{slug(analysis.name)}"
+    stem = f"{make_slug(metric)}-{make_slug(analysis.name)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replace_file(folder / f"{stem}.csv") as part:

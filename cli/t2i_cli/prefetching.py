@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadOption
-from t2i_core.evaluation import fetch, make_plan
-from t2i_core.evaluation.selection import load
-from t2i_core.prompt_files import is_prompt_file
+from t2i_core.api.errors import BadOption
+from t2i_core.engine import fetch_weights, make_plan
+from t2i_core.engine.prompt_selection import load_prompts
+from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .asking import Asked, request
@@ -40,11 +40,11 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
 
 def _fetched(found: Any, device: str | None) -> str:
     """Fetch a component, and say what became of it."""
-    revisions = fetch(found, device)
+    revisions = fetch_weights(found, device)
     if revisions is not None:
         return ", ".join(["is here", *revisions])
     if found.kind == "prompt_source" and not found.info.reads_labels:
-        load(found, None)  # it says what is wrong with its files
+        load_prompts(found, None)  # it says what is wrong with its files
     return "needs nothing from a network"
 
 

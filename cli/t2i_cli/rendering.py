@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
-from t2i_core.numbers import interval, number, p_value
+from t2i_core.results.number_format import format_interval, format_number, format_p_value
 
 from .progress import duration, rate
 from .terminal import shown
@@ -108,13 +108,13 @@ def _scores(results: Sequence[Mapping[str, Any]]) -> Table:
     counts = ["ok", "failed", "missing", *(["excluded"] if left_out else [])]
     table = _table("metric", "model", "score", "95 % interval", *beside, "prompts", *counts, "judge")
     for each in results:
-        bound = [number(each["upper_bound"]["value"]) if each["upper_bound"] else "-"] if bounded else []
+        bound = [format_number(each["upper_bound"]["value"]) if each["upper_bound"] else "-"] if bounded else []
         table.add_row(
             *_cells(
                 each["metric"],
                 each["as"],
-                number(each["score"]),
-                interval(each["ci"]),
+                format_number(each["score"]),
+                format_interval(each["ci"]),
                 *bound,
                 f"{each['prompts']} ({_prompts(each)})",
                 each["n_ok"],
@@ -145,12 +145,14 @@ def _details(results: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
         who = each["metric"], each["as"]
         if len(each["scores"]) > 1:
             for name, score in each["scores"].items():
-                named.add_row(*_cells(*who, name, number(score["value"]), interval(score["ci"])))
+                named.add_row(*_cells(*who, name, format_number(score["value"]), format_interval(score["ci"])))
         for measure, by_facet in each["facets"].items():
             for facet, levels in by_facet.items():
                 place = facet if len(each["facets"]) == 1 else f"{measure} by {facet}"
                 for level, score in _few(levels):
-                    facets.add_row(*_cells(*who, place, level, number(score["value"]), interval(score["ci"])))
+                    facets.add_row(
+                        *_cells(*who, place, level, format_number(score["value"]), format_interval(score["ci"]))
+                    )
     for table in (named, facets):
         if table.row_count:
             yield ""
@@ -175,9 +177,9 @@ def _comparisons(comparisons: Sequence[Mapping[str, Any]]) -> Table:
                 each["metric"],
                 each["a"],
                 each["b"],
-                number(each["diff"]),
-                interval(each["ci"]),
-                p_value(each["p"]),
+                format_number(each["diff"]),
+                format_interval(each["ci"]),
+                format_p_value(each["p"]),
                 each["n"],
             )
         )

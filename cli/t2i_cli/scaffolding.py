@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 from jinja2 import Environment, StrictUndefined
-from t2i_core.errors import AmbiguousName, BadFolder
+from t2i_core.api.errors import AmbiguousName, BadFolder
 from t2i_registry import Catalogue, scan
 from t2i_registry.discovery import EntryKind
 

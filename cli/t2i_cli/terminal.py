@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
-from t2i_core.redaction import redact
-from t2i_core.texts import STEERING, visible
+from t2i_core.api.redaction import redact
+from t2i_core.api.text import STEERING, escape_control_characters
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,7 @@ def shown(value: object, style: str = "") -> Text:
     """
     from rich.text import Text
 
-    return Text(visible(str(value)), style)
+    return Text(escape_control_characters(str(value)), style)
 
 
 def write_line(
@@ -60,7 +60,7 @@ def write_line(
     Control characters are written out (`\\x1b`, `\\n`): no text can steer a terminal or pose as another line.
     """
     stream = file or (sys.stderr if err else sys.stdout)
-    line = visible(str(text))
+    line = escape_control_characters(str(text))
     styled = typer.style(line, fg=fg, bold=bold) if (fg or bold) and stream.isatty() else line
     print(styled, file=stream, end="\n" if nl else "", flush=True)
 
@@ -98,7 +98,7 @@ class GuardedStream:
         """Write a text, and return its length."""
         kept = redact(text)
         if self.stream.isatty():
-            kept = _FOREIGN.sub(lambda found: visible(found[0]), kept)
+            kept = _FOREIGN.sub(lambda found: escape_control_characters(found[0]), kept)
         self.stream.write(kept)
         return len(text)
 
@@ -117,7 +117,7 @@ def confirm(question: str) -> None:
 
     if not sys.stdin.isatty():
         raise UsageError("this must be confirmed, and nobody can be asked without a terminal: give --yes")
-    typer.confirm(visible(question), abort=True, err=True)
+    typer.confirm(escape_control_characters(question), abort=True, err=True)
 
 
 def _is_real(stream: Any) -> bool:

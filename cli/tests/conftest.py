@@ -17,11 +17,11 @@ TOY = """
     import numpy as np
     import pandas as pd
     from pydantic import Field
-    from t2i_core import (
+    from t2i_core.api import (
         ExecutionOption, Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need,
         Options, Prompt, PromptSourceInfo, Reward, Row, hookimpl,
     )
-    from t2i_core.metrics import Analysis
+    from t2i_core.api.metric import Analysis
 
     class GreyOptions(Options):
         level: int = Field(128, ge=0, le=255, description="How bright the squares are.")

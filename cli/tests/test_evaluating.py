@@ -47,7 +47,7 @@ def test_for_people_there_is_plan_table_and_folder(toy, t2i):
 
 def test_prompts_of_one_text_are_said(toy, install, t2i):
     source = """
-        from t2i_core import Prompt, PromptSourceInfo, hookimpl
+        from t2i_core.api import Prompt, PromptSourceInfo, hookimpl
         @hookimpl
         def t2i_prompt_sources():
             def prompts(setup):

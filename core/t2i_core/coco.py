@@ -7,7 +7,7 @@ no stop sign and no potted plant: the nearest are a street sign and a pot plant.
 
 from __future__ import annotations
 
-from .prompts import ObjectClass
+from .api.prompt import ObjectClass
 
 # beside each synset its offset in WordNet 3.0's data.noun, so that it can be looked up
 _SYNSETS = {

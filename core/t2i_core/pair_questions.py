@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .observations import Verdict
+    from .api.observation import Verdict
 
 SOURCE = Path(__file__)
 """This file, on which answers depend."""

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import torch
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 from t2i_core.models.devices import best_device, check, kind_of
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from t2i_core.errors import BadModel, BadOption, NotHere
+from t2i_core.api.errors import BadModel, BadOption, NotHere
 from t2i_core.models import files
 
 CONTENT = bytes(range(256)) * 5000

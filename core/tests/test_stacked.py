@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows, evaluate
-from t2i_core.errors import BadFolder, BrokenPlugin
-from t2i_core.evaluation.scoring import shared
-from t2i_core.evaluation.table import TableBuilder
-from t2i_core.observations import ClassScores, Embedding, Features
-from t2i_core.store import DATABASE, Store
+from t2i_core import evaluate
+from t2i_core.api import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows
+from t2i_core.api.errors import BadFolder, BrokenPlugin
+from t2i_core.api.observation import ClassScores, Embedding, Features
+from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.score import shared
+from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import CLASSES
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 from t2i_core.models import files
 from t2i_core.models.weights import damage, unreadable
 

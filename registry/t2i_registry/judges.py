@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from t2i_core.capabilities import Adapter, path, sources
-from t2i_core.components import Component, Domain, JudgeInfo
-from t2i_core.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
-from t2i_core.judging import CAPABILITIES, Capability
-from t2i_core.resolving import JudgeChoice, OptionTable
+from t2i_core.api.adapter import Adapter, find_chain, find_sources
+from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
+from t2i_core.api.judge import CAPABILITIES, Capability
+from t2i_core.api.plugin_info import Domain, JudgeInfo
+from t2i_core.engine.component import Component
+from t2i_core.engine.resolver import JudgeChoice, OptionTable
 
 if TYPE_CHECKING:
     from .discovery import Entry
@@ -39,7 +40,8 @@ class JudgeSearch:
         choice = self._asked(asked) or self._preferred(preferred) or self._only()
         if choice is None:
             looked = (
-                "; ".join(self.rejected) or f"no installed judge offers {' or '.join(sources(self.capability))}"
+                "; ".join(self.rejected)
+                or f"no installed judge offers {' or '.join(find_sources(self.capability))}"
             )
             raise NoJudge(f"no judge for {self._need()}: {looked}")
         return choice
@@ -59,7 +61,7 @@ class JudgeSearch:
             judge = self.registry.component("judge", name, self.options)
             if choice := self._choice(judge, f"asked for with --judge {word}"):
                 return choice
-            if equals or not judge.info.capabilities.keys().isdisjoint(sources(self.capability)):
+            if equals or not judge.info.capabilities.keys().isdisjoint(find_sources(self.capability)):
                 raise NoJudge(f"the judge asked for cannot serve {self._need()}: {self.rejected[-1]}")
         return None
 
@@ -80,7 +82,7 @@ class JudgeSearch:
 
     def _only(self) -> JudgeChoice | None:
         """The only installed judge of the domain that can serve; only those entered for it are imported."""
-        offered = set(sources(self.capability))
+        offered = set(find_sources(self.capability))
         choices: list[JudgeChoice] = []
         for entry in self.registry.catalogue.of_kind("judge"):
             if not offered.isdisjoint(entry.capabilities) and (choice := self._candidate(entry)):
@@ -114,7 +116,7 @@ class JudgeSearch:
         """The choice of a judge, or a note why it cannot serve."""
         offers = judge.info.capabilities
         lacking: list[str] = []
-        for source in sources(self.capability):
+        for source in find_sources(self.capability):
             if source not in offers:
                 continue
             if missing := self.requires - offers[source]:
@@ -122,7 +124,7 @@ class JudgeSearch:
                     f"{judge.spec!r} ({judge.dist}) gives {source} without {', '.join(sorted(missing))}"
                 )
                 continue
-            chain = path(self.capability, (source,))
+            chain = find_chain(self.capability, (source,))
             assert chain is not None
             return JudgeChoice(judge, chain, self._why(judge, chain, reason))
         for note in lacking or [f"{judge.spec!r} ({judge.dist}) offers {', '.join(sorted(offers)) or 'nothing'}"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from t2i_core.errors import BadOption
+from ..api.errors import BadOption
 
 if TYPE_CHECKING:
     import torch

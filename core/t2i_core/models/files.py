@@ -17,11 +17,11 @@ from typing import BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from t2i_core.errors import BadModel, BadOption, NotHere
-from t2i_core.files import replace_file, write_whole
-from t2i_core.models.weights import SAFE, damage
-from t2i_core.sources import file_digest
-from t2i_core.texts import said
+from ..api.errors import BadModel, BadOption, NotHere
+from ..api.text import describe_error
+from ..files.atomic_write import replace_file, write_whole
+from ..files.digest import digest_file
+from .weights import SAFE, damage
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ON_EVERY_HUB = ("README.md", ".gitattributes")
@@ -63,7 +63,7 @@ def from_url(url: str, sha256: str | None, offline: bool, spec: str, folder: str
     if sha256:
         return check(file, sha256, spec)
     first = _first_seen(file, spec)
-    if (found := file_digest(file)) != first:
+    if (found := digest_file(file)) != first:
         raise BadModel(
             f"{spec}: {file} has changed since it was first seen here: its SHA-256 is {found}, not {first}; "
             "remove it, or say by the option sha256 that it is the one"
@@ -85,7 +85,7 @@ def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
         with suppress(HTTPError), urlopen(Request(url, method="HEAD"), timeout=_SECONDS_TO_REACH):
             pass
     except (OSError, HTTPException) as error:  # no name, no route, no answer, no trust
-        raise NotHere(_wanted(url, file), spec, said(error)) from error
+        raise NotHere(_wanted(url, file), spec, describe_error(error)) from error
 
 
 def _place_of(url: str, folder: str) -> Path:
@@ -105,14 +105,14 @@ def _download(url: str, file: Path, sha256: str | None, spec: str) -> None:
         with replace_file(file) as part:
             with part.open("wb") as out:
                 _receive(url, out)
-            if sha256 and not (found := file_digest(part)).startswith(sha256):
+            if sha256 and not (found := digest_file(part)).startswith(sha256):
                 raise BadModel(f"{spec}: {url} gives another file: its SHA-256 is {found}, not {sha256}")
     except (OSError, EOFError, HTTPException) as error:  # no network, no such page, a full disk
         if isinstance(error, URLError) and not isinstance(error, HTTPError):
-            raise NotHere(_wanted(url, file), spec, said(error)) from error
+            raise NotHere(_wanted(url, file), spec, describe_error(error)) from error
         if _is_full(error):
             raise BadModel(f"{spec}: no space left for {url} in {file.parent}: free some and try again") from error
-        raise BadModel(f"{spec}: {url} cannot be fetched ({said(error)})") from error
+        raise BadModel(f"{spec}: {url} cannot be fetched ({describe_error(error)})") from error
 
 
 def _receive(url: str, out: BinaryIO) -> None:
@@ -154,7 +154,7 @@ def _first_seen(file: Path, spec: str) -> str:
     """Return the digest that a file had when it was first seen here. Raises BadModel where that cannot be read."""
     record = file.with_name(f"{file.name}.sha256")
     if not record.is_file():
-        found = file_digest(file)
+        found = digest_file(file)
         write_whole(record, f"{found}\n".encode())
         _log.warning("%s: its SHA-256 is taken from now on to be %s (%s)", spec, found, record)
         return found
@@ -191,7 +191,7 @@ def from_hub(repository: str, files: tuple[str, ...], revision: str | None, offl
         except LocalEntryNotFoundError as error:
             if server_answered(error):
                 raise hub_error(f"{spec}: {what}", repository, error) from error
-            raise NotHere(what, spec, said(error)) from error
+            raise NotHere(what, spec, describe_error(error)) from error
         except EntryNotFoundError:
             continue
         except Exception as error:  # the client raises many kinds: no such repository or revision, a full disk
@@ -213,7 +213,7 @@ def unreachable() -> str | None:
     try:
         get_session().head(constants.ENDPOINT, timeout=_SECONDS_TO_REACH, follow_redirects=False)
     except Exception as error:  # of its client's many kinds: no name, no route, no answer, no trust
-        return said(error)
+        return describe_error(error)
     return None
 
 
@@ -273,8 +273,8 @@ def hub_error(what: str, repository: str, error: BaseException) -> BadModel:
             f"{what}: {constants.ENDPOINT} refuses your token: correct HF_TOKEN or run `hf auth login`"
         )
     return BadModel(
-        f"{what}: cannot be fetched from {constants.ENDPOINT} ({said(cause or error)}); try again: files that are "
-        "complete are kept; with --offline, files on this machine are used"
+        f"{what}: cannot be fetched from {constants.ENDPOINT} ({describe_error(cause or error)}); try again: "
+        "files that are complete are kept; with --offline, files on this machine are used"
     )
 
 
@@ -321,7 +321,7 @@ def check(file: Path, sha256: str | None, spec: str) -> Path:
         raise BadModel(f"{spec}: there is no file {file}")
     if file.suffix == SAFE and (problem := damage(file)):
         raise BadModel(f"{spec}: cannot be loaded from {file}: it {problem}")
-    if sha256 and not (found := file_digest(file)).startswith(sha256):
+    if sha256 and not (found := digest_file(file)).startswith(sha256):
         raise BadModel(f"{spec}: {file} is not the file that was asked for: its SHA-256 is {found}, not {sha256}")
     return file
 

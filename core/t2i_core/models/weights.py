@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from t2i_core.texts import one_line, said
+from ..api.text import describe_error, fit_one_line
 
 SAFE = ".safetensors"
 
@@ -37,5 +37,5 @@ def unreadable(error: BaseException, what: str = "weights") -> str:
     if wanted := re.search(r"GLOBAL ([\w.]+)", str(cause)):
         return f"its pickle wants {wanted[1]}, which is no part of {what}"
     if found := re.search(r"WeightsUnpickler error:\s*(.+)", str(cause)):
-        return one_line(f"its pickle cannot be read with care: {found[1]}")
-    return said(cause)
+        return fit_one_line(f"its pickle cannot be read with care: {found[1]}")
+    return describe_error(cause)

@@ -14,8 +14,8 @@ from t2i_bias.beside import people
 from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
 from t2i_bias.people import GRID, majorities, not_human, read_answers
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Study
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Study
 
 HEAD = "model,prompt,seed,annotator,question,answer\n"
 GROUPS = read_groups("paper")

@@ -10,8 +10,8 @@ from typing import ClassVar
 import datasets
 import huggingface_hub.constants
 import pytest
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.errors import BadPrompts
 from t2i_core.testing import PromptSourceContract
 from t2i_datasets.options import HubOptions
 from t2i_datasets.plugin import t2i_prompt_sources

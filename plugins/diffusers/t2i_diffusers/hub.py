@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from t2i_core.errors import BadModel, NotHere
+from t2i_core.api.errors import BadModel, NotHere
+from t2i_core.api.text import describe_error
 from t2i_core.models import files
-from t2i_core.texts import said
 
 from .mirrors import mirror_of
 from .sources import INDEX, PICKLES, SAFE, Source, pickles_refused
@@ -59,7 +59,7 @@ def folder_with(source: Source, file: str, offline: bool) -> Path:
     except LocalEntryNotFoundError as error:
         if files.server_answered(error):
             raise files.hub_error(str(source), source.model, error) from error
-        raise not_here(source, network=said(error)) from error  # the network is gone
+        raise not_here(source, network=describe_error(error)) from error  # the network is gone
     except EntryNotFoundError as error:
         raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is not there)") from error
     except Exception as error:  # the hub's and the network's

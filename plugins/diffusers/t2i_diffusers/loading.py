@@ -15,11 +15,11 @@ import torch
 import transformers
 from diffusers import DiffusionPipeline
 from huggingface_hub import constants
-from t2i_core import Setup
-from t2i_core.errors import BadModel, T2IError
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, T2IError
+from t2i_core.api.text import describe_error
 from t2i_core.models import files
 from t2i_core.models.devices import best_device
-from t2i_core.texts import said
 
 from .calls import call_arguments
 from .devices import place
@@ -144,7 +144,7 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
         )
     except Exception as error:  # the hub's, the network's, the library's
         if local:
-            raise not_here(source, said(error), why) from error
+            raise not_here(source, describe_error(error), why) from error
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
             raise refused from error
         raise files.hub_error(str(source), source.model, error) from error
@@ -188,8 +188,10 @@ def _pipeline(
         raise
     except Exception as error:
         if setup.offline and source.folder is None and isinstance(error, OSError):
-            raise not_here(source, said(error)) from error
-        raise BadModel(f"{source}: does not load as {cls.__name__}: {_unfit(error) or said(error)}") from error
+            raise not_here(source, describe_error(error)) from error
+        raise BadModel(
+            f"{source}: does not load as {cls.__name__}: {_unfit(error) or describe_error(error)}"
+        ) from error
     pipe.set_progress_bar_config(disable=True)
     own = options.stages[source.option] if source.option else options
     if scheduler := replacement(own, index):

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
-from t2i_core.errors import NotHere
+from t2i_core.api import GeneratorInfo, Preset, Setup, hookimpl
+from t2i_core.api.errors import NotHere
 
 from .options import CallOptions, DiffusersOptions, precision
 from .preset_classes import class_in_presets, fit_by_presets
 from .presets import KNOWN
 
 if TYPE_CHECKING:
-    from t2i_core.judging import Capability
+    from t2i_core.api.judge import Capability
 
     from .generating import Diffusers
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 from t2i_core.models.weights import damage
 
 from .options import DiffusersOptions

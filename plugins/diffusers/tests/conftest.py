@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.api import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
 from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 
 

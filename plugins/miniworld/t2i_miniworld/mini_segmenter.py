@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
-from t2i_core import Failure, ObjectClass, Query, Segments
-from t2i_core.judging import Capability
-from t2i_core.masks import PackedMask
+from t2i_core.api import Failure, ObjectClass, Query, Segments
+from t2i_core.api.judge import Capability
+from t2i_core.api.mask import PackedMask
 from t2i_core.models.devices import best_device
 
 from t2i_miniworld import segmenter

@@ -9,9 +9,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Scene, Truth
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
+from t2i_core.api import Scene, Truth
+from t2i_core.api.digest import digest_data
+from t2i_core.storage.store import Store
 
 from t2i_miniworld.laws import Laws
 from t2i_miniworld.layout import plan
@@ -35,7 +35,7 @@ class Shot:
 
     def digest(self, size: int, code: str) -> str:
         """SHA-256 of all that the picture depends on; ``code``: of the source that draws."""
-        return digest_of([self.scene.to_json(), self.caption, list(self.key), size, _SAMPLES, code])
+        return digest_data([self.scene.to_json(), self.caption, list(self.key), size, _SAMPLES, code])
 
 
 def draw_shot(size: int, shot: Shot) -> tuple[NDArray[np.uint8], Truth]:

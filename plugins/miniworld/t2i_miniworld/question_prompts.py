@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from t2i_core import Prompt
-from t2i_core.store import Store
+from t2i_core.api import Prompt
+from t2i_core.storage.store import Store
 
 from t2i_miniworld.options import QuestionOptions
 from t2i_miniworld.question_pictures import Shot, taken

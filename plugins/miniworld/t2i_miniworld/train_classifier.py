@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from t2i_core import Truth
+from t2i_core.api import Truth
 from t2i_core.models.training import Course, train
 from torch import Tensor, nn
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from scipy.special import expit, logit
-from t2i_core import Instance, Truth
-from t2i_core.masks import PackedMask
+from t2i_core.api import Instance, Truth
+from t2i_core.api.mask import PackedMask
 from t2i_core.models.training import Course
 from t2i_miniworld import classifier, detector, oracle, training_data
 from t2i_miniworld.laws import leaves_of

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import Query, Setup
-from t2i_core.images import Image, image_file
-from t2i_core.store import Store
+from t2i_core.api import Query, Setup
+from t2i_core.api.image import Image, load_image
+from t2i_core.storage.store import Store
 from t2i_core.testing import PromptSourceContract
 from t2i_miniworld import plugin, question_pictures, question_prompts
 from t2i_miniworld.options import QuestionOptions
@@ -147,7 +147,7 @@ def test_pictures_show_what_their_captions_say(task, drawn):
         for prompt in drawn[task]:
             for number, path in enumerate(prompt.images):
                 right = number if prompt.answer is None else prompt.answer
-                image = image_file(Path(path))
+                image = load_image(Path(path))
                 truth = store.truth(image.digest)
                 assert [holds(read(text), truth.instances) for text in prompt.texts] == [
                     place == right for place in range(len(prompt.texts))
@@ -207,7 +207,7 @@ class TestKeeping:
     def test_a_picture_is_a_function_of_its_shot(self, drawn):
         (shot, *_) = _shots(ask("shape", 0, 0))
         image, truth = draw_shot(64, shot)
-        assert (image == image_file(Path(drawn["shape"][0].images[0])).pixels).all()
+        assert (image == load_image(Path(drawn["shape"][0].images[0])).pixels).all()
         assert truth.asked == shot.scene
         assert truth.text == shot.caption
 

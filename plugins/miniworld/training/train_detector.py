@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from t2i_core import Truth
+from t2i_core.api import Truth
 from t2i_core.models.training import Course, load_average, train
 from t2i_miniworld import classifier, detector
 from t2i_miniworld.augment import degrade

@@ -12,9 +12,9 @@ import open_clip
 import torch
 from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
-from t2i_core import Embedding, Failure, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
+from t2i_core.api import Embedding, Failure, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
 from t2i_core.models import files
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 from t2i_core.models import files
 
 from t2i_open_clip.options import ClipOptions

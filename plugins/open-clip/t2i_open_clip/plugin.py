@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import JudgeInfo, Preset, Setup, hookimpl
+from t2i_core.api import JudgeInfo, Preset, Setup, hookimpl
 
 from t2i_open_clip.options import ClipOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
 _OPENAI = "Radford et al.: Learning Transferable Visual Models From Natural Language Supervision. ICML 2021"
 _LAION = "Schuhmann et al.: LAION-5B. NeurIPS 2022; Cherti et al.: Reproducible scaling laws. CVPR 2023"

@@ -10,9 +10,9 @@ from typing import Any
 
 import open_clip
 from huggingface_hub import constants
-from t2i_core.errors import BadModel, NotHere, UnknownName
+from t2i_core.api.errors import BadModel, NotHere, UnknownName
+from t2i_core.api.text import describe_error
 from t2i_core.models import files
-from t2i_core.texts import said
 
 from t2i_open_clip import places
 from t2i_open_clip.options import ClipOptions
@@ -145,7 +145,7 @@ def _text_config(source: Source, name: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({said(error)})") from error
+        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({describe_error(error)})") from error
     return found
 
 
@@ -161,7 +161,9 @@ def _here_or_fetched(
             return made()
     except _FAILS as error:
         if not of_hub:
-            raise BadModel(f"{source.spec}: {what} cannot be had from {source.folder} ({said(error)})") from error
+            raise BadModel(
+                f"{source.spec}: {what} cannot be had from {source.folder} ({describe_error(error)})"
+            ) from error
         if offline or constants.HF_HUB_OFFLINE:
             raise NotHere(what, source.spec) from error
         if why := files.unreachable():
@@ -169,4 +171,4 @@ def _here_or_fetched(
     try:
         return made()
     except _FAILS as error:
-        raise BadModel(f"{source.spec}: {what} cannot be had ({said(error)})") from error
+        raise BadModel(f"{source.spec}: {what} cannot be had ({describe_error(error)})") from error

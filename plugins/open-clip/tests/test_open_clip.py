@@ -14,9 +14,9 @@ import open_clip
 import pytest
 import torch
 from PIL import Image as PILImage
-from t2i_core import Embedding, Failure, JudgeInfo, Preset, Query, Setup
-from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
-from t2i_core.images import Image
+from t2i_core.api import Embedding, Failure, JudgeInfo, Preset, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_open_clip import embedder, places, plugin, sources
 from t2i_open_clip.options import ClipOptions

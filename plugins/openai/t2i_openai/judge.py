@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core import Setup
-from t2i_core.generation import Failure
-from t2i_core.images import Image
-from t2i_core.judging import Capability, Query
-from t2i_core.observations import Preference
+from t2i_core.api import Setup
+from t2i_core.api.failure import Failure
+from t2i_core.api.image import Image
+from t2i_core.api.judge import Capability, Query
+from t2i_core.api.observation import Preference
 from t2i_core.pair_questions import question, verdict
 
 from .flight import in_flight

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.options import ExecutionOption, Options
 from t2i_core.pair_questions import TEMPLATE, checked_template
 
 OPENAI = "https://api.openai.com/v1"

@@ -22,13 +22,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core import Embedding, GeneratorInfo, JudgeInfo, ModelRequest, Prompt, PromptSourceInfo, Query
-from t2i_core.evaluation import Request, make_plan
-from t2i_core.evaluation.jobs import Failures, Job, observation_key
-from t2i_core.evaluation.measuring import measure
-from t2i_core.evaluation.table import TableBuilder
-from t2i_core.progress import Silent
-from t2i_core.store import Store
+from t2i_core import ModelRequest
+from t2i_core.api import Embedding, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Query
+from t2i_core.api.progress import Silent
+from t2i_core.engine import Request, make_plan
+from t2i_core.engine.job import Failures, Job, observation_key
+from t2i_core.engine.measurement import measure
+from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_paintskills.plugin import t2i_metrics
 

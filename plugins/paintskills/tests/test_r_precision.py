@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core import Embedding, Generated, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.evaluation import evaluate
-from t2i_core.store import Store
+from t2i_core.api import Embedding, Generated, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Setup
+from t2i_core.api.errors import BadPrompts
+from t2i_core.engine import evaluate
+from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_paintskills import retrieval
 from t2i_paintskills.options import RetrievalOptions

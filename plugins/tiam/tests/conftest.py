@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
-from t2i_core.masks import PackedMask
-from t2i_core.metrics import Analysis, Answer, Study
+from t2i_core.api import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.metric import Analysis, Answer, Study
 from t2i_tiam.labels import LABELS
 from t2i_tiam.metric import NEED, Tiam
 from t2i_tiam.options import TiamOptions

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 from PIL.Image import Image as PILImage
-from t2i_core import ClassScores, ObjectClass, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
+from t2i_core.api import ClassScores, ObjectClass, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
 

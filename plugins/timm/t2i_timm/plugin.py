@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 
 from t2i_timm.options import ClassifierOptions, TimmOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
 _LICENCE = "BSD-3-Clause (torchvision), trained on ImageNet, whose images are for research"
 #: name -> architecture and weights of torchvision, what they are, and GB of memory

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import ObjectClass
-from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
 from t2i_core.models import files
 from t2i_core.models.weights import unreadable
 

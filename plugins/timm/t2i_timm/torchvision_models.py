@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torchvision
-from t2i_core.errors import BadModel, UnknownName
+from t2i_core.api.errors import BadModel, UnknownName
 from t2i_core.models import files
 from t2i_core.models.weights import unreadable
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 from t2i_core.models import files
 from t2i_core.models.weights import unreadable
 

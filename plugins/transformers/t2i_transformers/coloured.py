@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from t2i_core import Setup
-from t2i_core.errors import BadModel
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel
 from t2i_core.models.weights import unreadable
 from torch import Tensor, nn
 from torch.nn import functional

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 import transformers
-from t2i_core import Setup
-from t2i_core.errors import BadModel
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.text import describe_error
 from t2i_core.models.devices import best_device
 from t2i_core.models.weights import unreadable
-from t2i_core.texts import said
 from transformers.utils import logging
 
 from . import places
@@ -84,7 +84,9 @@ def _processor(place: Place, folder: Path, name: str) -> Any:
     try:
         return getattr(transformers, name).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of many kinds: files that are missing, or say what no class knows
-        raise BadModel(f"{place.spec}: its processor cannot be loaded from {folder} ({said(error)})") from error
+        raise BadModel(
+            f"{place.spec}: its processor cannot be loaded from {folder} ({describe_error(error)})"
+        ) from error
 
 
 def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: torch.dtype) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
-from t2i_core import Options
+from t2i_core.api import Options
 from t2i_core.pair_questions import TEMPLATE, checked_template
 
 Precision = Literal["float32", "float16", "bfloat16"]

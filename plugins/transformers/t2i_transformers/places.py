@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, NotHere
+from t2i_core.api.text import describe_error
 from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel, NotHere
 from t2i_core.models import files
-from t2i_core.texts import said
 
 CONFIG = "config.json"
 COLOURS = "colours.safetensors"
@@ -144,7 +144,7 @@ def weights_of(folder: Path) -> list[Path]:
         parts = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
         return [folder / part for part in sorted(parts)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadModel(f"{folder / INDEX} is no index of weights ({said(error)})") from error
+        raise BadModel(f"{folder / INDEX} is no index of weights ({describe_error(error)})") from error
 
 
 def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
@@ -201,7 +201,7 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
             )
         )
     except LocalEntryNotFoundError as error:
-        raise NotHere(place.name, place.spec, None if offline else why or said(error)) from error
+        raise NotHere(place.name, place.spec, None if offline else why or describe_error(error)) from error
     except Exception as error:  # the hub's and the network's
         raise files.hub_error(place.spec, place.name, error) from error
     if weights and not weights_of(folder):

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl, pair_questions
+from t2i_core import pair_questions
+from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 
 from .options import (
     CaptionerOptions,
@@ -20,7 +21,7 @@ from .options import (
 from .presets import KNOWN
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
     from .places import Place
 

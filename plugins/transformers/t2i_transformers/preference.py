@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from t2i_core import Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
-from t2i_core.observations import Preference
+from t2i_core.api import Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
+from t2i_core.api.observation import Preference
 from t2i_core.pair_questions import question, verdict
 
 from . import loading

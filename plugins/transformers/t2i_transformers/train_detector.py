@@ -18,8 +18,8 @@ from typing import Any
 import torch
 import transformers
 from PIL import Image, ImageOps
-from t2i_core import ObjectClass
-from t2i_core.errors import BadModel, T2IError
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, T2IError
 from t2i_core.models.training import Course, train
 from t2i_core.models.weights import unreadable
 from torch import Tensor

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.images import Image
+from t2i_core.api.image import Image
 from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
 
 

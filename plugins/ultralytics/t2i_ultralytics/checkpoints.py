@@ -16,10 +16,10 @@ from typing import Any
 from zipfile import is_zipfile
 
 import torch
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.files.digest import digest_file
 from t2i_core.models import files
 from t2i_core.models.weights import unreadable
-from t2i_core.sources import file_digest
 
 from t2i_ultralytics import assets, coco, library
 from t2i_ultralytics.options import DetectOptions
@@ -66,7 +66,7 @@ def settled(argument: str, options: DetectOptions, offline: bool) -> DetectOptio
 
     It is downloaded where it is not there and may be: nobody publishes its digest.
     """
-    return options.model_copy(update={"sha256": file_digest(fetch(argument, options, offline))})
+    return options.model_copy(update={"sha256": digest_file(fetch(argument, options, offline))})
 
 
 def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> tuple[Any, Facts, Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from t2i_core.coco import CLASSES
 
 LABELS = tuple(CLASSES.values())

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core import Detections, Failure, Query, Segments, Setup
-from t2i_core.judging import Capability
-from t2i_core.masks import PackedMask
+from t2i_core.api import Detections, Failure, Query, Segments, Setup
+from t2i_core.api.judge import Capability
+from t2i_core.api.mask import PackedMask
+from t2i_core.files.digest import digest_file
 from t2i_core.models.batches import Batches
 from t2i_core.models.devices import best_device
-from t2i_core.sources import file_digest
 
 from t2i_ultralytics import coco, library
 from t2i_ultralytics.checkpoints import Facts
@@ -47,7 +47,7 @@ class Yolo:
         side = setup.options.imgsz
         self._letterbox = library.LetterBox((side, side), auto=True, stride=facts.stride)
         self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
-        self._file, self._digest = file, file_digest(file)
+        self._file, self._digest = file, digest_file(file)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 import PIL.Image
 import pytest
 import torch
-from t2i_core import ObjectClass, Setup
-from t2i_core.errors import BadModel, BadOption, T2IError, UnknownName
+from t2i_core.api import ObjectClass, Setup
+from t2i_core.api.errors import BadModel, BadOption, T2IError, UnknownName
 from t2i_ultralytics import assets, checkpoints, coco, library, plugin
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 

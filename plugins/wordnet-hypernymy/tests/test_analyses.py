@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from t2i_core import Setup, Study
-from t2i_core.errors import BadOption
+from t2i_core.api import Setup, Study
+from t2i_core.api.errors import BadOption
 from t2i_wordnet_hypernymy import analyses
 from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs

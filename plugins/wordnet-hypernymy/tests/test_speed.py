@@ -2,7 +2,7 @@ import runpy
 from pathlib import Path
 
 import numpy as np
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 from t2i_wordnet_hypernymy import scores
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "scoring.py"))

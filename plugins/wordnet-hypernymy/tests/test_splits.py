@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 from t2i_wordnet_hypernymy import scores
 
 BENCHMARK = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "scoring.py"))

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Prompt, Setup
-from t2i_core.store import Store
+from t2i_core.api import Prompt, Setup
+from t2i_core.storage.store import Store
 
 from ..task_options import AroOptions, AroRelationOptions
 from .fields import Entry, folder_of, listed

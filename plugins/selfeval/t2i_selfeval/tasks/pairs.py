@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image as PILImage
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts, MissingDependency
-from t2i_core.images import DamagedImage, decode
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
-from t2i_core.texts import said
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadPrompts, MissingDependency
+from t2i_core.api.text import describe_error
+from t2i_core.files.image_file import DamagedImage, decode
+from t2i_core.storage.store import Store
 
 from ..samples import pair
 from ..task_options import HOW_TO_GET_WINOGROUND, PairOptions
@@ -114,7 +114,7 @@ def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
             for batch in table.iter_batches(batch_size=8, columns=names):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise BadPrompts(f"{file}: cannot be read ({said(error)})") from error
+        raise BadPrompts(f"{file}: cannot be read ({describe_error(error)})") from error
 
 
 def _kept(entry: Entry, field: str, store: Store, dry: bool) -> str:
@@ -123,7 +123,7 @@ def _kept(entry: Entry, field: str, store: Store, dry: bool) -> str:
     data = value.get("bytes") if isinstance(value, Mapping) else None
     if not isinstance(data, bytes):
         entry.fail(field, "want an image's bytes, as Hugging Face's datasets writes them")
-    key = digest_of(["image in a table", hashlib.sha256(data).hexdigest()])
+    key = digest_data(["image in a table", hashlib.sha256(data).hexdigest()])
     if (kept := store.image(key)) is None:
         if dry:
             return key

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from PIL import Image as PILImage
-from t2i_core.errors import BadPrompts
-from t2i_core.images import DamagedImage, decode
-from t2i_core.prompts import digest_of
-from t2i_core.sources import file_digest
-from t2i_core.store import Store
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadPrompts
+from t2i_core.files.digest import digest_file
+from t2i_core.files.image_file import DamagedImage, decode
+from t2i_core.storage.store import Store
 
 from .picking import Draft
 
@@ -25,7 +25,7 @@ def cut(draft: Draft, store: Store, dry: bool) -> Path:
     if draft.part is None:
         return draft.image
     try:
-        key = digest_of(["part", file_digest(draft.image), list(draft.part)])
+        key = digest_data(["part", digest_file(draft.image), list(draft.part)])
         if (kept := store.image(key)) is not None:
             return kept.path
         if dry:
