@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,6 +54,9 @@ Figures = dict[str, dict[str, float]]
 """The figures of each run, by name."""
 
 
+# What imports t2i_core is imported by the functions that a new process calls: it takes seconds.
+
+
 def time_runs(samples: int) -> Figures:
     """Return the processor time of each run for one sample, in milliseconds."""
     from bare_loop import run_bare_loop
@@ -62,7 +66,7 @@ def time_runs(samples: int) -> Figures:
         with _scratch() as folder:
             spent = {run: _cpu(work) for run, work in _evaluations(number, folder)}
             (folder / "bare").mkdir()
-            spent["bare"] = _cpu(lambda number=number, folder=folder: run_bare_loop(number, folder / "bare"))
+            spent["bare"] = _cpu(partial(run_bare_loop, number, folder / "bare"))
         totals.append(spent)
     each = {run: (totals[1][run] - totals[0][run]) / samples * 1000 for run in totals[0]}
     return {
@@ -90,7 +94,22 @@ def count_runs(samples: int) -> Figures:
                 made[run] = counts.total()
         totals.append(made)
     kinds = (*FUNCTIONS, *KINDS)
-    return {run: {kind: (totals[1][run][kind] - totals[0][run][kind]) / samples for kind in kinds} for run in RUNS}
+    found = {
+        run: {kind: (totals[1][run][kind] - totals[0][run][kind]) / samples for kind in kinds} for run in RUNS
+    }
+    check_functions(found["first run"])
+    return found
+
+
+def check_functions(first_run: Mapping[str, float]) -> None:
+    """Raise RuntimeError if keys or seeds of some samples are computed by functions that are not counted."""
+    for kind, names in FUNCTIONS.items():
+        if first_run[kind] < 1:
+            called = " and ".join(names)
+            raise RuntimeError(
+                f"functions called {called} computed {first_run[kind]:.2f} {kind} a sample, and each sample needs "
+                f"one; add the name of the function that computes the others to FUNCTIONS in {__file__}"
+            )
 
 
 def core_modules() -> list[ModuleType]:
@@ -107,8 +126,8 @@ def _evaluations(samples: int, folder: Path) -> Iterator[tuple[str, Callable[[],
             raise RuntimeError(f"{samples} samples were evaluated, but {ok} have a value")
 
     os.environ["T2I_CACHE_DIR"] = str(folder / "cache")
-    yield "first run", lambda: evaluate("first")
-    yield "again", lambda: evaluate("again")
+    for run in RUNS:
+        yield run, partial(evaluate, run)
 
 
 @contextmanager
@@ -145,9 +164,10 @@ def measure(pythons: Mapping[str, str], samples: int, rounds: int) -> dict[str, 
     """
     times: dict[str, list[Figures]] = {tree: [] for tree in pythons}
     for done in range(rounds):
-        for tree in pythons if done % 2 else reversed(pythons):
-            times[tree].append(_in_process(tree, pythons[tree], "time", samples))
-            print(f"round {done + 1} of {rounds}: {tree} timed", file=sys.stderr)
+        for tree in sorted(pythons, reverse=bool(done % 2)):
+            times[tree].append(timed := _in_process(tree, pythons[tree], "time", samples))
+            each = ", ".join(f"{run} {timed[run]['CPU ms']:.3f} CPU ms" for run in RUNS)
+            print(f"round {done + 1} of {rounds}, {tree}: {each}", file=sys.stderr)
     found: dict[str, Figures] = {}
     for tree, python in pythons.items():
         counts = _in_process(tree, python, "count", samples)
@@ -166,7 +186,8 @@ def measure(pythons: Mapping[str, str], samples: int, rounds: int) -> dict[str, 
 
 def _in_process(tree: str, python: str, what: str, samples: int) -> Figures:
     """Return the figures that a new process of a tree's environment measures."""
-    environ = {**os.environ, "OMP_NUM_THREADS": "1"}  # threads that spin would be counted as t2i's work
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # it may name a tree
+    environ["OMP_NUM_THREADS"] = "1"  # threads that spin would be counted as t2i's work
     command = [python, __file__, "--alone", what, "--samples", str(samples)]
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     if done.returncode:
@@ -183,14 +204,14 @@ def other_tree(commit: str) -> Iterator[str]:
     _do([*git, "rev-parse", "--quiet", "--verify", f"{commit}^{{commit}}"], f"--compare: {commit} is not a commit")
     with _scratch() as folder:
         tree = folder / "tree"
+        _do([*git, "worktree", "add", "--quiet", "--detach", str(tree), commit], f"cannot check out {commit}")
         try:
-            _do([*git, "worktree", "add", "--quiet", "--detach", str(tree), commit], f"cannot check out {commit}")
             if (lock := repository / "uv.lock").exists():  # not in git; with it both trees have the same versions
                 shutil.copy(lock, tree)
             _do(["uv", "sync", "--quiet", "--project", str(tree)], f"cannot install {commit}")
             yield str(tree / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
         finally:
-            subprocess.run([*git, "worktree", "remove", "--force", str(tree)], capture_output=True)
+            _do([*git, "worktree", "remove", "--force", str(tree)], f"cannot remove the worktree {tree}")
 
 
 def _do(command: list[str], failure: str) -> None:
