@@ -173,6 +173,29 @@ def test_bars_are_held_by_figures_at_them_and_missed_by_figures_above() -> None:
     assert len(missed_bars(figures(2.1), figures(4.0))) == 2  # first run and again
 
 
+def test_times_are_differences_of_the_shortest_runs() -> None:
+    from sample_cost import time_figures
+
+    few = [{"first run": 1.5, "again": 0.5, "bare loop": 0.2}, {"first run": 1.0, "again": 9.0, "bare loop": 0.1}]
+    many = [{"first run": 3.0, "again": 0.7, "bare loop": 9.0}, {"first run": 9.0, "again": 0.9, "bare loop": 0.6}]
+    found = time_figures(few, many, samples=100)
+    assert found["first run"] == pytest.approx(
+        {"CPU ms": 20.0, "CPU ms of the bare loop": 5.0, "CPU ms beyond the bare loop": 15.0}
+    )
+    assert found["again"] == pytest.approx({"CPU ms": 2.0})
+
+
+def test_a_tree_that_cannot_be_measured_ends_the_benchmark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sample_cost
+
+    (tmp_path / "broken.py").write_text("raise SystemExit('the tree is broken')")
+    monkeypatch.setattr(sample_cost, "__file__", str(tmp_path / "broken.py"))
+    with pytest.raises(SystemExit), sample_cost.Tree("old", sys.executable) as tree:
+        tree.ask("time", 100)
+
+
 def test_the_bare_loop_keeps_every_sample(tmp_path: Path) -> None:
     from bare_loop import run_bare_loop
 
@@ -183,20 +206,20 @@ def test_the_bare_loop_keeps_every_sample(tmp_path: Path) -> None:
     assert values == ["0.5"] * 100
 
 
-def sample_cost(*args: str) -> subprocess.CompletedProcess[str]:
+def run_sample_cost(*args: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BENCHMARKS / "sample_cost.py"), *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize("args", [("--samples", "150"), ("--rounds", "0"), ("--bars",)])
 def test_bad_options_are_refused(args: tuple[str, ...]) -> None:
-    done = sample_cost(*args)
+    done = run_sample_cost(*args)
     assert done.returncode == 2
     assert args[0] in done.stderr
 
 
 def test_an_unknown_commit_is_refused() -> None:
-    done = sample_cost("--compare", "no-such-commit")
+    done = run_sample_cost("--compare", "no-such-commit")
     assert done.returncode == 1
     assert "no-such-commit" in done.stderr
     assert "Traceback" not in done.stderr
@@ -204,7 +227,7 @@ def test_an_unknown_commit_is_refused() -> None:
 
 @pytest.mark.slow
 def test_the_benchmark_measures_both_runs() -> None:
-    done = sample_cost("--samples", "100", "--rounds", "1", "--json")
+    done = run_sample_cost("--samples", "100", "--rounds", "1", "--json")
     assert done.returncode == 0, done.stderr
     (found,) = json.loads(done.stdout)["trees"].values()
     first, again = found["first run"], found["again"]

@@ -6,7 +6,7 @@
 
 All figures are for one sample: the difference between runs of 2N and of N samples, divided by N, so that the
 fixed cost of a run cancels out. "First run" makes everything. "Again" is the same evaluation into another run
-folder when all images and observations are kept. The times are medians over rounds, each in a new process; with
+folder when all images and observations are kept. Times are differences of the shortest runs of all rounds; with
 `--compare` the two trees take turns within each round. File accesses are counted in the cache and the run folder.
 """
 
@@ -17,13 +17,13 @@ import gc
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -42,40 +42,48 @@ COUNT_BARS = {
     "file stats": 2.0,
 }
 """The most that each run, the first and the one again, may make of these for a sample."""
-TIME_BARS = {("first run", "CPU ms beyond the bare loop"): 0.5, ("again", "CPU ms"): 0.5}
+RUNS, BARE, BEYOND = ("first run", "again"), "bare loop", "CPU ms beyond the bare loop"
+TIME_BARS = {("first run", BEYOND): 0.5, ("again", "CPU ms"): 0.5}
 """The most that these times may be of the other commit's."""
 
-RUNS = ("first run", "again")
 COUNTED = 200
 """N of the runs whose calls are counted: that takes several times as long, and the counts do not vary."""
 HERE = "this tree"
 
 Figures = dict[str, dict[str, float]]
 """The figures of each run, by name."""
+Times = dict[str, float]
+"""The processor seconds of each run and of the bare loop."""
 
 
 # What imports t2i_core is imported by the functions that a new process calls: it takes seconds.
 
 
-def time_runs(samples: int) -> Figures:
-    """Return the processor time of each run for one sample, in milliseconds."""
+def time_runs(samples: int) -> Times:
+    """Return the processor seconds of each run, and of the bare loop, with so many samples."""
     from bare_loop import run_bare_loop
 
-    totals: list[dict[str, float]] = []
-    for number in (samples, 2 * samples):
-        with _scratch() as folder:
-            spent = {run: _cpu(work) for run, work in _evaluations(number, folder)}
-            (folder / "bare").mkdir()
-            spent["bare"] = _cpu(partial(run_bare_loop, number, folder / "bare"))
-        totals.append(spent)
-    each = {run: (totals[1][run] - totals[0][run]) / samples * 1000 for run in totals[0]}
+    with _scratch() as folder:
+        spent = {run: _cpu(work) for run, work in _evaluations(samples, folder)}
+        (folder / "bare").mkdir()
+        return {**spent, BARE: _cpu(partial(run_bare_loop, samples, folder / "bare"))}
+
+
+def time_figures(few: Sequence[Times], many: Sequence[Times], samples: int) -> Figures:
+    """Return the milliseconds of processor time for one sample.
+
+    Args:
+        few: The times of runs of N samples, one for each round.
+        many: The times of runs of 2N samples.
+        samples: N.
+    """
+    # whatever else the machine does makes work take longer, never shorter
+    shortest = [{name: min(each[name] for each in rounds) for name in (*RUNS, BARE)} for rounds in (few, many)]
+    cpu = {name: (shortest[1][name] - shortest[0][name]) / samples * 1000 for name in shortest[0]}
+    first, again = ({"CPU ms": cpu[run]} for run in RUNS)
     return {
-        "first run": {
-            "CPU ms": each["first run"],
-            "CPU ms of the bare loop": each["bare"],
-            "CPU ms beyond the bare loop": each["first run"] - each["bare"],
-        },
-        "again": {"CPU ms": each["again"]},
+        RUNS[0]: {**first, "CPU ms of the bare loop": cpu[BARE], BEYOND: cpu[RUNS[0]] - cpu[BARE]},
+        RUNS[1]: again,
     }
 
 
@@ -144,14 +152,56 @@ def _cpu(work: Callable[[], object]) -> float:
     return time.process_time() - started
 
 
-def work_alone(what: str, samples: int) -> None:
-    """Time or count in this process, and print the figures as JSON."""
+def answer_requests() -> None:
+    """Measure what each line of standard input asks for, and print it as a line of JSON."""
     from null_world import PROMPTS
 
     with _scratch() as folder:
         for _, work in _evaluations(PROMPTS, folder):  # imports, and fills what stays in memory
             work()
-    print(json.dumps(time_runs(samples) if what == "time" else count_runs(COUNTED)))
+    for line in sys.stdin:
+        what, samples = line.split()
+        print(json.dumps({"time": time_runs, "count": count_runs}[what](int(samples))), flush=True)
+
+
+class Tree:
+    """A process in a tree's environment that measures what it is asked to.
+
+    Args:
+        name: The tree's name, for messages.
+        python: The interpreter of the tree's environment.
+    """
+
+    def __init__(self, name: str, python: str) -> None:
+        self.name = name
+        environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}  # it may name a tree
+        environ["OMP_NUM_THREADS"] = "1"  # threads that spin would be counted as t2i's work
+        command = [python, __file__, "--answer"]
+        self._process = subprocess.Popen(
+            command, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def __enter__(self) -> Tree:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def ask(self, what: str, samples: int) -> Any:
+        """Return what the process measures.
+
+        Raises:
+            SystemExit: If the process ends instead; it has printed why.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(f"{what} {samples}\n")
+            self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+        except (BrokenPipeError, json.JSONDecodeError) as error:
+            raise SystemExit(f"{self.name}: the measurement failed; its error is printed above") from error
 
 
 def measure(pythons: Mapping[str, str], samples: int, rounds: int) -> dict[str, Figures]:
@@ -160,40 +210,23 @@ def measure(pythons: Mapping[str, str], samples: int, rounds: int) -> dict[str, 
     Args:
         pythons: The interpreter of each tree's environment, by the tree's name.
         samples: N of the runs that are timed.
-        rounds: Number of rounds; the times are medians.
+        rounds: Number of rounds of timing.
     """
-    times: dict[str, list[Figures]] = {tree: [] for tree in pythons}
-    for done in range(rounds):
-        for tree in sorted(pythons, reverse=bool(done % 2)):
-            times[tree].append(timed := _in_process(tree, pythons[tree], "time", samples))
-            each = ", ".join(f"{run} {timed[run]['CPU ms']:.3f} CPU ms" for run in RUNS)
-            print(f"round {done + 1} of {rounds}, {tree}: {each}", file=sys.stderr)
-    found: dict[str, Figures] = {}
-    for tree, python in pythons.items():
-        counts = _in_process(tree, python, "count", samples)
-        found[tree] = {
-            run: {
-                **counts[run],
-                **{
-                    name: statistics.median(each[run][name] for each in times[tree])
-                    for name in times[tree][0][run]
-                },
-            }
-            for run in RUNS
-        }
+    times: dict[tuple[str, int], list[Times]] = defaultdict(list)
+    with ExitStack() as running:
+        trees = [running.enter_context(Tree(name, python)) for name, python in pythons.items()]
+        counts = {tree.name: tree.ask("count", COUNTED) for tree in trees}
+        for done in range(rounds):
+            for number in (samples, 2 * samples):
+                for tree in trees:
+                    times[tree.name, number].append(tree.ask("time", number))
+            trees.reverse()
+            print(f"round {done + 1} of {rounds} is timed", file=sys.stderr)
+    found = {}
+    for name in pythons:
+        timed = time_figures(times[name, samples], times[name, 2 * samples], samples)
+        found[name] = {run: {**counts[name][run], **timed[run]} for run in RUNS}
     return found
-
-
-def _in_process(tree: str, python: str, what: str, samples: int) -> Figures:
-    """Return the figures that a new process of a tree's environment measures."""
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # it may name a tree
-    environ["OMP_NUM_THREADS"] = "1"  # threads that spin would be counted as t2i's work
-    command = [python, __file__, "--alone", what, "--samples", str(samples)]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{tree}: the measurement failed with status {done.returncode}:\n{done.stderr.rstrip()}")
-    figures: Figures = json.loads(done.stdout)
-    return figures
 
 
 @contextmanager
@@ -265,12 +298,12 @@ def table(found: Mapping[str, Figures]) -> str:
 def main() -> None:
     """Measure, print, and hold the figures to the bars if asked to."""
     parser = argparse.ArgumentParser(description="Calls and processor time that t2i takes for one sample.")
-    parser.add_argument("--samples", type=int, default=1000, help="N, a multiple of 100 (default: 1000)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of timing (default: 5)")
+    parser.add_argument("--samples", type=int, default=500, help="N, a multiple of 100 (default: 500)")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of timing (default: 10)")
     parser.add_argument("--compare", metavar="COMMIT", help="measure another commit, too")
     parser.add_argument("--bars", action="store_true", help="exit with status 1 if a bar is missed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--alone", choices=("time", "count"), help=argparse.SUPPRESS)
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.samples < 100 or asked.samples % 100:
         parser.error(f"--samples must be a positive multiple of 100 (got {asked.samples})")
@@ -278,8 +311,8 @@ def main() -> None:
         parser.error(f"--rounds must be at least 1 (got {asked.rounds})")
     if asked.bars and not asked.compare:
         parser.error("--bars needs --compare COMMIT, because some bars are ratios to another commit")
-    if asked.alone:
-        work_alone(asked.alone, asked.samples)
+    if asked.answer:
+        answer_requests()
         return
     if asked.compare:
         with other_tree(asked.compare) as python:
