@@ -159,10 +159,13 @@ def test_functions_that_compute_too_few_keys_are_an_error() -> None:
         check_functions({**dict.fromkeys(FUNCTIONS, 1.0), "image keys": 0.5})
 
 
-def figures(cpu: float, reads: float = 4.0) -> dict[str, dict[str, float]]:
+def figures(cpu: float, reads: float = 4.0, bare: float = 1.0) -> dict[str, dict[str, float]]:
     counts = {"image keys": 1.0, "observation keys": 1.0, "noise seeds": 1.0, "database reads": reads}
     counts |= {"file stats": 2.0, "CPU ms": cpu}
-    return {"first run": {**counts, "CPU ms beyond the bare loop": cpu}, "again": counts}
+    return {
+        "first run": {**counts, "CPU ms beyond the bare loop": cpu, "CPU ms of the bare loop": bare},
+        "again": counts,
+    }
 
 
 def test_bars_are_held_by_figures_at_them_and_missed_by_figures_above() -> None:
@@ -171,6 +174,13 @@ def test_bars_are_held_by_figures_at_them_and_missed_by_figures_above() -> None:
     assert missed_bars(figures(2.0), figures(4.0)) == []
     assert len(missed_bars(figures(2.0, reads=4.5), figures(4.0))) == 2  # in each run
     assert len(missed_bars(figures(2.1), figures(4.0))) == 2  # first run and again
+
+
+def test_no_bar_is_held_where_the_same_code_took_another_time() -> None:
+    from sample_cost import missed_bars
+
+    assert len(missed_bars(figures(1.0, bare=0.65), figures(4.0))) == 1
+    assert missed_bars(figures(1.0, bare=0.95), figures(4.0)) == []
 
 
 def test_times_are_differences_of_the_shortest_runs() -> None:

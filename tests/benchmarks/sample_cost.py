@@ -42,7 +42,10 @@ COUNT_BARS = {
     "file stats": 2.0,
 }
 """The most that each run, the first and the one again, may make of these for a sample."""
-RUNS, BARE, BEYOND = ("first run", "again"), "bare loop", "CPU ms beyond the bare loop"
+RUNS, BARE = ("first run", "again"), "bare loop"
+BARE_MS, BEYOND = "CPU ms of the bare loop", "CPU ms beyond the bare loop"
+CONTROL = 1.1
+"""The bare loop's times beside the two trees may differ by this factor; otherwise no time holds a bar."""
 TIME_BARS = {("first run", BEYOND): 0.5, ("again", "CPU ms"): 0.5}
 """The most that these times may be of the other commit's."""
 
@@ -82,7 +85,7 @@ def time_figures(few: Sequence[Times], many: Sequence[Times], samples: int) -> F
     cpu = {name: (shortest[1][name] - shortest[0][name]) / samples * 1000 for name in shortest[0]}
     first, again = ({"CPU ms": cpu[run]} for run in RUNS)
     return {
-        RUNS[0]: {**first, "CPU ms of the bare loop": cpu[BARE], BEYOND: cpu[RUNS[0]] - cpu[BARE]},
+        RUNS[0]: {**first, BARE_MS: cpu[BARE], BEYOND: cpu[RUNS[0]] - cpu[BARE]},
         RUNS[1]: again,
     }
 
@@ -266,6 +269,12 @@ def missed_bars(here: Figures, other: Figures) -> list[str]:
         for name, bar in COUNT_BARS.items():
             if here[run][name] > bar + 1e-9:
                 missed.append(f"{run}: {here[run][name]:.2f} {name} a sample, at most {bar:g} are allowed")
+    control = here[RUNS[0]][BARE_MS] / other[RUNS[0]][BARE_MS]
+    if not 1 / CONTROL <= control <= CONTROL:
+        missed.append(
+            f"the bare loop, which is the same code, took {control:.2f} of its time beside the other commit: the "
+            "machine is too busy for times; measure again when it is idle"
+        )
     for (run, name), bar in TIME_BARS.items():
         ratio = here[run][name] / other[run][name]
         if ratio > bar:
