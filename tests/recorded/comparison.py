@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 EXPECTED = Path(__file__).parent / "expected"
-TOLERANCE = 1e-11
-"""How far floats may differ, relative to the larger: BLAS and SIMD round differently on other processors."""
-
 REQUIRED = {
     "results": {
         *("metric", "model", "as", "settings", "judge", "prompts", "score", "ci", "interval"),
@@ -25,8 +22,8 @@ WORDS = {"why", "notes"}
 """Fields of sentences, which may be worded anew."""
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any], exact: bool) -> list[str]:
-    """Return what differs, a line each; `exact` asks floats to be equal to the bit."""
+def differences(before: Mapping[str, Any], after: Mapping[str, Any], tolerance: float) -> list[str]:
+    """Return what differs, a line each; floats by more than the tolerance, relative to the larger."""
     found: list[str] = []
     for part, required in REQUIRED.items():
         was, now = before[part], after[part]
@@ -37,35 +34,35 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any], exact: bool
             found += [f"{where}: has no {key!r} {side}" for side, one in (("before", a), ("after", b))
                       for key in sorted(required - one.keys())]  # fmt: skip
             for key in sorted(a.keys() & b.keys() - WORDS):
-                found += _values(f"{where}.{key}", a[key], b[key], exact)
-    return [*found, *_tables(before["table"], after["table"], exact)]
+                found += _values(f"{where}.{key}", a[key], b[key], tolerance)
+    return [*found, *_tables(before["table"], after["table"], tolerance)]
 
 
 def _name(result: Mapping[str, Any]) -> str:
     return "/".join(str(result[key]) for key in ("metric", "as", "a", "b") if key in result)
 
 
-def _values(where: str, a: Any, b: Any, exact: bool) -> Iterator[str]:
+def _values(where: str, a: Any, b: Any, tolerance: float) -> Iterator[str]:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         for key in sorted((a.keys() | b.keys()) - WORDS):
             if key not in a or key not in b:
                 yield f"{where}.{key}: only {'before' if key in a else 'after'}"
             else:
-                yield from _values(f"{where}.{key}", a[key], b[key], exact)
+                yield from _values(f"{where}.{key}", a[key], b[key], tolerance)
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for n, (x, y) in enumerate(zip(a, b, strict=True)):
-            yield from _values(f"{where}[{n}]", x, y, exact)
-    elif not _same(a, b, exact):
+            yield from _values(f"{where}[{n}]", x, y, tolerance)
+    elif not _same(a, b, tolerance):
         yield f"{where}: {a!r} before, {b!r} after"
 
 
-def _same(a: Any, b: Any, exact: bool) -> bool:
+def _same(a: Any, b: Any, tolerance: float) -> bool:
     if isinstance(a, float) and isinstance(b, float):
-        return a == b or (not exact and math.isclose(a, b, rel_tol=TOLERANCE))
+        return math.isclose(a, b, rel_tol=tolerance)
     return type(a) is type(b) and a == b
 
 
-def _tables(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]], exact: bool) -> Iterator[str]:
+def _tables(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]], tolerance: float) -> Iterator[str]:
     """Compare tables row by row, sorted; columns that only the later one has are left out."""
     if not before or not after:
         if before or after:
@@ -86,7 +83,7 @@ def _tables(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]], exa
     for a, b in zip(was, now, strict=True):
         where = f"measurements, {' '.join(cell for n, cell in enumerate(a) if cell and n != value)}"
         for column, x, y in zip(head, a, b, strict=True):
-            if not (x == y or _same(_number(x), _number(y), exact)):
+            if not (x == y or _same(_number(x), _number(y), tolerance)):
                 yield f"{where}: {column}: {x} before, {y} after"
 
 

@@ -18,16 +18,20 @@ class Entry:
         metrics: One or more.
         models: Specs, or objects with `model`, `label` and `settings`.
         arguments: The other arguments of `evaluate`; paths relative to this folder.
+        tolerance: How far floats may differ on another processor, relative to the larger.
     """
 
     name: str
     metrics: tuple[str, ...]
     models: tuple[Model, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float = 1e-11
 
 
-def _entry(name: str, metrics: str, models: tuple[Model, ...], **arguments: Any) -> Entry:
-    return Entry(name, tuple(metrics.split()), models, arguments)
+def _entry(
+    name: str, metrics: str, models: tuple[Model, ...], *, tolerance: float = 1e-11, **arguments: Any
+) -> Entry:
+    return Entry(name, tuple(metrics.split()), models, arguments, tolerance)
 
 
 def _simulator(label: str, **settings: Any) -> Model:
@@ -49,6 +53,10 @@ _TASKS = {"selfeval-mini": {"limit": 5}}
 _FEW = {"trials": 2, "steps": 5}
 _REFERENCE = {"reference": "files/pictures/good"}
 _CLIP = {"judge": "mini-clip"}
+_SINGLE = 1e-6
+"""The tolerance of what is computed in float32."""
+_SINGULAR = 1e-7
+"""That of the square root of covariances of fewer images than features: rounding of zeros counts."""
 _OF_PAIRS = (SOUND, FORGETFUL, "mini")
 
 ENTRIES = (
@@ -78,7 +86,7 @@ ENTRIES = (
     _entry("reward", "reward", _OF_PAIRS, **_PAIRS, **_CLIP),
     _entry("reward-oracle", "reward", (SOUND, FORGETFUL), **_PAIRS, judge="oracle", interval="prompts"),
     # sets
-    _entry("fid", "fid", (SOUND, "mini"), **_PAIRS, options={"fid": _REFERENCE}),
+    _entry("fid", "fid", (SOUND, "mini"), **_PAIRS, options={"fid": _REFERENCE}, tolerance=_SINGULAR),
     _entry("kid", "kid", (SOUND, "mini"), **_PAIRS, options={
         "kid": {**_REFERENCE, "subsets": 5, "subset_size": 8},
     }),
@@ -89,9 +97,9 @@ ENTRIES = (
         "mini-segmenter", "embed=mini-clip", "reward=mini-clip",
     ), options={"r-precision": {"candidates": 3, "reference": True}}),
     # a taxonomy
-    _entry("isp", "isp", (SOUND, TINY), **_SYNSETS),
-    _entry("scs", "scs synset-is", (SOUND, TINY), **_SYNSETS, options={"scs": {"images": [2]}}),
-    _entry("isp-leaves", "isp scs", (SOUND,), **_SYNSETS, judge="oracle:leaves"),
+    _entry("isp", "isp", (SOUND, TINY), **_SYNSETS, tolerance=_SINGLE),
+    _entry("scs", "scs synset-is", (SOUND, TINY), **_SYNSETS, options={"scs": {"images": [2]}}, tolerance=_SINGLE),
+    _entry("isp-leaves", "isp scs", (SOUND,), **_SYNSETS, judge="oracle:leaves", tolerance=_SINGLE),
     _entry("calibration", "calibration", (SOUND,), prompts="files/leaves.jsonl", seeds=3, judge="mini-classifier"),
     _entry("similarities", "lemma-similarity hypernym-similarity cohyponym-similarity specificity", (SOUND, TINY),
            **_SYNSETS, **_CLIP),

@@ -42,7 +42,7 @@ def main(names: list[str]) -> None:
         os.environ["T2I_CACHE_DIR"] = f"{scratch}/played"
         for entry in ENTRIES:
             found = run_entry(entry, player(answers), Path(scratch, f"played {entry.name}"))
-            if different := differences(read_found(EXPECTED, entry.name), found, exact=True):
+            if different := differences(read_found(EXPECTED, entry.name), found, tolerance=0):
                 sys.exit(f"record.py: {entry.name} is not played as it was recorded: {different[0]}")
     answers.drop_unasked()
     answers.write()

@@ -28,7 +28,7 @@ def test_nothing_has_changed(
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(HERE)
     found = run_entry(entry, player(answers), tmp_path / "run")
-    different = differences(read_found(EXPECTED, entry.name), found, EXACT)
+    different = differences(read_found(EXPECTED, entry.name), found, 0 if EXACT else entry.tolerance)
     assert not different, "\n".join([f"{len(different)} values of {entry.name} changed:", *different[:20]])
 
 
@@ -69,25 +69,25 @@ def test_no_model_library_is_needed(tmp_path: Path) -> None:
 
 def test_a_change_of_any_part_is_found() -> None:
     before = read_found(EXPECTED, "tiam")
-    assert differences(before, read_found(EXPECTED, "tiam"), exact=True) == []
+    assert differences(before, read_found(EXPECTED, "tiam"), 0) == []
     for part, key in (("results", "score"), ("results", "n_ok"), ("comparisons", "p")):
         after = read_found(EXPECTED, "tiam")
         after[part][0][key] *= 1.0001
-        (different,) = differences(before, after, exact=False)
+        (different,) = differences(before, after, 1e-11)
         assert different.startswith(f"{part}[0]")
     after = read_found(EXPECTED, "tiam")
     after["table"][5][-1] = str(1 - float(after["table"][5][-1]))
-    assert differences(before, after, exact=False)
+    assert differences(before, after, 1e-11)
     after = read_found(EXPECTED, "tiam")
     del after["table"][5], after["results"][0]["facets"]["tiam"]["seed"], after["comparisons"][-1]
-    assert len(differences(before, after, exact=False)) == 3
+    assert len(differences(before, after, 1e-11)) == 3
 
 
 def test_last_bits_may_differ_unless_asked_for() -> None:
     before, after = read_found(EXPECTED, "tiam"), read_found(EXPECTED, "tiam")
     after["results"][0]["ci"][0] *= 1 + 1e-14
-    assert differences(before, after, exact=False) == []
-    assert len(differences(before, after, exact=True)) == 1
+    assert differences(before, after, 1e-11) == []
+    assert len(differences(before, after, 0)) == 1
 
 
 def test_another_answer_to_the_same_question_is_refused() -> None:
