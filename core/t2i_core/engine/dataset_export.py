@@ -28,8 +28,9 @@ from ..files.digest import digest_file
 from ..files.image_file import DamagedImage
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
-from .job import Failures, Job, Model, declared_labels
+from .job import Failures, Job, declared_labels
 from .plugin_guard import describe_component
+from .sample import Model
 from .sample_list import Listed
 
 
@@ -38,13 +39,13 @@ def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: 
 
     Judges find that out when they open an image; nobody opens those that only go into a data set.
     """
-    total = sum(1 for job in jobs for _ in job.cells())
+    total = sum(len(grid) for job in jobs for grid in job.grids)
     if total == 0:
         return
     with progress.task("checking images", total, "images") as task:
-        for key in (job.image_key(*cell) for job in jobs for cell in job.cells()):
+        for sample in (sample for job in jobs for sample in job.samples()):
             task.advance()
-            image = store.image(key)
+            image = store.image(sample.key)
             if image is None or not store.holds(image) or image.digest in failures.healed:
                 continue
             try:
@@ -74,8 +75,8 @@ class DataSets:
         it does not declare.
         """
         for each in images:
-            if each.failure is None and each.model.label in self._by_label:
-                self._by_label[each.model.label].add(each)
+            if each.failure is None and each.sample.model.label in self._by_label:
+                self._by_label[each.sample.model.label].add(each)
             yield each
 
 
@@ -212,13 +213,13 @@ def _metadata_line(name: str, listed: Listed) -> dict[str, Any]:
     Facets and scene are JSON in a text: `datasets` wants one type a column and takes it from the first lines,
     while scenes differ in their keys from prompt to prompt.
     """
-    prompt = listed.prompt
+    prompt = listed.sample.prompt
     return {
         "file_name": name,
         "text": _utf8(prompt.text),
         "prompt": prompt.id,
-        "seed": listed.seed,
-        "noise_seed": listed.noise_seed,
+        "seed": listed.sample.seed,
+        "noise_seed": listed.sample.noise_seed,
         "facets": _json(dict(prompt.facets)),
         "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
     }
@@ -231,8 +232,8 @@ def _coco_image(name: str, listed: Listed) -> dict[str, Any]:
         "file_name": name,
         "width": width,
         "height": height,
-        "prompt": listed.prompt.id,
-        "seed": listed.seed,
+        "prompt": listed.sample.prompt.id,
+        "seed": listed.sample.seed,
     }
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
-from ..api.prompt import Prompt
 from ..storage.store import Store
 from .generation import by_model, missing
-from .job import Failures, Job, Model
-from .observation import NOT_KEPT, asked, desks, gather
+from .job import Failures, Job
+from .observation import NOT_KEPT, Item, asked, desks, gather
 from .plan import Plan
 from .plugin_guard import guard_plugin
 from .prompt_selection import find_missing_images
+from .sample import Model
 
 
 @dataclass
@@ -115,7 +115,7 @@ def _images(plan: Plan, store: Store, failures: Failures) -> tuple[_Images, list
 
 
 def _keys(jobs: Iterable[Job]) -> set[str]:
-    return {job.image_key(*cell) for job in jobs for cell in job.cells()}
+    return {sample.key for job in jobs for sample in job.samples()}
 
 
 def _looked_up(model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[int, int]:
@@ -128,9 +128,9 @@ def _looked_up(model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[i
     with guard_plugin(model.component, "to say which images it holds"):
         holds = info.holds(model.component.setup())
         for job in jobs:
-            for own, prompt, seed in job.cells():
-                key = job.image_key(own, prompt, seed)
-                if key not in wanted and not holds(prompt, seed):
+            for sample in job.samples():
+                key = sample.key
+                if key not in wanted and not holds(sample.prompt, sample.seed):
                     failures.images[key] = Failure("it is not there", missing=True)
                     lacking += 1
                 wanted.add(key)
@@ -150,27 +150,19 @@ def _observations(plan: Plan, store: Store, failures: Failures) -> Work:
     return work
 
 
-def _as_if_made(
-    job: Job,
-    models: Iterable[Model],
-    prompt: Prompt,
-    seed: int,
-    need: Need | None,
-    store: Store,
-    failures: Failures,
-) -> tuple[Sample, ...] | Failure:
+def _as_if_made(item: Item, need: Need | None, store: Store, failures: Failures) -> tuple[Sample, ...] | Failure:
     """The samples of one item; an image that is not made yet has its key for a digest, and no pixels."""
-    models = tuple(models)
-    found = gather(job, models, prompt, seed, need, store, failures)
+    found = gather(item, need, store, failures)
+    if isinstance(found, tuple):
+        return tuple(_Planned(s.model, s.prompt, s.seed, s.image) for s in found)
     if found is not NOT_KEPT:
-        return (
-            found if isinstance(found, Failure) else tuple(_Planned(s.model, prompt, seed, s.image) for s in found)
-        )
-    keys = [(model.label, job.image_key(model, prompt, seed)) for model in models]
-    for _, key in keys:
-        if key in failures.images:
-            return failures.images[key]
-    return tuple(_Planned(label, prompt, seed, store.image(key) or Image(key, Path(key))) for label, key in keys)
+        return found
+    for planned in item:
+        if planned.key in failures.images:
+            return failures.images[planned.key]
+    return tuple(
+        _Planned(p.model.label, p.prompt, p.seed, store.image(p.key) or Image(p.key, Path(p.key))) for p in item
+    )
 
 
 class _Planned(Sample):

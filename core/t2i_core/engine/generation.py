@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,10 @@ from ..files.decoding_rules import DEFAULT_RULES
 from ..results.run import Made
 from ..storage.store import Store
 from .answer_stream import stream_answers
-from .job import Failures, Job, Model
+from .job import Failures, Job
 from .lifecycle import Execution, keep_settings, open_component
 from .plugin_guard import describe_component
-
-
-@dataclass(frozen=True)
-class _ToMake:
-    key: str
-    request: ImageRequest
+from .sample import Model, PlannedSample
 
 
 def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> Made:
@@ -75,16 +70,15 @@ def _title(model: Model) -> str:
 
 def _kept(jobs: Iterable[Job], store: Store) -> Iterator[bool]:
     """Whether each image is kept."""
-    for job in jobs:
-        for model, prompt, seed in job.cells():
-            yield store.image(job.image_key(model, prompt, seed)) is not None
+    return (store.image(sample.key) is not None for job in jobs for sample in job.samples())
 
 
-def _requests(items: Iterable[_ToMake], keys: dict[int, str]) -> Iterator[ImageRequest]:
-    """Yield the requests alone, and note under which key each one's image will be kept."""
-    for item in items:
-        keys[id(item.request)] = item.key
-        yield item.request
+def _requests(samples: Iterable[PlannedSample], keys: dict[int, str]) -> Iterator[ImageRequest]:
+    """Yield what the generator is asked, and note under which key each image will be kept."""
+    for sample in samples:
+        request = sample.request()
+        keys[id(request)] = sample.key
+        yield request
 
 
 def by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[Job]]]:
@@ -95,16 +89,16 @@ def by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[Job]]]:
         yield (
             model,
             [
-                replace(job, models=own)
+                replace(job, grids=own)
                 for job in jobs
-                if (own := tuple(m for m in job.models if m.fingerprint == fingerprint))
+                if (own := tuple(grid for grid in job.grids if grid.model.fingerprint == fingerprint))
             ],
         )
 
 
 def missing(
     jobs: Iterable[Job], store: Store, failures: Failures, in_flight: set[str] | None = None
-) -> Iterator[_ToMake]:
+) -> Iterator[PlannedSample]:
     """Yield what must be asked of one model: images that are not kept and did not fail just now.
 
     Images that exist already are looked up every time, for their files may have changed. An image that several
@@ -113,21 +107,21 @@ def missing(
     in_flight = set() if in_flight is None else in_flight
     looked_up: set[str] = set()
     for job in jobs:
-        for model, prompt, seed in job.cells():
-            key = job.image_key(model, prompt, seed)
+        for sample in job.samples():
+            key = sample.key
             if key in in_flight or key in failures.images:
                 continue
             if (never := store.failure(key)) is not None:
                 failures.images[key] = Failure(never, final=True)
                 continue
-            if model.component.info.existing:
+            if sample.model.component.info.existing:
                 if key in looked_up:
                     continue
                 looked_up.add(key)
             elif store.image(key) is not None:
                 continue
             in_flight.add(key)
-            yield _ToMake(key, job.request(prompt, seed))
+            yield sample
 
 
 def _keep(store: Store, key: str, answer: Any) -> Failure | None:

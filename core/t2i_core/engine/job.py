@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, islice, product
+from itertools import chain, combinations
 from typing import Any
 
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.failure import Failure
-from ..api.generator import ImageRequest
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
 from ..api.observation import TYPES, Labels
-from ..api.plugin_info import GeneratorInfo, MetricInfo
+from ..api.plugin_info import MetricInfo
 from ..api.prompt import Prompt
 from ..storage.store import FORMAT
 from .component import Component
 from .plugin_guard import guard_plugin
 from .request import NoisePolicy
 from .resolver import JudgeChoice
+from .sample import Model, PlannedSample, SampleGrid
 
 
 class _Nothing(Metric):
@@ -33,20 +33,6 @@ class _Nothing(Metric):
 
 IMAGES = MetricInfo(name="images", summary="Only makes the images.", create=_Nothing, measures=())
 """Stands in for a metric where images are all that is wanted."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """A generator with its label and the settings that the user gave it."""
-
-    component: Component[GeneratorInfo]
-    label: str
-    settings: dict[str, Any]
-
-    @property
-    def fingerprint(self) -> str:
-        """What the generator's images depend on."""
-        return self.component.fingerprint
 
 
 @dataclass(frozen=True)
@@ -91,20 +77,37 @@ class Job:
     """One metric on one model, or, where it compares pairs, on all models together.
 
     measures:  what it measures, the headline first, with the bounds that hold under its options
+    grids:     the samples of each model
     bound:     label of the model whose score is this one's upper bound; its own, where it is the bound itself
     """
 
     metric: Component[MetricInfo]
     instance: Metric
     measures: tuple[SettledMeasure, ...]
-    models: tuple[Model, ...]
-    prompts: tuple[Prompt, ...]
+    grids: tuple[SampleGrid, ...]
     prompts_name: str
-    seeds: tuple[int, ...]
     needs: tuple[Served, ...]
-    noise: NoisePolicy
-    shard: tuple[int, int] | None = None
     bound: str | None = None
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models, in the order in which they are shown."""
+        return tuple(grid.model for grid in self.grids)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts, the same for all models."""
+        return self.grids[0].prompts
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, the same for all models."""
+        return self.grids[0].seeds
+
+    @property
+    def noise(self) -> NoisePolicy:
+        """Where the starting noise comes from."""
+        return self.grids[0].noise
 
     @property
     def is_bound(self) -> bool:
@@ -137,45 +140,19 @@ class Job:
         """What it measures, by name."""
         return {measure.name: measure for measure in self.measures}
 
-    def drawn(self) -> Iterator[tuple[Prompt, int]]:
-        """Each prompt and seed of this process's shard: every n-th of them."""
-        part, parts = self.shard or (1, 1)
-        return islice(product(self.prompts, self.seeds), part - 1, None, parts)
+    def samples(self) -> Iterator[PlannedSample]:
+        """Yield each sample of this shard, model after model."""
+        return chain.from_iterable(self.grids)
 
-    def cells(self) -> Iterator[tuple[Model, Prompt, int]]:
-        """Each sample of this shard: model, prompt, seed."""
-        for model in self.models:
-            for prompt, seed in self.drawn():
-                yield model, prompt, seed
-
-    def items(self) -> Iterator[tuple[tuple[Model, ...], Prompt, int]]:
-        """Each thing observed, as models, prompt and seed: one sample, or two models on one prompt and seed."""
-        groups = combinations(self.models, 2) if self.pairs else ((m,) for m in self.models)
-        for models in groups:
-            for prompt, seed in self.drawn():
-                yield models, prompt, seed
+    def items(self) -> Iterator[tuple[PlannedSample, ...]]:
+        """Yield each thing observed: one sample, or those of two models on one prompt and seed."""
+        for grids in combinations(self.grids, 2) if self.pairs else ((grid,) for grid in self.grids):
+            yield from zip(*grids, strict=True)
 
     def size(self) -> int:
         """How many things are observed, without shards."""
         n = len(self.models)
         return (n * (n - 1) // 2 if self.pairs else n) * len(self.prompts) * len(self.seeds)
-
-    def request(self, prompt: Prompt, seed: int) -> ImageRequest:
-        """What the generator is asked for one sample."""
-        return ImageRequest(prompt, seed, noise_seed(self.noise, prompt, seed))
-
-    def image_key(self, model: Model, prompt: Prompt, seed: int) -> str:
-        """The key under which a sample's image is kept."""
-        return self.image_keys(model, prompt, (seed,))[0]
-
-    def image_keys(self, model: Model, prompt: Prompt, seeds: Iterable[int]) -> list[str]:
-        """The keys of a prompt's images."""
-        info = model.component.info
-        drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
-        # images that exist already are found by the prompt's id too
-        identity = prompt.id if info.existing else ""
-        head = encode_canonically([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
-        return [digest_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:
@@ -183,13 +160,6 @@ def declared_labels(component: Component[Any]) -> Labels | None:
     labels = getattr(component.info, "labels", None)
     with guard_plugin(component, "to say which classes it knows"):
         return tuple(labels(component.argument, component.options)) if labels else None
-
-
-def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
-    """The seed of the starting noise: the sample's own, or (below 2**63) one of prompt and seed."""
-    if policy == "shared":
-        return seed
-    return int(digest_data(["noise", prompt.text, seed])[:16], 16) >> 1
 
 
 def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:

@@ -59,9 +59,9 @@ def _measure(job: Job, group: Group, measured: Measured, rows: TableBuilder) -> 
     if group.left_out is None:
         measured.remark(group.models, notes)
     if isinstance(found, Failure | Excluded):
-        measured.lose(group.models, group.cells, found)
+        measured.lose(group.models, group.samples, found)
         return
-    measured.keep(group.models, group.cells)
+    measured.keep(group.models, group.samples)
     for row in found:
         columns = columns_of(group, row)
         if isinstance(row, Rows):

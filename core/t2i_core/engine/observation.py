@@ -15,15 +15,15 @@ from ..api.metric import Need, Sample
 from ..api.observation import TYPES, Labels, encode_arrays
 from ..api.observation_check import encode_checked
 from ..api.progress import Progress, Task
-from ..api.prompt import Prompt
 from ..api.text import describe_error
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .answer_stream import stream_answers
 from .component import Component
-from .job import Failures, Job, Model, Served, derived_key, observation_key
+from .job import Failures, Job, Served, derived_key, observation_key
 from .lifecycle import Execution, keep_settings, open_component
 from .plugin_guard import describe_component, guard_plugin
+from .sample import Model, PlannedSample
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
             if served.choice:
                 askers: list[tuple[Component[Any], Job]] = [(served.choice.judge, job)]
             else:
-                askers = [(model.component, replace(job, models=(model,))) for model in job.models]
+                askers = [(grid.model.component, replace(job, grids=(grid,))) for grid in job.grids]
             for component, own in askers:
                 key = (component.judge_fingerprint, served.asked)
                 desk = gathered.get(key) or Desk(component, served.asked, ())
@@ -172,31 +172,26 @@ def missing(desk: Desk, store: Store, failures: Failures, in_flight: set[str] | 
 NOT_KEPT = Failure("its image is not made yet")
 
 
-def gather(
-    job: Job,
-    models: Iterable[Model],
-    prompt: Prompt,
-    seed: int,
-    need: Need | None,
-    store: Store,
-    failures: Failures,
-) -> tuple[Sample, ...] | Failure:
+Item = tuple[PlannedSample, ...]
+"""What one observation is asked about: a sample, or those of two models on one prompt and seed."""
+
+
+def gather(item: Item, need: Need | None, store: Store, failures: Failures) -> tuple[Sample, ...] | Failure:
     """Return the samples of one item, with their images where the need looks at them, or why there is none."""
     samples = []
-    for model in models:
+    for planned in item:
         image = None
         if need is None or need.images == "generated":
-            key = job.image_key(model, prompt, seed)
-            if key in failures.images:
-                return failures.images[key]
-            image = store.image(key)
+            if planned.key in failures.images:
+                return failures.images[planned.key]
+            image = store.image(planned.key)
             if image is None:
                 return NOT_KEPT
-        samples.append(Sample(model.label, prompt, seed, image))
+        samples.append(Sample(planned.model.label, planned.prompt, planned.seed, image))
     return tuple(samples)
 
 
-Gather = Callable[[Job, Iterable[Model], Prompt, int, Need | None, Store, Failures], tuple[Sample, ...] | Failure]
+Gather = Callable[[Item, Need | None, Store, Failures], tuple[Sample, ...] | Failure]
 
 
 def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gather) -> Iterator[_ToAsk]:
@@ -205,13 +200,15 @@ def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gath
         if served.need.per == "run":
             yield from asked_once(job, served)
             continue
-        for models, prompt, seed in job.items():
-            samples = gathering(job, models, prompt, seed, served.need, store, failures)
+        for item in job.items():
+            samples = gathering(item, served.need, store, failures)
             if isinstance(samples, Failure):
                 continue
             try:
-                with guard_plugin(job.metric, f"to say what to ask about prompt {prompt.id!r}", heeds_damage=True):
-                    queries = list(keyed(served, models[0], samples))
+                with guard_plugin(
+                    job.metric, f"to say what to ask about prompt {item[0].prompt.id!r}", heeds_damage=True
+                ):
+                    queries = list(keyed(served, item[0].model, samples))
                 for key, query in queries:
                     yield _ToAsk(key, query, job, served)
             except DamagedImage:
@@ -238,20 +235,18 @@ def keyed(served: Served, model: Model, samples: tuple[Sample, ...]) -> Iterator
         yield observation_key(fingerprint, served.asked, query), query
 
 
-def gathered(
-    job: Job, models: Sequence[Model], prompt: Prompt, seed: int, store: Store, failures: Failures
-) -> tuple[Sample, ...] | Failure:
+def gathered(item: Item, store: Store, failures: Failures) -> tuple[Sample, ...] | Failure:
     """The same when all images are made: raises BadFolder where one that was there is gone, or altered, since."""
-    found = gather(job, models, prompt, seed, None, store, failures)
+    found = gather(item, None, store, failures)
     if found is NOT_KEPT:
-        raise image_gone(store, models, prompt, seed)
+        raise image_gone(store, item)
     return found
 
 
-def image_gone(store: Store, models: Sequence[Model], prompt: Prompt, seed: int) -> BadFolder:
+def image_gone(store: Store, item: Item) -> BadFolder:
     """What to say where an image that was there is gone, or altered, since."""
-    whose = " or ".join(model.label for model in models)
-    return store.gone(f"an image (of {whose}, prompt {prompt.id!r}, seed {seed})")
+    whose = " or ".join(planned.model.label for planned in item)
+    return store.gone(f"an image (of {whose}, prompt {item[0].prompt.id!r}, seed {item[0].seed})")
 
 
 def _derive_missing(desk: Desk, store: Store, failures: Failures, task: Task) -> None:

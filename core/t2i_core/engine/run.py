@@ -19,7 +19,7 @@ from .code.keys import follow_changes
 from .dataset_export import check_kept, data_sets
 from .generation import generate
 from .image_checks import Doubts
-from .job import IMAGES, Failures, Job, Model
+from .job import IMAGES, Failures, Job
 from .lifecycle import Execution
 from .manifest import get_time, make_manifest
 from .measurement import measure, reading_alike
@@ -28,6 +28,7 @@ from .observation import observe
 from .plan import Plan
 from .preflight import check_references
 from .result import comparison, result, set_beside
+from .sample import Model
 from .sample_counts import Counts, Lost, Measured
 from .sample_list import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
 from .score import compare, compare_pairs, incomparable, remarks, score

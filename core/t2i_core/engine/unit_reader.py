@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby
@@ -18,10 +19,11 @@ from ..api.progress import Task
 from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
-from .job import Failures, Job, Model, Served, derived_key, keys_of_images_alone
-from .observation import gathered, image_gone, keyed, shared_samples
+from .job import Failures, Job, Served, derived_key, keys_of_images_alone
+from .observation import Item, gathered, image_gone, keyed, shared_samples
 from .plugin_guard import describe_component, guard_plugin
-from .sample_counts import Cell, Measured
+from .sample import Model, PlannedSample, SampleGrid
+from .sample_counts import Measured
 
 BLOCKS = 20
 """Blocks of images that are left out in turn for the jackknife of a model's set."""
@@ -33,13 +35,13 @@ class Group:
 
     unit: Unit
     models: tuple[Model, ...]
-    cells: tuple[Cell, ...]
+    samples: Sequence[PlannedSample]
     left_out: int | None = None
 
     @cached_property
     def seeds(self) -> str:
         """The seeds that a prompt's value is made of."""
-        return " ".join(str(seed) for _, seed in self.cells)
+        return " ".join(str(sample.seed) for sample in self.samples)
 
 
 class Reader:
@@ -51,24 +53,24 @@ class Reader:
         self.job, self.store, self.failures, self.measured, self.task = job, store, failures, measured, task
         self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
 
-    def read(self, models: Sequence[Model], prompt: Prompt, seed: int) -> Observed | None:
+    def read(self, item: Item) -> Observed | None:
         """Return one item with its answers, or None where it failed, which is counted."""
-        result = self.observed(models, prompt, seed)
+        result = self.observed(item)
         self.task.advance()
         if isinstance(result, Failure):
-            self._lose(models, prompt, seed, result)
+            self._lose(item, result)
             return None
         return result
 
-    def _lose(self, models: Sequence[Model], prompt: Prompt, seed: int, why: Failure) -> None:
+    def _lose(self, item: Item, why: Failure) -> None:
         for measured in self.measured:
-            measured.lose(models, [(prompt, seed)], why)
+            measured.lose([planned.model for planned in item], item[:1], why)
 
-    def observed(self, models: Sequence[Model], prompt: Prompt, seed: int) -> Observed | Failure:
+    def observed(self, item: Item) -> Observed | Failure:
         """Return one item with its answers, or why it has none."""
-        samples: tuple[Sample, ...] = tuple(Sample(m.label, prompt, seed) for m in models)
+        samples: tuple[Sample, ...] = tuple(Sample(p.model.label, p.prompt, p.seed) for p in item)
         if self.job.generates:
-            found = gathered(self.job, models, prompt, seed, self.store, self.failures)
+            found = gathered(item, self.store, self.failures)
             if isinstance(found, Failure):
                 return found
             samples = found
@@ -77,7 +79,7 @@ class Reader:
             if served.need.per == "run":
                 continue
             try:
-                got = self._answers(served, models[0], samples)
+                got = self._answers(served, item[0].model, samples)
             except DamagedImage as error:
                 return Failure(str(error))
             if isinstance(got, Failure):
@@ -85,23 +87,24 @@ class Reader:
             answers[served.need.name] = got
         return Observed(samples, answers)
 
-    def stack(self, model: Model, prompt: Prompt, seeds: Sequence[int]) -> tuple[tuple[int, ...], dict[str, Any]]:
-        """Read a prompt's samples in bulk: the seeds that have all answers, and one observation for each need.
+    def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any]]:
+        """Read a prompt's samples in bulk: those that have all answers, and one observation for each need.
 
         What failed is counted.
         """
+        model = samples[0].model
         lost: dict[int, Failure] = {}
         images: dict[int, str] = {}
-        keys = self.job.image_keys(model, prompt, seeds)
-        for seed, key, digest in zip(seeds, keys, self.store.digests(keys), strict=True):
-            if key in self.failures.images:
-                lost[seed] = self.failures.images[key]
+        digests = self.store.digests([sample.key for sample in samples])
+        for sample, digest in zip(samples, digests, strict=True):
+            if sample.key in self.failures.images:
+                lost[sample.seed] = self.failures.images[sample.key]
             elif digest is not None:
-                images[seed] = digest
-            elif (image := self.store.image(key)) is not None:
-                images[seed] = image.identity
+                images[sample.seed] = digest
+            elif (image := self.store.image(sample.key)) is not None:
+                images[sample.seed] = image.identity
             else:
-                raise image_gone(self.store, (model,), prompt, seed)
+                raise image_gone(self.store, (sample,))
         answers: dict[str, dict[int, bytes]] = {}
         for served in self.job.needs:
             judge, asked, own = (
@@ -117,12 +120,13 @@ class Reader:
                     raise self.store.gone("an observation")
                 else:
                     own[seed] = value
-        for seed, failure in lost.items():
-            self._lose((model,), prompt, seed, failure)
-        self.task.advance(len(seeds))
-        left = tuple(seed for seed in seeds if seed not in lost)
+        for sample in samples:
+            if sample.seed in lost:
+                self._lose((sample,), lost[sample.seed])
+        self.task.advance(len(samples))
+        left = [sample for sample in samples if sample.seed not in lost]
         return left, {
-            s.need.name: _stacked(s, model, [answers[s.need.name][seed] for seed in left])
+            s.need.name: _stacked(s, model, [answers[s.need.name][sample.seed] for sample in left])
             for s in self.job.needs
             if left
         }
@@ -191,52 +195,68 @@ def groups(job: Job, reader: Reader) -> Iterator[Group]:
     """Yield each unit with the samples that it stands for."""
     by = job.instance.group_by
     if by in ("sample", "pair"):
-        for models, prompt, seed in job.items():
-            observed = reader.read(models, prompt, seed)
+        for item in job.items():
+            observed = reader.read(item)
             if observed is not None:
-                labels = tuple(m.label for m in models)
-                unit = Unit(labels, prompt, seed, (observed,), reader.shared)
-                yield Group(unit, models, ((prompt, seed),))
+                models = tuple(planned.model for planned in item)
+                labels = tuple(model.label for model in models)
+                unit = Unit(labels, item[0].prompt, item[0].seed, (observed,), reader.shared)
+                yield Group(unit, models, item[:1])
     elif job.instance.stacked:
-        for model in job.models:
-            for prompt, cells in groupby(job.drawn(), key=lambda cell: cell[0]):
-                seeds, stacked = reader.stack(model, prompt, [seed for _, seed in cells])
-                if seeds:
-                    unit = Unit((model.label,), prompt, None, (), reader.shared, stacked, seeds)
-                    yield Group(unit, (model,), tuple((prompt, seed) for seed in seeds))
+        for grid in job.grids:
+            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
+                left, stacked = reader.stack(list(samples))
+                if left:
+                    seeds = tuple(sample.seed for sample in left)
+                    unit = Unit((grid.model.label,), prompt, None, (), reader.shared, stacked, seeds)
+                    yield Group(unit, (grid.model,), left)
     elif by == "prompt":
-        for model in job.models:
-            for prompt, cells in groupby(job.drawn(), key=lambda cell: cell[0]):
-                read = ((reader.read((model,), prompt, seed), seed) for _, seed in cells)
-                usable = [(observed, seed) for observed, seed in read if observed is not None]
+        for grid in job.grids:
+            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
+                read = ((reader.read((sample,)), sample) for sample in samples)
+                usable = [(observed, sample) for observed, sample in read if observed is not None]
                 if usable:
-                    observed_all, seeds = tuple(o for o, _ in usable), tuple(seed for _, seed in usable)
-                    unit = Unit((model.label,), prompt, None, observed_all, reader.shared, seeds=seeds)
-                    yield Group(unit, (model,), tuple((prompt, seed) for seed in seeds))
+                    observed_all, left = tuple(o for o, _ in usable), [sample for _, sample in usable]
+                    seeds = tuple(sample.seed for sample in left)
+                    unit = Unit((grid.model.label,), prompt, None, observed_all, reader.shared, seeds=seeds)
+                    yield Group(unit, (grid.model,), left)
     else:
-        for model in job.models:
-            yield from _sets(job, model, reader)
+        for grid in job.grids:
+            yield from _sets(grid, reader)
 
 
-def _sets(job: Job, model: Model, reader: Reader) -> Iterator[Group]:
+class _Chosen(Sequence[PlannedSample]):
+    """Some samples of a grid, by their indices: packed, for a model's set may be large."""
+
+    def __init__(self, grid: SampleGrid, indices: Iterable[int]) -> None:
+        self._grid, self._indices = grid, array("Q", indices)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._grid[self._indices[index]]
+
+
+def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
     """Yield a model's whole set, then the set without each block in turn; empty ones are left out."""
-    usable = tuple(cell for cell in job.drawn() if reader.read((model,), *cell) is not None)
-    blocks = [image_block(prompt, seed) for prompt, seed in usable]
+    usable = _Chosen(grid, (i for i, sample in enumerate(grid) if reader.read((sample,)) is not None))
+    blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)
 
     def reading(left_out: int | None) -> Iterator[Observed]:
-        for (prompt, seed), block in zip(usable, blocks, strict=True):
+        for sample, block in zip(usable, blocks, strict=True):
             if block != left_out:
-                observed = reader.observed((model,), prompt, seed)
+                observed = reader.observed((sample,))
                 if isinstance(observed, Failure):
                     raise BrokenPlugin(
-                        f"{model.label}: a sample was lost while it was measured: {observed.reason}"
+                        f"{grid.model.label}: a sample was lost while it was measured: {observed.reason}"
                     )
                 yield observed
 
     for left_out in (None, *sorted(set(blocks))):
         if any(block != left_out for block in blocks):
-            unit = Unit((model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
-            yield Group(unit, (model,), usable if left_out is None else (), left_out)
+            unit = Unit((grid.model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
+            yield Group(unit, (grid.model,), usable if left_out is None else (), left_out)
 
 
 def image_block(prompt: Prompt, seed: int) -> int:

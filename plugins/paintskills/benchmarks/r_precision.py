@@ -63,12 +63,12 @@ def fill(store: Store, job: Job) -> None:
     """Keep an image and both embeddings of each sample, as a run would; half as alike as a vector and itself."""
     rng = np.random.default_rng(0)
     judge = job.needs[0].judge_fingerprint(job.models[0])
-    for number, (model, prompt, seed) in enumerate(job.cells()):
+    for number, sample in enumerate(job.samples()):
         pixels = np.full((2, 2, 3), 0, np.uint8)
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(job.image_key(model, prompt, seed), pixels)
+        image = store.put_image(sample.key, pixels)
         own, other = rng.normal(size=(2, DIMENSIONS)).astype(np.float32)
-        for query, vector in ((Query(texts=(prompt.text,)), own), (Query(images=(image,)), own + 5 * other)):
+        for query, vector in ((Query(texts=(sample.prompt.text,)), own), (Query(images=(image,)), own + 5 * other)):
             store.put(observation_key(judge, "embed", query), Embedding(vector).to_bytes())
 
 

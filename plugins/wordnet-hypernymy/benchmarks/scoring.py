@@ -127,10 +127,10 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
     """Keep an image and its logits for each sample, as a run would."""
     rng = np.random.default_rng(seed)
     judge = job.needs[0].judge_fingerprint(job.models[0])
-    for number, (model, prompt, of_seed) in enumerate(job.cells()):
+    for number, sample in enumerate(job.samples()):
         pixels = np.full((2, 2, 3), 0, np.uint8)
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(job.image_key(model, prompt, of_seed), pixels)
+        image = store.put_image(sample.key, pixels)
         logits = ClassScores(rng.normal(0, 3, CLASSES).astype(np.float32), LABELS)
         (key,) = keys_of_images_alone(judge, "classify", [image.digest])
         store.put(key, logits.to_bytes(LABELS))
