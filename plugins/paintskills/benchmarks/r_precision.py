@@ -68,7 +68,8 @@ def fill(store: Store, job: Job) -> None:
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
         image = store.put_image(sample.key, pixels)
         own, other = rng.normal(size=(2, DIMENSIONS)).astype(np.float32)
-        for query, vector in ((Query(texts=(sample.prompt.text,)), own), (Query(images=(image,)), own + 5 * other)):
+        text, picture = Query(texts=(sample.prompt.text,)), Query(images=(image,))
+        for query, vector in ((text, own), (picture, own + 5 * other)):
             store.put(observation_key(judge, "embed", query), Embedding(vector).to_bytes())
 
 
