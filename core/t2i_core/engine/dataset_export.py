@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from io import TextIOBase
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -28,13 +29,14 @@ from ..files.digest import digest_file
 from ..files.image_file import DamagedImage
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
-from .job import Failures, Job, declared_labels
+from .job import Job, declared_labels
+from .ledger import Ledger
 from .plugin_guard import describe_component
-from .sample import Model
+from .sample import Model, iterate_blocks
 from .sample_list import Listed
 
 
-def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: Progress) -> None:
+def check_kept(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> None:
     """Drop kept images that were altered, or whose truth was, so that they are made again, each once.
 
     Judges find that out when they open an image; nobody opens those that only go into a data set.
@@ -43,10 +45,14 @@ def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: 
     if total == 0:
         return
     with progress.task("checking images", total, "images") as task:
-        for sample in (sample for job in jobs for sample in job.samples()):
+        images = chain.from_iterable(
+            store.images([sample.key for sample in block])
+            for job in jobs
+            for block in iterate_blocks(job.samples())
+        )
+        for image in images:
             task.advance()
-            image = store.image(sample.key)
-            if image is None or not store.holds(image) or image.digest in failures.healed:
+            if image is None or not store.holds(image) or image.digest in ledger.healed:
                 continue
             try:
                 store.truth(image.digest)
@@ -55,7 +61,7 @@ def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: 
                 whole = False
             if not whole:
                 store.forget_image(image.digest)
-                failures.healed.add(image.digest)
+                ledger.healed.add(image.digest)
 
 
 class DataSets:

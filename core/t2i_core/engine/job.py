@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
 
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
-from ..api.failure import Failure
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
 from ..api.observation import TYPES, Labels
@@ -61,6 +60,16 @@ class Served:
     def asked(self) -> Capability:
         """The capability that the judge itself is asked for."""
         return self.choice.asked_for(self.need.capability) if self.choice else self.need.capability
+
+    @property
+    def asks_image_alone(self) -> bool:
+        """Whether the judge is asked one query about each generated image, and nothing else."""
+        alone = self.need.images == "generated" and self.need.queries is ask_about_image
+        return alone and not (self.choice and self.choice.chain)
+
+    def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
+        """Return under what the keys of its queries about these grids' samples stand in the ledger."""
+        return id(self), tuple(grid.model.label for grid in grids)
 
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
         """The queries that the judge itself is asked for one sample or pair, adapters applied."""
@@ -144,9 +153,13 @@ class Job:
         """Yield each sample of this shard, model after model."""
         return chain.from_iterable(self.grids)
 
+    def groups(self) -> Iterator[tuple[SampleGrid, ...]]:
+        """Yield the grids whose samples are observed together: one, or those of two models."""
+        yield from combinations(self.grids, 2) if self.pairs else ((grid,) for grid in self.grids)
+
     def items(self) -> Iterator[tuple[PlannedSample, ...]]:
         """Yield each thing observed: one sample, or those of two models on one prompt and seed."""
-        for grids in combinations(self.grids, 2) if self.pairs else ((grid,) for grid in self.grids):
+        for grids in self.groups():
             yield from zip(*grids, strict=True)
 
     def size(self) -> int:
@@ -162,24 +175,26 @@ def declared_labels(component: Component[Any]) -> Labels | None:
         return tuple(labels(component.argument, component.options)) if labels else None
 
 
-def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
-    """The key under which an observation is kept."""
-    images = [i.identity for i in query.images]
-    head = [FORMAT, "observation", judge_fingerprint, capability]
-    return digest_data([*head, images, list(query.texts), dict(query.params)])
-
-
-def keys_of_images_alone(judge_fingerprint: str, capability: Capability, identities: Iterable[str]) -> list[str]:
-    """The same for queries that are about one image each and nothing else, in a third of the time.
+def observation_key_head(judge_fingerprint: str, capability: Capability) -> str:
+    """Return what the keys of one judge's observations have in common: a JSON list without its end.
 
     Args:
         judge_fingerprint: What the observations depend on beside the query.
         capability: What is asked.
-        identities: `Image.identity` of each image.
     """
-    asked = [FORMAT, "observation", judge_fingerprint, capability, ["@"], [], {}]
-    before, after = encode_canonically(asked).split("@")
-    return [digest_text(f"{before}{identity}{after}") for identity in identities]
+    return encode_canonically([FORMAT, "observation", judge_fingerprint, capability])[:-1]
+
+
+def observation_key(head: str, query: Query) -> str:
+    """Return the key under which an observation is kept."""
+    images = [image.identity for image in query.images]
+    asked = encode_canonically([images, list(query.texts), dict(query.params)])[1:]
+    return digest_text(f"{head},{asked}")
+
+
+def keys_of_images_alone(head: str, identities: Iterable[str]) -> list[str]:
+    """Return the keys of observations that are about one image each and nothing else (`Image.identity`)."""
+    return [digest_text(f'{head},["{identity}"],[],{{}}]') for identity in identities]
 
 
 def derived_key(observation: str, served: Served, metric: Component[MetricInfo]) -> str:
@@ -191,16 +206,3 @@ def derived_key(observation: str, served: Served, metric: Component[MetricInfo])
     if served.derive_code is not None:
         whose.append(served.derive_code)
     return digest_data([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
-
-
-@dataclass
-class Failures:
-    """Why samples have no image and queries no answer, in this process.
-
-    They are not kept: the next run tries again.
-    healed: digests of images that were damaged and are made again, once
-    """
-
-    images: dict[str, Failure] = field(default_factory=dict)
-    observations: dict[str, Failure] = field(default_factory=dict)
-    healed: set[str] = field(default_factory=set)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Any
+from typing import Any, TypeVar
 
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.generator import ImageRequest
@@ -17,6 +17,7 @@ from .component import Component
 from .request import NoisePolicy
 
 _KEY_BYTES = 32
+ItemT = TypeVar("ItemT")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class PlannedSample:
     """What one model is asked for one prompt under one seed.
 
     Attributes:
+        index: Its place among the model's samples of its grid.
         model: The model.
         prompt: The prompt.
         seed: The seed, as the user counts it.
@@ -45,6 +47,7 @@ class PlannedSample:
         key: The key under which the image is kept (SHA-256, hex).
     """
 
+    index: int
     model: Model
     prompt: Prompt
     seed: int
@@ -108,9 +111,8 @@ class SampleGrid(Sequence[PlannedSample]):
         while index * _KEY_BYTES >= len(self._keys):
             next(self._missing_keys)
         key = self._keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES].hex()
-        return PlannedSample(
-            self.model, prompt, seed, self._noise_seeds[index] if self._noise_seeds else seed, key
-        )
+        noise = self._noise_seeds[index] if self._noise_seeds else seed
+        return PlannedSample(index, self.model, prompt, seed, noise, key)
 
     def _compute_keys(self) -> Iterator[None]:
         """Compute one more key each time, with its noise seed where that is not the sample's own seed."""
@@ -132,6 +134,17 @@ class SampleGrid(Sequence[PlannedSample]):
         # images that exist already are found by the prompt's id too
         identity = prompt.id if info.existing else ""
         return encode_canonically([FORMAT, "image", self.model.fingerprint, drawn, identity])[:-1]
+
+
+BLOCK = 64
+"""Samples that are looked up together."""
+
+
+def iterate_blocks(items: Iterable[ItemT], size: int = BLOCK) -> Iterator[list[ItemT]]:
+    """Yield items in lists of at most that many."""
+    rest = iter(items)
+    while block := list(islice(rest, size)):
+        yield block
 
 
 def image_key(head: str, seed: int, noise: int) -> str:

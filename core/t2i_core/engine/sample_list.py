@@ -12,9 +12,10 @@ from ..api.failure import Failure
 from ..api.progress import Progress
 from ..storage.run_folder import RunFolder, make_slug
 from ..storage.store import Store
-from .job import Failures, Job
-from .observation import gathered
-from .sample import PlannedSample
+from .job import Job
+from .ledger import Ledger
+from .observation import image_gone
+from .sample import PlannedSample, iterate_blocks
 from .sample_counts import Lost
 
 SAMPLE_COLUMNS = (
@@ -49,7 +50,7 @@ def listed(
     folder: RunFolder,
     places: Mapping[str, str],
     store: Store,
-    failures: Failures,
+    ledger: Ledger,
     progress: Progress,
 ) -> Iterator[Listed]:
     """Yield each image that was asked for, linked into the run's folder.
@@ -58,21 +59,24 @@ def listed(
     """
     asked: Counter[str] = Counter()
     with progress.task("listing samples", sum(1 for _ in _images(jobs)), "samples") as task:
-        for number, sample in _images(jobs):
-            task.advance()
-            label = sample.model.label
-            asked[label] += 1
-            found = gathered((sample,), store, failures)
-            if isinstance(found, Failure):
-                if not sample.model.component.info.existing:
-                    folder.drop_image(places[label], number, sample.seed)
-                yield Listed(asked[label], sample, failure=found)
-                continue
-            image = found[0].image
-            assert image is not None  # gather gives samples with images, or a failure
-            own = store.holds(image)
-            path = folder.link_image(places[label], number, sample.seed, image) if own else str(image.path)
-            yield Listed(asked[label], sample, None, path, image.digest, *store.details(sample.key))
+        for block in iterate_blocks(_images(jobs)):
+            found = store.details([sample.key for _, sample in block])
+            for (number, sample), kept in zip(block, found, strict=True):
+                task.advance()
+                label = sample.model.label
+                asked[label] += 1
+                failure = ledger.images.get(sample.key)
+                if failure is not None:
+                    if not sample.model.component.info.existing:
+                        folder.drop_image(places[label], number, sample.seed)
+                    yield Listed(asked[label], sample, failure=failure)
+                    continue
+                if kept is None:
+                    raise image_gone(store, (sample,))
+                own = store.holds(kept.image)
+                place = places[label]
+                path = folder.link_image(place, number, sample.seed, kept.image) if own else str(kept.image.path)
+                yield Listed(asked[label], sample, None, path, kept.image.digest, kept.size, kept.record)
 
 
 def sample_row(image: Listed) -> tuple[Any, ...]:
