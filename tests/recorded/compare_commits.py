@@ -44,13 +44,13 @@ COMMANDS = {
     "--prompts wordnet-mini --limit 5 --seeds 2 --judge mini-clip",
     "bias": "--metric bias --model simulator --model mini --limit 4 --seeds 2 -o bias.person=true",
     "skills": "--metric paintskills --model mini --prompts paintskills --limit 8 --seeds 1",
-    "sets": "--metric is --model simulator --model mini --prompts tiam-5-1 --seeds 4 --judge mini-classifier "
+    "sets": "--metric is --model simulator --model mini --prompts tiam-5-1 --seeds 2 --judge mini-classifier "
     "-o is.splits=2",
     "likelihoods": "--metric selfeval --metric selfeval-elbo --metric selfeval-clip --model mini "
     "--model mini-tiny --prompts selfeval-mini -o selfeval-mini.limit=5 "
     f"{_FEW.format('selfeval')} {_FEW.format('selfeval-elbo')}",
     "pairs-of-captions": "--metric winoground --metric winoground-clip --model mini-tiny "
-    f"-o selfeval-mini-winoground.limit=4 {_FEW.format('winoground')}",
+    f"-o selfeval-mini-winoground.limit=5 {_FEW.format('winoground')}",
     "folder": "--metric tiam --metric clipscore --model folder:files/pictures --seeds 2 --judge mini-segmenter "
     "--judge mini-clip",
 }
