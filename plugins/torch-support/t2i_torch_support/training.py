@@ -92,7 +92,7 @@ def train(
         next(iter(found.values())).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
-        follow(average, network, min(course.keep, (step + 1) / (step + 10)))
+        update_average(average, network, min(course.keep, (step + 1) / (step + 10)))
         for name, value in found.items():
             sums[name] = sums.get(name, 0.0) + float(value.detach())
         done, last = step + 1, step + 1 == course.steps
@@ -128,7 +128,7 @@ def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> 
 
 
 @torch.no_grad()
-def follow(average: nn.Module, network: nn.Module, keep: float) -> None:
+def update_average(average: nn.Module, network: nn.Module, keep: float) -> None:
     """Move the averaged weights a little towards the network's."""
     # not the state's values, where a tensor that two modules share stands twice
     ours, theirs = ([*one.parameters(), *one.buffers()] for one in (average, network))
