@@ -54,14 +54,14 @@ def fetch_from_url(url: str, sha256: str | None, offline: bool, spec: str, folde
         NotHere: If it is not on this machine, and may not be fetched or its server cannot be reached.
         BadModel: If it cannot be fetched whole, or is another file.
     """
-    file = _place_of(url, folder)
+    file = _locate(url, folder)
     if not file.is_file():
         if offline:
             raise NotHere(_describe(url, file), spec)
         _download(url, file, sha256, spec)
     if sha256:
         return check_file(file, sha256, spec)
-    first = _first_seen(file, spec)
+    first = _read_first_digest(file, spec)
     if (found := digest_file(file)) != first:
         raise BadModel(
             f"{spec}: {file} has changed since it was first seen here: its SHA-256 is {found}, not {first}; "
@@ -79,7 +79,7 @@ def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
     Raises:
         NotHere: If the file is not here and its server cannot be reached, or may not be asked.
     """
-    file = _place_of(url, folder)
+    file = _locate(url, folder)
     if file.is_file():
         return
     if offline:
@@ -91,7 +91,7 @@ def check_url(url: str, offline: bool, spec: str, folder: str = "") -> None:
         raise NotHere(_describe(url, file), spec, describe_error(error)) from error
 
 
-def _place_of(url: str, folder: str) -> Path:
+def _locate(url: str, folder: str) -> Path:
     """Return where a published file is kept."""
     import torch
 
@@ -153,7 +153,7 @@ def _receive(url: str, out: BinaryIO) -> None:
         time.sleep(_PAUSE)
 
 
-def _first_seen(file: Path, spec: str) -> str:
+def _read_first_digest(file: Path, spec: str) -> str:
     """Return the digest that a file had when it was first seen here.
 
     Raises:
