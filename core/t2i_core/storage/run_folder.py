@@ -55,6 +55,7 @@ class RunFolder:
         self.path = path.absolute()
         self._digest = plan_digest
         self._written: list[str] = []
+        self._image_folders: set[Path] = set()
         part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
         try:
             self._refuse_others()
@@ -200,13 +201,15 @@ class RunFolder:
         name = make_run_image_name(place, prompt_number, seed)
         target = self.path / name
         try:
-            self._make_room(target)
-            if target.exists():
-                if target.samefile(image.path):
-                    return name
-                target.unlink()
+            if target.parent not in self._image_folders:
+                self._make_room(target)
+                self._image_folders.add(target.parent)
             try:
                 target.hardlink_to(image.path)
+            except FileExistsError:
+                if not target.samefile(image.path):
+                    target.unlink()
+                    _link_or_copy(image.path, target)
             except OSError:
                 _copy_whole(image.path, target)
         except OSError as error:
@@ -246,6 +249,13 @@ class RunFolder:
             f"{self.path}: cannot be written ({error.strerror or error}); "
             "mend that or name another folder with --out"
         )
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        _copy_whole(source, target)
 
 
 def _copy_whole(source: Path, target: Path) -> None:
