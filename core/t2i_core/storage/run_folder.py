@@ -197,7 +197,10 @@ class RunFolder:
             raise self._unwritable(error) from error
 
     def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
-        """Put a kept image into the folder; returns its path within it. Outside files stay where they are."""
+        """Put a kept image into the folder; returns its path within it. Outside files stay where they are.
+
+        Raises FileNotFoundError if the kept image is gone.
+        """
         name = make_run_image_name(place, prompt_number, seed)
         target = self.path / name
         try:
@@ -213,6 +216,8 @@ class RunFolder:
             except OSError:
                 _copy_whole(image.path, target)
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not image.path.exists():
+                raise
             raise self._unwritable(error) from error
         return name
 
