@@ -216,8 +216,8 @@ class RunFolder:
             except OSError:
                 _copy_whole(image.path, target)
         except OSError as error:
-            if isinstance(error, FileNotFoundError) and not image.path.exists():
-                raise
+            if not image.path.exists():
+                raise FileNotFoundError(errno.ENOENT, "gone", str(image.path)) from error
             raise self._unwritable(error) from error
         return name
 
