@@ -328,8 +328,11 @@ class Store:
 
     def forget_image(self, digest: str) -> None:
         """Drop a damaged image of the store's own, so that it is made again."""
-        with contextlib.suppress(FileNotFoundError), open_folder(self.folder) as cache:
-            cache.remove(f"{IMAGES}/{make_image_name(digest)}")
+        try:
+            with contextlib.suppress(FileNotFoundError), open_folder(self.folder) as cache:
+                cache.remove(f"{IMAGES}/{make_image_name(digest)}")
+        except OSError as error:
+            raise explain_unusable(self.folder, error) from error
         self._rows.execute("delete from images where digest = ? and path is null", bytes.fromhex(digest))
 
     def has(self, key: str) -> bool:
