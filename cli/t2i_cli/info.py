@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.plugin_info import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
-from t2i_core.storage.cache import format_size
+from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
 from t2i_registry.options import option_help
 

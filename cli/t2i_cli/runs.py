@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadFolder
+from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, load_run
 from t2i_core.results.run import list_runs as stored_runs
-from t2i_core.storage.cache import format_size
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
 
 from .rendering import print_results

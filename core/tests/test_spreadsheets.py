@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from t2i_core.api import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
 from t2i_core.api.errors import BadOption
 from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
-from t2i_core.io.spreadsheet import escape, escape_table, unescape, unescape_table
+from t2i_core.files.spreadsheet import escape, escape_table, unescape, unescape_table
 from t2i_core.io.table import read_table
 from t2i_core.results.run import load_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver

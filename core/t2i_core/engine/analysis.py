@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..api.metric import Analysis, Study
 from ..api.options import select_result_options
 from ..api.plugin_info import MetricInfo
 from ..files.regular_file import TABLE_BYTES, open_regular
+from ..results.images import find_images
 from ..results.run import Run
 from .component import Component
 from .resolver import OptionTable, Resolver
@@ -125,7 +127,7 @@ def analyze_run(
             run.manifest["request"]["interval"],
             _floors(run, name),
             {name: made.info.measures for name, made in metrics.made.items()},
-            run.images_from,
+            partial(find_images, samples, run.folder, run.images_from),
         )
         try:
             for analysis in _asked(made, study):

@@ -11,7 +11,8 @@ from typing import Any
 from ..api.failure import Failure
 from ..api.progress import Progress
 from ..api.prompt import Prompt
-from ..storage.run_folder import RunFolder, make_slug
+from ..files.slug import make_slug
+from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .job import Failures, Job, Model, noise_seed
 from .observation import gathered

@@ -19,8 +19,8 @@ from ..api.plugin_info import GeneratorInfo, Info, JudgeInfo, MetricInfo
 from ..engine import ModelRequest, Request, make_plan, run_plan
 from ..engine.analysis import analyze_run, list_metrics
 from ..engine.component import Component
+from ..files.slug import make_slug
 from ..results.run import Run
-from ..storage.run_folder import make_slug
 from .answer_comparison import CHANCES, disturb_chance
 from .components import ComponentContract
 from .faults import Faults

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 from t2i_core.api.text import escape_control_characters
-from t2i_core.storage.cache import format_size
+from t2i_core.files.byte_size import format_size
 
 report_app = typer.Typer(add_completion=False)
 compare_app = typer.Typer(add_completion=False)
