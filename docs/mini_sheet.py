@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import Phrase, Reading, Side
 from t2i_miniworld.taxonomy import leaves_under

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
-from t2i_core.engine import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run, load_run
 from validation_lines import Line, Rates
 

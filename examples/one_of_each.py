@@ -12,7 +12,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 from t2i_core.api import Failure, Generated, ImageRequest, Prompt
-from t2i_core.engine import ModelRequest, Request, make_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.simulator import simulate
 from t2i_registry import Registry, scan

@@ -27,7 +27,7 @@ from t2i_core.api import (
     Reward,
     Row,
 )
-from t2i_core.engine import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.testing import StaticResolver
 
 PAUSE = 0.02

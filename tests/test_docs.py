@@ -16,7 +16,7 @@ import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
 from t2i_cli.recipe import Recipe, RecipeModel
-from t2i_core import __all__ as public
+from t2i_core.api import __all__ as public
 from t2i_core.api import errors, hookspecs, metric, observation, plugin_info
 from t2i_core.api.adapter import ADAPTERS
 from t2i_core.api.failure import Failure
@@ -25,7 +25,8 @@ from t2i_core.api.image import Image, Instance, Truth
 from t2i_core.api.judge import Capability, Query
 from t2i_core.api.metric import Measure, Metric, Need, Row, Study
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
-from t2i_core.engine import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_registry.discovery import CAPABILITY_PREFIX, DISABLE_VARIABLE, KIND_OF_GROUP
@@ -260,7 +261,7 @@ def test_the_site_has_every_page_in_its_contents(tmp_path: Path, monkeypatch: py
     metric = (tmp_path / "tutorials" / "metric.md").read_text(encoding="utf-8")
     assert metric.startswith("# Tutorial: a metric\n")
     assert "](../plugins/tiam.md)" in metric
-    assert "](../files/core/t2i_core/hookspecs.py)" in (tmp_path / "tutorials" / "least.md").read_text("utf-8")
+    assert "](../files/core/t2i_core/api/hookspecs.py)" in (tmp_path / "tutorials" / "least.md").read_text("utf-8")
     assert "| `simulator.drop` | `float`, >= 0, <= 1 |" in (tmp_path / "plugins" / "miniworld.md").read_text(
         "utf-8"
     )

@@ -15,7 +15,7 @@ from fire.misbehaviour import BENT, DEEDS, DOUBTED, TIRED, Deed, Trial, doubted,
 from fire.odd_prompts import LENGTH, Parts, asked
 from fire.tally import Difference
 from t2i_core.api.errors import BadPrompts
-from t2i_core.engine import make_plan
+from t2i_core.engine.plan import make_plan
 from t2i_core.testing.fake_dists import fake_dist
 
 NOTHING = Difference()

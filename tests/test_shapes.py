@@ -26,8 +26,9 @@ from t2i_core.api import (
     Query,
     Row,
 )
-from t2i_core.engine import ModelRequest, evaluate
 from t2i_core.engine.component import settle_component
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, StaticResolver
 
 RESOLVER = StaticResolver(TEST_JUDGE, TEST_PROMPTS)

@@ -132,7 +132,7 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
 
     Those that something else is wrong with are `unknown`, with what it is; broken ones are left out.
     """
-    from t2i_core.engine import find_missing_weights
+    from t2i_core.engine.lifecycle import find_missing_weights
 
     registry = Registry()
     found: dict[str, list[str]] = {"here": [], "missing": [], "unknown": []}

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from t2i_core.api.errors import FailedRun, T2IError
-from t2i_core.engine import forecast_plan, make_plan, run_plan
+from t2i_core.engine.dry_run import forecast_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.run import run_plan
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
 
@@ -23,7 +25,9 @@ from .rendering import print_images, print_plan, print_results
 from .terminal import console, print_json, stdout_kept_clean, write_line
 
 if TYPE_CHECKING:
-    from t2i_core.engine import Plan, Request, Run
+    from t2i_core.engine.plan import Plan
+    from t2i_core.engine.request import Request
+    from t2i_core.results.run import Run
 
 
 def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadOption
-from t2i_core.engine import fetch_weights, make_plan
+from t2i_core.engine.lifecycle import fetch_weights
+from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import load_prompts
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry

@@ -40,7 +40,7 @@ from pydantic import (
     model_validator,
 )
 from t2i_core.api.errors import BadOption, BadRecipe, did_you_mean, join_clauses
-from t2i_core.engine import ModelRequest, parse_seeds, parse_shard
+from t2i_core.engine.request import ModelRequest, parse_seeds, parse_shard
 from t2i_core.io.text_file import read_text
 from t2i_core.io.yaml_file import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
 

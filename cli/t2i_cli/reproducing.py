@@ -20,7 +20,8 @@ from .recipe import ReadRecipe
 from .terminal import console, print_json, shown, write_line
 
 if TYPE_CHECKING:
-    from t2i_core.engine import ModelRequest, Request, Run
+    from t2i_core.engine.request import ModelRequest, Request
+    from t2i_core.results.run import Run
 
     _Wanted = tuple[str, Column, Request]
 

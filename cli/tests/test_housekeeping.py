@@ -156,7 +156,7 @@ def test_a_cache_that_cannot_be_read_is_told_as_such(run, t2i, monkeypatch):
     def fails(*_):
         raise OSError("the disk is broken")
 
-    monkeypatch.setattr("t2i_core.storage.cache.users", fails)
+    monkeypatch.setattr("t2i_core.storage.cache.list_users", fails)
     refused = t2i("cache")
     assert refused.exit_code == 11
     assert "cannot be read (the disk is broken)" in refused.stderr

@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
-    from .engine import ModelRequest as ModelRequest
-    from .engine import evaluate as evaluate
+    from .engine.evaluation import evaluate as evaluate
+    from .engine.request import ModelRequest as ModelRequest
     from .results.run import Run as Run
     from .results.run import load_run as load_run
 
-_HOME = {"ModelRequest": "engine", "evaluate": "engine", "Run": "results.run", "load_run": "results.run"}
+_HOME = {
+    "ModelRequest": "engine.request",
+    "evaluate": "engine.evaluation",
+    "Run": "results.run",
+    "load_run": "results.run",
+}
 
 __all__ = sorted(_HOME)
 

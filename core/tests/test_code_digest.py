@@ -62,13 +62,13 @@ def digest(source: str, name: str = "f", **names: Any) -> str:
 
 IN_ANOTHER_PROCESS = """
 import json, sys
-from t2i_core.engine.code.digest import code_digest
+from t2i_core.engine.code.digest import digest_code
 cells = json.load(sys.stdin)
 digests = []
 for cell in cells:
     names = {"__name__": "__main__"}
     exec(compile(cell, "<another>", "exec"), names)
-    digests.append(code_digest(names["f"]))
+    digests.append(digest_code(names["f"]))
 print(json.dumps(digests))
 """
 

@@ -30,8 +30,9 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadFolder, BrokenPlugin
 from t2i_core.api.mask import PackedMask
 from t2i_core.api.progress import Silent
-from t2i_core.engine import Request, make_plan, run_plan
-from t2i_core.engine.request import ModelRequest
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.files.digest import _file_digest
 from t2i_core.results.run import Run
 from t2i_core.storage.store import DATABASE

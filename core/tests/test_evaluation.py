@@ -55,19 +55,14 @@ from t2i_core.api.errors import (
 )
 from t2i_core.api.image import load_image
 from t2i_core.api.progress import Silent
-from t2i_core.engine import (
-    ModelRequest,
-    Request,
-    evaluate,
-    forecast_plan,
-    make_plan,
-    parse_seeds,
-    parse_shard,
-    run_plan,
-)
+from t2i_core.engine.dry_run import forecast_plan
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.manifest import make_manifest
 from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import limit_prompts
+from t2i_core.engine.request import ModelRequest, Request, parse_seeds, parse_shard
+from t2i_core.engine.run import run_plan
 from t2i_core.results.run import list_runs, load_run
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver

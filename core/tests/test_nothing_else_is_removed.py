@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadFolder
-from t2i_core.engine import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.storage.cache import shrink_cache, use_cache
 from t2i_core.storage.run_removal import remove_run
 from t2i_core.storage.store import Store

@@ -16,8 +16,8 @@ from filelock import FileLock
 from t2i_core.api import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
 from t2i_core.api.errors import BadFolder, BadModel
 from t2i_core.api.progress import Silent
-from t2i_core.engine import evaluate
 from t2i_core.engine.answer_stream import PATIENCE
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.sample_list import places_of
 from t2i_core.results.run import Run, list_runs, load_run
 from t2i_core.storage.manifest_file import LOCK

@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core.api import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
 from t2i_core.api.errors import BadOption
-from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.files.spreadsheet import escape, escape_table, unescape, unescape_table
 from t2i_core.io.table import read_table
 from t2i_core.results.run import load_run

@@ -190,12 +190,12 @@ def test_fresh_takes_nothing_that_was_there(tmp_path: Path) -> None:
 
 PUT_MANY = """
 import sys
-from t2i_core.api.digest import digest_of
+from t2i_core.api.digest import digest_data
 from t2i_core.storage.store import Store
 with Store(__import__("pathlib").Path(sys.argv[1])) as store:
     for i in range(100):
-        store.put(digest_of([int(sys.argv[2]), i]), bytes([int(sys.argv[2])]))
-        store.put(digest_of(["shared", i]), b"same")
+        store.put(digest_data([int(sys.argv[2]), i]), bytes([int(sys.argv[2])]))
+        store.put(digest_data(["shared", i]), b"same")
 """
 
 
@@ -209,11 +209,11 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 
 RACE = """
 import sys, pathlib, numpy as np
-from t2i_core.api.digest import digest_of
+from t2i_core.api.digest import digest_data
 from t2i_core.storage.store import Store
 with Store(pathlib.Path(sys.argv[1])) as store:
     for i in range(60):
-        image = store.put_image(digest_of(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
+        image = store.put_image(digest_data(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
         print(image.digest)
 """
 
@@ -347,6 +347,6 @@ def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatc
     path = store.put_image(KEY, PIXELS).path
     os.utime(path, ns=(0, 10**18))
     assert store.image(KEY) is not None
-    monkeypatch.setattr("t2i_core.storage.store.file_digest", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr("t2i_core.storage.store.digest_file", lambda path: pytest.fail("read again"))
     assert store.image(KEY) is not None
     assert store.details(KEY) == (SIZE, {})

@@ -18,8 +18,9 @@ import numpy as np
 import PIL.Image
 from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Segments
 from t2i_core.api.mask import PackedMask
-from t2i_core.engine import Request, make_plan, run_plan
-from t2i_core.engine.request import ModelRequest
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_registry import Registry
 
 SIZE = 64

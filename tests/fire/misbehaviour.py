@@ -39,7 +39,9 @@ from t2i_core.api.errors import BrokenPlugin
 from t2i_core.api.mask import PackedMask
 from t2i_core.api.progress import Progress
 from t2i_core.api.text import describe_error
-from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 
 from fire import odd_prompts

@@ -42,7 +42,9 @@ from t2i_core.api import (
 )
 from t2i_core.api.mask import PackedMask
 from t2i_core.api.progress import Progress
-from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.files.digest import _file_digest
 from t2i_core.testing import StaticResolver
 from t2i_folder.plugin import t2i_generators

@@ -31,7 +31,9 @@ from t2i_core.api import (
 from t2i_core.api.errors import BadModel, BadOption, FailedRun, NoJudge
 from t2i_core.api.image import Image, load_image
 from t2i_core.api.observation_check import encode_checked
-from t2i_core.engine import ModelRequest, Request, evaluate, make_plan
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.testing import StaticResolver
 
 CAPTIONS = ("a photo of a cat", "a red dog on the lawn, next to a blue giraffe", "a car")

@@ -11,7 +11,8 @@ import pytest
 from PIL import Image as PILImage
 from pydantic import ValidationError
 from t2i_core.api import Features, JudgeInfo, Measure, Metric, MetricInfo, Need, Row
-from t2i_core.engine import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_folder.options import FolderOptions

@@ -10,8 +10,10 @@ from pydantic import ValidationError
 from t2i_core.api import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup
 from t2i_core.api.errors import BadModel, BadPrompts
 from t2i_core.api.generator import ImageRequest
-from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
 from t2i_core.engine.component import settle_component
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, GeneratorContract, StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators

@@ -12,7 +12,9 @@ from t2i_core.api import Failure, Generated, ObjectClass, Prompt, Relation, Scen
 from t2i_core.api.errors import BadModel
 from t2i_core.api.generator import ImageRequest
 from t2i_core.coco import CLASSES
-from t2i_core.engine import ModelRequest, Request, make_plan, run_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.files.digest import digest_file
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_folder.options import FolderOptions

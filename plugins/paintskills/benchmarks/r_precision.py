@@ -25,10 +25,11 @@ import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import Embedding, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Query
 from t2i_core.api.progress import Silent
-from t2i_core.engine import Request, make_plan
 from t2i_core.engine.job import Failures, Job, observation_key
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import Request
 from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_paintskills.plugin import t2i_metrics

@@ -23,7 +23,8 @@ from t2i_core.api import (
     Setup,
 )
 from t2i_core.api.errors import BadOption, BadPrompts
-from t2i_core.engine import Request, make_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import Request
 from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core.api import Embedding, Generated, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Setup
 from t2i_core.api.errors import BadPrompts
-from t2i_core.engine import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_paintskills import retrieval

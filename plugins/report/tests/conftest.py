@@ -25,7 +25,8 @@ from t2i_core.api import (
     Row,
 )
 from t2i_core.api.metric import Analysis, Study
-from t2i_core.engine import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 from scipy.stats import norm
 from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Prompt, PromptSourceInfo, Query
-from t2i_core.engine import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_selfeval.plugin import t2i_metrics

@@ -12,7 +12,7 @@ import pytest
 import torch
 from scipy.stats import binom
 from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Query
-from t2i_core.engine import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run
 from t2i_core.statistics import mean_interval
 from t2i_core.storage.store import Store

@@ -17,8 +17,9 @@ from t2i_core.api import ClassScores, Embedding, Features, Generated, GeneratorI
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.metric import Sample
 from t2i_core.api.prompt import Prompt
-from t2i_core.engine import ModelRequest, evaluate
 from t2i_core.engine.component import settle_component
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.files.digest import digest_files
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
 from t2i_core.testing.parts import CLASSES

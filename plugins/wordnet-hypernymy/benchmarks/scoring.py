@@ -26,10 +26,11 @@ import numpy as np
 from t2i_core import ModelRequest
 from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass
 from t2i_core.api.progress import Silent
-from t2i_core.engine import Request, make_plan
 from t2i_core.engine.job import Failures, Job, keys_of_images_alone
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import Request
 from t2i_core.storage.store import Store
 from t2i_core.testing import StaticResolver
 from t2i_wordnet_hypernymy import scores

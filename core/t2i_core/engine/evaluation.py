@@ -1,4 +1,4 @@
-"""The evaluation: a request becomes a plan, a plan becomes a run."""
+"""The evaluation from Python: what `t2i eval` does, as a function."""
 
 from __future__ import annotations
 
@@ -10,28 +10,11 @@ from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..api.progress import Progress, Silent
 from ..results.run import Run
 from ..storage.cache import use_cache
-from .dry_run import forecast_plan
-from .lifecycle import fetch_weights, find_missing_weights
-from .plan import Plan, make_plan
+from .plan import make_plan
 from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
 from .resolver import Resolver
 from .run import run_plan
 from .thread_pools import sleep_while_waiting
-
-__all__ = [
-    "ModelRequest",
-    "Plan",
-    "Request",
-    "Run",
-    "evaluate",
-    "fetch_weights",
-    "find_missing_weights",
-    "forecast_plan",
-    "make_plan",
-    "parse_seeds",
-    "parse_shard",
-    "run_plan",
-]
 
 
 def evaluate(
