@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadFolder, MissingDependency
 from t2i_core.api.metric import Analysis
-from t2i_core.engine.analysis import analyze_run, list_metrics
 from t2i_core.files.atomic_write import replace_file
 from t2i_core.files.slug import make_slug
 from t2i_core.files.spreadsheet import escape_table
+from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.images import describe_left_out
 from t2i_core.results.run import Run, load_finished_run
 from t2i_registry import Registry

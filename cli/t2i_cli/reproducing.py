@@ -8,8 +8,8 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadOption, FailedRun
-from t2i_core.engine.analysis import analyze_run, list_metrics
 from t2i_core.files.slug import make_slug
+from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_registry import Registry
 

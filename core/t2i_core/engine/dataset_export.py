@@ -22,6 +22,7 @@ from pycocotools import mask as coco_mask
 
 from ..api.errors import BadFolder, BrokenPlugin
 from ..api.image import Instance, Truth
+from ..api.plugin_guard import describe_component
 from ..api.progress import Progress
 from ..api.prompt import ObjectClass
 from ..files.digest import digest_file
@@ -29,7 +30,6 @@ from ..files.image_file import DamagedImage
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .job import Failures, Job, Model, declared_labels
-from .plugin_guard import describe_component
 from .sample_list import Listed
 
 

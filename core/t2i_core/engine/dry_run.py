@@ -10,13 +10,13 @@ from typing import Any
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
+from ..api.plugin_guard import guard_plugin
 from ..api.prompt import Prompt
 from ..storage.store import Store
 from .generation import by_model, missing
 from .job import Failures, Job, Model
 from .observation import NOT_KEPT, asked, desks, gather
 from .plan import Plan
-from .plugin_guard import guard_plugin
 from .prompt_selection import find_missing_images
 
 

@@ -15,6 +15,7 @@ from ..api.errors import T2IError
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.observation_check import find_image_fault
+from ..api.plugin_guard import describe_component
 from ..api.progress import Progress
 from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
@@ -23,7 +24,6 @@ from ..storage.store import Store
 from .answer_stream import stream_answers
 from .job import Failures, Job, Model
 from .lifecycle import Execution, keep_settings, open_component
-from .plugin_guard import describe_component
 
 
 @dataclass(frozen=True)

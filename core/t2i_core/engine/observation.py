@@ -14,6 +14,7 @@ from ..api.judge import Capability, Query
 from ..api.metric import Need, Sample
 from ..api.observation import TYPES, Labels, encode_arrays
 from ..api.observation_check import encode_checked
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Progress, Task
 from ..api.prompt import Prompt
 from ..api.text import describe_error
@@ -23,7 +24,6 @@ from .answer_stream import stream_answers
 from .component import Component
 from .job import Failures, Job, Model, Served, derived_key, observation_key
 from .lifecycle import Execution, keep_settings, open_component
-from .plugin_guard import describe_component, guard_plugin
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from scipy.special import stdtr
 
 from ..api.metric import Metric, Note, SettledMeasure
 from ..api.options import select_result_options
+from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..statistics import (
     Comparison,
@@ -28,7 +29,6 @@ from ..statistics import (
 )
 from .component import Component
 from .job import Job
-from .plugin_guard import guard_plugin
 from .request import NoisePolicy
 
 MOST_LEVELS = 1000

@@ -11,11 +11,11 @@ import pandas as pd
 
 from ..api.metric import Metric, SettledMeasure
 from ..api.options import select_result_options
+from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..results.run import Run
 from ..statistics import Comparison
 from .component import Component
-from .plugin_guard import guard_plugin
 from .request import NoisePolicy
 from .score import difference, scored, shared
 

@@ -14,13 +14,13 @@ from ..api.errors import BrokenPlugin, FailedRun
 from ..api.failure import Failure
 from ..api.metric import Answer, Observed, Sample, Unit
 from ..api.observation import TYPES, decode_arrays
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Task
 from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .job import Failures, Job, Model, Served, derived_key, keys_of_images_alone
 from .observation import gathered, image_gone, keyed, shared_samples
-from .plugin_guard import describe_component, guard_plugin
 from .sample_counts import Cell, Measured
 
 BLOCKS = 20

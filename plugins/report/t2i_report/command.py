@@ -75,7 +75,7 @@ def report(
     _check_table(how, table)
     read = list({run.folder: run for run in (load_finished_run(run, images_from or ()) for run in runs)}.values())
     if how == "html":
-        from t2i_core.engine.resolver import installed_resolver
+        from t2i_core.api.resolver import installed_resolver
 
         from .report import write_report
 
@@ -116,7 +116,7 @@ def compare(
     images_from: ImagesFromOption = None,
 ) -> None:
     """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
-    from t2i_core.engine.resolver import installed_resolver
+    from t2i_core.api.resolver import installed_resolver
     from t2i_core.results.run import load_finished_run
 
     from .compare import as_text, check, write_comparison

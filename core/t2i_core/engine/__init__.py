@@ -1,0 +1,1 @@
+"""The evaluation: a request becomes a plan, a plan becomes a run."""
