@@ -14,12 +14,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..api.generator import Generated, ImageRequest
-from ..api.prompt import Prompt
-from ..engine.component import Component, settle_component
+from t2i_core.api.generator import Generated, ImageRequest
+from t2i_core.api.prompt import Prompt
+from t2i_core.engine.component import Component, settle_component
 
 if TYPE_CHECKING:
-    from ..api.observation import Labels
+    from t2i_core.api.observation import Labels
 
 HASH_SEEDS = ("1000003", "2000003")
 """Seeds of `hash`. Two may give a small set one order: what is cheap is tried with all."""
