@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.storage.cache import (
     LIMIT_VARIABLE,
@@ -15,7 +16,7 @@ from t2i_core.storage.cache import (
 )
 
 from .commands import UsageError
-from .terminal import confirm, print_json, write_line
+from .terminal import confirm
 
 
 def show_cache(as_json: bool) -> None:

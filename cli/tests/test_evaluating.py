@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "4")
@@ -136,15 +135,6 @@ def test_a_run_that_measured_nothing_says_so_when_it_is_analyzed(toy, t2i):
         "the run has failed and measured nothing: brightness on grey: no sample has a value"
         in t2i("analyze", "run").stderr
     )
-
-
-def test_a_run_of_excluded_samples_has_not_failed():
-    from types import SimpleNamespace
-
-    from t2i_cli.analyzing import _why_nothing
-
-    run = SimpleNamespace(results={"results": [{}]}, measurements=lambda: pd.DataFrame(), failed=None)
-    assert _why_nothing(run) == "the run measured nothing; failures.csv says why, sample by sample"
 
 
 def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
