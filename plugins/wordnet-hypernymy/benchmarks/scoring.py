@@ -1,10 +1,9 @@
-"""Time the arithmetic of ISP and SCS, 860 synsets x 32 images x 1000 logits, against a loop that walks the graph for
-each A(s).
+"""Time the arithmetic of ISP and SCS, 860 synsets x 32 images x 1000 logits, and of a walk of the graph.
 
 python plugins/wordnet-hypernymy/benchmarks/scoring.py
 
-Ends with one line and status 1 where the time or the ratio misses its bar. What a run adds, from what it keeps to rows
-of its table, is timed by tests/benchmarks/hypernymy_rows.py.
+Ends with one line and status 1 where the time or the ratio misses its bar. What a run adds, from what it keeps to
+rows of its table, is timed by tests/benchmarks/hypernymy_rows.py.
 """
 
 from __future__ import annotations
