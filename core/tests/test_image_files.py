@@ -262,7 +262,7 @@ def test_only_images_that_are_decoded_otherwise_now_are_asked_about_anew(tmp_pat
         images = [store.image(key) for key in keys]
         assert [image is not None and image.identity == image.digest for image in images] == [True, False, False]
         assert [digest is not None for digest in store.digests(keys)] == [True, False, False]
-        assert [store.details(key)[0] for key in keys] == [(20, 12), (12, 20), (2, 2)]
+        assert [kept and kept.size for kept in store.details(keys)] == [(20, 12), (12, 20), (2, 2)]
         assert images[1] is not None
         assert images[1].pixels.shape == (20, 12, 3)
 

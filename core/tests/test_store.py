@@ -37,7 +37,8 @@ def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
     again = store.image(KEY)
     assert again == kept
     assert np.array_equal(again.pixels, PIXELS)
-    assert store.details(KEY) == (SIZE, {"tokens_lost": 3})
+    (kept,) = store.details([KEY])
+    assert (kept.size, kept.record) == (SIZE, {"tokens_lost": 3})
     assert store.holds(again)
 
 
@@ -50,7 +51,7 @@ def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
     assert store.image(KEY) is None
     assert store.get(KEY) is None
     assert not store.has(KEY)
-    assert store.details(KEY) == ((0, 0), {})
+    assert store.details([KEY]) == [None]
 
 
 @pytest.mark.parametrize("harm", ["truncate", "empty", "delete"])
@@ -138,9 +139,9 @@ def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) 
         "get": lambda: store.get(KEY),
         "other": lambda: store.get("00" * 32),
         "image": lambda: store.image(KEY),
-        "size": lambda: store.details(KEY)[0] if any(store.details(KEY)[0]) else None,
-        "record": lambda: store.details(KEY)[1] or None,
-        "failure": lambda: store.failure(other),
+        "size": lambda: kept.size if (kept := store.details([KEY])[0]) else None,
+        "record": lambda: kept.record if (kept := store.details([KEY])[0]) else None,
+        "failure": lambda: store.failures([other])[0],
         "settings": lambda: store.settings("model") or None,
         "rate": lambda: store.rate("model"),
     }[lost]
@@ -157,7 +158,7 @@ def test_a_row_of_another_table_is_not_given_back(store: Store) -> None:
     with sqlite3.connect(store.folder / DATABASE) as database:
         database.execute("insert into observations select * from failures")
     with Store(store.folder) as again:
-        assert again.failure(KEY) == "a safety filter"
+        assert again.failures([KEY])[0] == "a safety filter"
         assert again.get(KEY) is None
 
 
@@ -337,7 +338,7 @@ def test_what_another_process_has_kept_meanwhile_stays(store: Store) -> None:
         other = digest_data("another")
         another.put_image(other, PIXELS)
         store.put_failure(other, "it is never drawn")
-        assert store.failure(other) is None
+        assert store.failures([other])[0] is None
     with Store(store.folder, fresh=True) as fresh:
         assert fresh.put(KEY, b"anew") == b"anew"
     assert store.get(KEY) == b"anew"
@@ -349,4 +350,5 @@ def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatc
     assert store.image(KEY) is not None
     monkeypatch.setattr("t2i_core.storage.store.digest_file", lambda path: pytest.fail("read again"))
     assert store.image(KEY) is not None
-    assert store.details(KEY) == (SIZE, {})
+    (kept,) = store.details([KEY])
+    assert (kept.size, kept.record) == (SIZE, {})

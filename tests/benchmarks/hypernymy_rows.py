@@ -21,11 +21,14 @@ from typing import Any
 
 import numpy as np
 from t2i_core import ModelRequest
-from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass
+from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass, Query
 from t2i_core.api.progress import Silent
-from t2i_core.engine.job import Failures, Job, keys_of_images_alone
+from t2i_core.engine.job import Job, observation_key, observation_key_head
+from t2i_core.engine.ledger import Ledger
+from t2i_core.engine.lifecycle import Execution
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.observation import observe
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
 from t2i_core.storage.store import Store
@@ -69,20 +72,22 @@ def jobs(synsets: int | None) -> tuple[Job, ...]:
 def fill(store: Store, job: Job, seed: int = 0) -> None:
     """Keep an image and its logits for each sample, as a run would."""
     rng = np.random.default_rng(seed)
-    judge = job.needs[0].judge_fingerprint(job.models[0])
-    for number, (model, prompt, of_seed) in enumerate(job.cells()):
+    head = observation_key_head(job.needs[0].judge_fingerprint(job.models[0]), job.needs[0].asked)
+    for number, sample in enumerate(job.samples()):
         pixels = np.full((2, 2, 3), 0, np.uint8)
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(job.image_key(model, prompt, of_seed), pixels)
+        image = store.put_image(sample.key, pixels)
         logits = ClassScores(rng.normal(0, 3, CLASSES).astype(np.float32), LABELS)
-        (key,) = keys_of_images_alone(judge, "classify", [image.digest])
+        key = observation_key(head, Query(images=(image,)))
         store.put(key, logits.to_bytes(LABELS))
 
 
 def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[TableBuilder]:
     """Measure both metrics from what is kept, as a run does."""
     tables = [TableBuilder() for _ in jobs]
-    measure(jobs, store, Failures(), tables, Silent())
+    ledger = Ledger()
+    observe(jobs, store, ledger, Execution(), Silent())
+    measure(jobs, store, ledger, tables, Silent())
     return tables
 
 

@@ -25,9 +25,12 @@ import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import Embedding, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Query
 from t2i_core.api.progress import Silent
-from t2i_core.engine.job import Failures, Job, observation_key
+from t2i_core.engine.job import Job, observation_key, observation_key_head
+from t2i_core.engine.ledger import Ledger
+from t2i_core.engine.lifecycle import Execution
 from t2i_core.engine.measurement import measure
 from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.observation import observe
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
 from t2i_core.storage.store import Store
@@ -62,20 +65,23 @@ def job(images: int, **options: Any) -> Job:
 def fill(store: Store, job: Job) -> None:
     """Keep an image and both embeddings of each sample, as a run would; half as alike as a vector and itself."""
     rng = np.random.default_rng(0)
-    judge = job.needs[0].judge_fingerprint(job.models[0])
-    for number, (model, prompt, seed) in enumerate(job.cells()):
+    head = observation_key_head(job.needs[0].judge_fingerprint(job.models[0]), job.needs[0].asked)
+    for number, sample in enumerate(job.samples()):
         pixels = np.full((2, 2, 3), 0, np.uint8)
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(job.image_key(model, prompt, seed), pixels)
+        image = store.put_image(sample.key, pixels)
         own, other = rng.normal(size=(2, DIMENSIONS)).astype(np.float32)
-        for query, vector in ((Query(texts=(prompt.text,)), own), (Query(images=(image,)), own + 5 * other)):
-            store.put(observation_key(judge, "embed", query), Embedding(vector).to_bytes())
+        text, picture = Query(texts=(sample.prompt.text,)), Query(images=(image,))
+        for query, vector in ((text, own), (picture, own + 5 * other)):
+            store.put(observation_key(head, query), Embedding(vector).to_bytes())
 
 
 def score(store: Store, job: Job) -> pd.DataFrame:
     """Measure from what is kept, as a run does."""
     table = TableBuilder()
-    measure([job], store, Failures(), [table], Silent())
+    ledger = Ledger()
+    observe([job], store, ledger, Execution(), Silent())
+    measure([job], store, ledger, [table], Silent())
     return table.build()
 
 

@@ -1,1 +1,1 @@
-"""The evaluation: a request becomes a plan, a plan becomes a run."""
+"""The engine: a request becomes a plan, and a plan becomes a run."""

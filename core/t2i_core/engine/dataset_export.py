@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from io import TextIOBase
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -29,23 +30,29 @@ from ..files.digest import digest_file
 from ..files.image_file import DamagedImage
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
-from .job import Failures, Job, Model, declared_labels
+from .job import Job, declared_labels
+from .ledger import Ledger
+from .sample import Model, iterate_blocks
 from .sample_list import Listed
 
 
-def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: Progress) -> None:
+def check_kept(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> None:
     """Drop kept images that were altered, or whose truth was, so that they are made again, each once.
 
     Judges find that out when they open an image; nobody opens those that only go into a data set.
     """
-    total = sum(1 for job in jobs for _ in job.cells())
+    total = sum(len(grid) for job in jobs for grid in job.grids)
     if total == 0:
         return
     with progress.task("checking images", total, "images") as task:
-        for key in (job.image_key(*cell) for job in jobs for cell in job.cells()):
+        images = chain.from_iterable(
+            store.images([sample.key for sample in block])
+            for job in jobs
+            for block in iterate_blocks(job.samples())
+        )
+        for image in images:
             task.advance()
-            image = store.image(key)
-            if image is None or not store.holds(image) or image.digest in failures.healed:
+            if image is None or not store.holds(image) or image.digest in ledger.healed:
                 continue
             try:
                 store.truth(image.digest)
@@ -54,7 +61,7 @@ def check_kept(jobs: Sequence[Job], store: Store, failures: Failures, progress: 
                 whole = False
             if not whole:
                 store.forget_image(image.digest)
-                failures.healed.add(image.digest)
+                ledger.healed.add(image.digest)
 
 
 class DataSets:
@@ -74,8 +81,8 @@ class DataSets:
         it does not declare.
         """
         for each in images:
-            if each.failure is None and each.model.label in self._by_label:
-                self._by_label[each.model.label].add(each)
+            if each.failure is None and each.sample.model.label in self._by_label:
+                self._by_label[each.sample.model.label].add(each)
             yield each
 
 
@@ -212,13 +219,13 @@ def _metadata_line(name: str, listed: Listed) -> dict[str, Any]:
     Facets and scene are JSON in a text: `datasets` wants one type a column and takes it from the first lines,
     while scenes differ in their keys from prompt to prompt.
     """
-    prompt = listed.prompt
+    prompt = listed.sample.prompt
     return {
         "file_name": name,
         "text": _utf8(prompt.text),
         "prompt": prompt.id,
-        "seed": listed.seed,
-        "noise_seed": listed.noise_seed,
+        "seed": listed.sample.seed,
+        "noise_seed": listed.sample.noise_seed,
         "facets": _json(dict(prompt.facets)),
         "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
     }
@@ -231,8 +238,8 @@ def _coco_image(name: str, listed: Listed) -> dict[str, Any]:
         "file_name": name,
         "width": width,
         "height": height,
-        "prompt": listed.prompt.id,
-        "seed": listed.seed,
+        "prompt": listed.sample.prompt.id,
+        "seed": listed.sample.seed,
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
 from ..api.plugin_guard import guard_plugin
-from ..api.prompt import Prompt
 from ..storage.store import Store
-from .generation import by_model, missing
-from .job import Failures, Job, Model
-from .observation import NOT_KEPT, asked, desks, gather
+from .generation import find_missing, group_by_model
+from .job import Job
+from .ledger import Item, Ledger
+from .observation import NOT_KEPT, desks, gather, list_keys
 from .plan import Plan
 from .prompt_selection import find_missing_images
+from .sample import Model, SampleGrid, iterate_blocks
 
 
 @dataclass
@@ -55,9 +57,9 @@ def forecast_plan(plan: Plan) -> dict[str, Any]:
     )
     measures = len(plan.unmeasured) < len(plan.jobs)
     with Store(fresh=plan.request.fresh) as store:
-        failures = Failures()
-        images, lacking = _images(plan, store, failures)
-        observations = {"observations": asdict(_observations(plan, store, failures))} if measures else {}
+        ledger = Ledger()
+        images, lacking = _images(plan, store, ledger)
+        observations = {"observations": asdict(_observations(plan, store, ledger))} if measures else {}
     return {
         "folder": None if pictures and plan.request.out is None else str(plan.folder),
         "jobs": [{**_drawn(job), **(_measured(job) if measures else {})} for job in plan.jobs],
@@ -94,83 +96,75 @@ def _measured(job: Job) -> Mapping[str, Any]:
     }
 
 
-def _images(plan: Plan, store: Store, failures: Failures) -> tuple[_Images, list[str]]:
+def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
     """Count images, each once however many metrics and prompts share it, and say who lacks some.
 
-    `failures` takes those that cannot be had: nothing will be asked about them.
+    `ledger` takes those that cannot be had: nothing will be asked about them.
     """
     work, notes = _Images(), []
-    for model, jobs in by_model(plan.jobs):
+    for model, grids in group_by_model(plan.jobs):
         if model.component.info.existing:
-            wanted, lacking = _looked_up(model, jobs, failures)
+            wanted, lacking = _looked_up(model, grids, ledger)
             work.kept += wanted - lacking
             work.missing += lacking
             if lacking:
                 notes.append(f"{model.label}: {lacking} of {wanted} images are missing")
             continue
-        to_make = sum(1 for _ in missing(jobs, store, failures))
-        work.add(to_make, store.rate(model.fingerprint))
-        work.kept += sum(store.image(key) is not None for key in _keys(jobs))
+        missing = find_missing(grids, store, ledger)
+        work.add(len(missing), store.rate(model.fingerprint))
+        work.kept += missing.kept
     return work, notes
 
 
-def _keys(jobs: Iterable[Job]) -> set[str]:
-    return {job.image_key(*cell) for job in jobs for cell in job.cells()}
-
-
-def _looked_up(model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[int, int]:
+def _looked_up(model: Model, grids: Sequence[SampleGrid], ledger: Ledger) -> tuple[int, int]:
     """Count images that exist already, and those of them that are not there, as far as the model says so."""
     info = model.component.info
-    if info.holds is None:
-        return len(_keys(jobs)), 0
     wanted: set[str] = set()
     lacking = 0
     with guard_plugin(model.component, "to say which images it holds"):
-        holds = info.holds(model.component.setup())
-        for job in jobs:
-            for own, prompt, seed in job.cells():
-                key = job.image_key(own, prompt, seed)
-                if key not in wanted and not holds(prompt, seed):
-                    failures.images[key] = Failure("it is not there", missing=True)
-                    lacking += 1
-                wanted.add(key)
+        holds = info.holds(model.component.setup()) if info.holds else None
+        for sample in chain.from_iterable(grids):
+            if holds is not None and sample.key not in wanted and not holds(sample.prompt, sample.seed):
+                ledger.images[sample.key] = Failure("it is not there", missing=True)
+                lacking += 1
+            wanted.add(sample.key)
     return len(wanted), lacking
 
 
-def _observations(plan: Plan, store: Store, failures: Failures) -> Work:
+def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
     """Count queries, each once however many needs and samples share it; images that are not made yet are all
     taken to be different.
     """
     work = Work()
     for desk in desks(plan.jobs):
-        keys = {item.key for item in asked(desk, store, failures, _as_if_made)}
-        kept = sum(store.has(key) for key in keys)
+        keys = list(set(list_keys(desk, store, ledger, _gather_planned)))
+        kept = sum(value is not None for block in iterate_blocks(keys) for value in store.get_many(block))
         work.add(len(keys) - kept, store.rate(desk.component.judge_fingerprint))
         work.kept += kept
     return work
 
 
+def _gather_planned(
+    items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
+) -> list[tuple[Sample, ...] | Failure]:
+    """The samples of each item; an image that is not made yet has its key for a digest, and no pixels."""
+    each = zip(items, gather(items, need, store, ledger), strict=True)
+    return [_as_if_made(item, found, store, ledger) for item, found in each]
+
+
 def _as_if_made(
-    job: Job,
-    models: Iterable[Model],
-    prompt: Prompt,
-    seed: int,
-    need: Need | None,
-    store: Store,
-    failures: Failures,
+    item: Item, found: tuple[Sample, ...] | Failure, store: Store, ledger: Ledger
 ) -> tuple[Sample, ...] | Failure:
-    """The samples of one item; an image that is not made yet has its key for a digest, and no pixels."""
-    models = tuple(models)
-    found = gather(job, models, prompt, seed, need, store, failures)
+    if isinstance(found, tuple):
+        return tuple(_Planned(s.model, s.prompt, s.seed, s.image) for s in found)
     if found is not NOT_KEPT:
-        return (
-            found if isinstance(found, Failure) else tuple(_Planned(s.model, prompt, seed, s.image) for s in found)
-        )
-    keys = [(model.label, job.image_key(model, prompt, seed)) for model in models]
-    for _, key in keys:
-        if key in failures.images:
-            return failures.images[key]
-    return tuple(_Planned(label, prompt, seed, store.image(key) or Image(key, Path(key))) for label, key in keys)
+        return found
+    for planned in item:
+        if planned.key in ledger.images:
+            return ledger.images[planned.key]
+    return tuple(
+        _Planned(p.model.label, p.prompt, p.seed, store.image(p.key) or Image(p.key, Path(p.key))) for p in item
+    )
 
 
 class _Planned(Sample):

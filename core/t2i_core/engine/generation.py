@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,43 +23,56 @@ from ..files.decoding_rules import DEFAULT_RULES
 from ..results.run import Made
 from ..storage.store import Store
 from .answer_stream import stream_answers
-from .job import Failures, Job, Model
+from .job import Job
+from .ledger import Ledger
 from .lifecycle import Execution, keep_settings, open_component
+from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 
-@dataclass(frozen=True)
-class _ToMake:
-    key: str
-    request: ImageRequest
+@dataclass
+class Missing:
+    """What must be asked of a model: samples by their grid and place in it, packed.
+
+    Attributes:
+        parts: The places in each grid.
+        kept: How many images are kept already, each counted once.
+    """
+
+    parts: list[tuple[SampleGrid, array[int]]] = field(default_factory=list)
+    kept: int = 0
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.parts)
+
+    def samples(self) -> Iterator[PlannedSample]:
+        """Yield the samples."""
+        return (grid[place] for grid, places in self.parts for place in places)
 
 
-def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> Made:
+def generate(jobs: Iterable[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> Made:
     """Make what is missing, model by model, and keep what each model says of its settings."""
     all_made = Made()
-    for model, own in by_model(jobs):
-        total = sum(1 for _ in missing(own, store, failures))
-        if total == 0:
+    for model, grids in group_by_model(jobs):
+        missing = find_missing(grids, store, ledger)
+        if not len(missing):
             if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
                 with open_component(model.component, how) as generator:
                     keep_settings(store, model.component, generator, model.fingerprint)
             continue
         with (
             open_component(model.component, how) as generator,
-            progress.task(_title(model), total, "images") as task,
+            progress.task(_title(model), len(missing), "images") as task,
         ):
-            worked = any(_kept(own, store))
             started, done, failed = time.monotonic(), 0, 0
-            in_flight: set[str] = set()
             keys: dict[int, str] = {}
-            requests = _requests(missing(own, store, failures, in_flight), keys)
+            requests = _requests(missing, store, keys)
             for request, answer in stream_answers(
-                generator.generate, requests, describe_component(model.component), worked
+                generator.generate, requests, describe_component(model.component), missing.kept > 0
             ):
                 key = keys.pop(id(request))
                 if (failure := _keep(store, key, answer)) is not None:
-                    failures.images[key] = failure
+                    ledger.images[key] = failure
                     failed += 1
-                in_flight.discard(key)
                 done += 1
                 task.advance()
             seconds = time.monotonic() - started
@@ -73,61 +87,52 @@ def _title(model: Model) -> str:
     return f"{'looking up ' if model.component.info.existing else ''}images of {model.label}"
 
 
-def _kept(jobs: Iterable[Job], store: Store) -> Iterator[bool]:
-    """Whether each image is kept."""
-    for job in jobs:
-        for model, prompt, seed in job.cells():
-            yield store.image(job.image_key(model, prompt, seed)) is not None
-
-
-def _requests(items: Iterable[_ToMake], keys: dict[int, str]) -> Iterator[ImageRequest]:
-    """Yield the requests alone, and note under which key each one's image will be kept."""
-    for item in items:
-        keys[id(item.request)] = item.key
-        yield item.request
-
-
-def by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[Job]]]:
-    """Yield each model that must be able to make images, with the jobs that look at them, cut down to it."""
-    jobs = [job for job in jobs if job.generates]
-    models = {model.fingerprint: model for job in jobs for model in job.models}
+def group_by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[SampleGrid]]]:
+    """Yield each model that must be able to make images, with its samples, each grid once."""
+    grids = list(dict.fromkeys(grid for job in jobs if job.generates for grid in job.grids))
+    models = {grid.model.fingerprint: grid.model for grid in grids}
     for fingerprint, model in models.items():
-        yield (
-            model,
-            [
-                replace(job, models=own)
-                for job in jobs
-                if (own := tuple(m for m in job.models if m.fingerprint == fingerprint))
-            ],
-        )
+        yield model, [grid for grid in grids if grid.model.fingerprint == fingerprint]
 
 
-def missing(
-    jobs: Iterable[Job], store: Store, failures: Failures, in_flight: set[str] | None = None
-) -> Iterator[_ToMake]:
-    """Yield what must be asked of one model: images that are not kept and did not fail just now.
+def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> Missing:
+    """Look up a model's samples and return what must be asked of it: images that are not kept and did not fail.
 
     Images that exist already are looked up every time, for their files may have changed. An image that several
-    samples share (a prompt given twice) is asked for once: `in_flight` holds what was asked and is not yet kept.
+    samples share (a prompt given twice) is asked for once.
     """
-    in_flight = set() if in_flight is None else in_flight
-    looked_up: set[str] = set()
-    for job in jobs:
-        for model, prompt, seed in job.cells():
-            key = job.image_key(model, prompt, seed)
-            if key in in_flight or key in failures.images:
-                continue
-            if (never := store.failure(key)) is not None:
-                failures.images[key] = Failure(never, final=True)
-                continue
-            if model.component.info.existing:
-                if key in looked_up:
+    found, seen = Missing(), set[str]()
+    for grid in grids:
+        places = array("Q")
+        existing = grid.model.component.info.existing
+        for block in iterate_blocks(grid):
+            keys = [sample.key for sample in block]
+            for sample, image, never in zip(block, store.images(keys), store.failures(keys), strict=True):
+                if sample.key in seen or sample.key in ledger.images:
                     continue
-                looked_up.add(key)
-            elif store.image(key) is not None:
-                continue
-            in_flight.add(key)
-            yield _ToMake(key, job.request(prompt, seed))
+                if never is not None:
+                    ledger.images[sample.key] = Failure(never, final=True)
+                    continue
+                seen.add(sample.key)
+                found.kept += image is not None
+                if existing or image is None:
+                    places.append(sample.index)
+        found.parts.append((grid, places))
+    return found
+
+
+def _requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
+    """Yield what the generator is asked, and note under which key each image will be kept.
+
+    Images that another process has made meanwhile are left out.
+    """
+    for block in iterate_blocks(missing.samples()):
+        now_kept = store.images([sample.key for sample in block])
+        for sample, image in zip(block, now_kept, strict=True):
+            if image is None or sample.model.component.info.existing:
+                request = sample.request()
+                keys[id(request)] = sample.key
+                yield request
 
 
 def _keep(store: Store, key: str, answer: Any) -> Failure | None:

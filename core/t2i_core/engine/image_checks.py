@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from ..storage.store import DECODED
-from .job import Job, Model
+from .job import Job
+from .sample import Model
 from .sample_list import Listed
 
 
@@ -27,15 +28,15 @@ class Doubts:
         of, digests = ("", ""), set[str]()
         for each in images:
             yield each
-            label = each.model.label
+            label = each.sample.model.label
             self._conversions[label].update(each.record.get(DECODED, {}).get("conversions", ()))
-            if each.failure is not None or each.model.component.info.existing:
+            if each.failure is not None or each.sample.model.component.info.existing:
                 continue
             if each.record.get("tokens_lost"):
-                self._truncated.add((label, each.prompt.id, each.seed))
+                self._truncated.add((label, each.sample.prompt.id, each.sample.seed))
             self._sizes[label][each.size] += 1
-            if of != (label, each.prompt.id):
-                of, digests = (label, each.prompt.id), set()
+            if of != (label, each.sample.prompt.id):
+                of, digests = (label, each.sample.prompt.id), set()
             self._copies[label] += each.digest in digests
             digests.add(each.digest)
 
@@ -43,7 +44,7 @@ class Doubts:
         """How many of a model's samples in a job were drawn from a prompt of which the model read only a part."""
         if not self._truncated:
             return 0
-        return sum((model.label, prompt.id, seed) in self._truncated for prompt, seed in job.drawn())
+        return sum((model.label, prompt.id, seed) in self._truncated for prompt, seed in job.grids[0].cells())
 
     def converted(self, model: Model) -> list[str]:
         """Return a note on what decoding a model's images does beside reading their pixels, if anything."""

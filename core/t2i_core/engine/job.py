@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, islice, product
+from itertools import chain, combinations
 from typing import Any
 
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
-from ..api.failure import Failure
-from ..api.generator import ImageRequest
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
 from ..api.observation import TYPES, Labels
 from ..api.plugin_guard import guard_plugin
-from ..api.plugin_info import GeneratorInfo, JudgeInfo, MetricInfo
+from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.prompt import Prompt
 from ..api.resolver import JudgeChoice
 from ..storage.store import FORMAT
 from .component import Component
 from .request import NoisePolicy
+from .sample import Model, PlannedSample, SampleGrid
 
 
 class _Nothing(Metric):
@@ -33,20 +32,6 @@ class _Nothing(Metric):
 
 IMAGES = MetricInfo(name="images", summary="Only makes the images.", create=_Nothing, measures=())
 """Stands in for a metric where images are all that is wanted."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """A generator with its label and the settings that the user gave it."""
-
-    component: Component[GeneratorInfo]
-    label: str
-    settings: dict[str, Any]
-
-    @property
-    def fingerprint(self) -> str:
-        """What the generator's images depend on."""
-        return self.component.fingerprint
 
 
 @dataclass(frozen=True)
@@ -76,6 +61,16 @@ class Served:
         """The capability that the judge itself is asked for."""
         return self.choice.asked_for(self.need.capability) if self.choice else self.need.capability
 
+    @property
+    def asks_image_alone(self) -> bool:
+        """Whether the judge is asked one query about each generated image, and nothing else."""
+        alone = self.need.images == "generated" and self.need.queries is ask_about_image
+        return alone and not (self.choice and self.choice.chain)
+
+    def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
+        """Return under what the keys of its queries about these grids' samples stand in the ledger."""
+        return id(self), tuple(grid.model.label for grid in grids)
+
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
         """The queries that the judge itself is asked for one sample or pair, adapters applied."""
         chain = self.choice.chain if self.choice else ()
@@ -91,20 +86,37 @@ class Job:
     """One metric on one model, or, where it compares pairs, on all models together.
 
     measures:  what it measures, the headline first, with the bounds that hold under its options
+    grids:     the samples of each model
     bound:     label of the model whose score is this one's upper bound; its own, where it is the bound itself
     """
 
     metric: Component[MetricInfo]
     instance: Metric
     measures: tuple[SettledMeasure, ...]
-    models: tuple[Model, ...]
-    prompts: tuple[Prompt, ...]
+    grids: tuple[SampleGrid, ...]
     prompts_name: str
-    seeds: tuple[int, ...]
     needs: tuple[Served, ...]
-    noise: NoisePolicy
-    shard: tuple[int, int] | None = None
     bound: str | None = None
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models, in the order in which they are shown."""
+        return tuple(grid.model for grid in self.grids)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts, the same for all models."""
+        return self.grids[0].prompts
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, the same for all models."""
+        return self.grids[0].seeds
+
+    @property
+    def noise(self) -> NoisePolicy:
+        """Where the starting noise comes from."""
+        return self.grids[0].noise
 
     @property
     def is_bound(self) -> bool:
@@ -137,45 +149,23 @@ class Job:
         """What it measures, by name."""
         return {measure.name: measure for measure in self.measures}
 
-    def drawn(self) -> Iterator[tuple[Prompt, int]]:
-        """Each prompt and seed of this process's shard: every n-th of them."""
-        part, parts = self.shard or (1, 1)
-        return islice(product(self.prompts, self.seeds), part - 1, None, parts)
+    def samples(self) -> Iterator[PlannedSample]:
+        """Yield each sample of this shard, model after model."""
+        return chain.from_iterable(self.grids)
 
-    def cells(self) -> Iterator[tuple[Model, Prompt, int]]:
-        """Each sample of this shard: model, prompt, seed."""
-        for model in self.models:
-            for prompt, seed in self.drawn():
-                yield model, prompt, seed
+    def groups(self) -> Iterator[tuple[SampleGrid, ...]]:
+        """Yield the grids whose samples are observed together: one, or those of two models."""
+        yield from combinations(self.grids, 2) if self.pairs else ((grid,) for grid in self.grids)
 
-    def items(self) -> Iterator[tuple[tuple[Model, ...], Prompt, int]]:
-        """Each thing observed, as models, prompt and seed: one sample, or two models on one prompt and seed."""
-        groups = combinations(self.models, 2) if self.pairs else ((m,) for m in self.models)
-        for models in groups:
-            for prompt, seed in self.drawn():
-                yield models, prompt, seed
+    def items(self) -> Iterator[tuple[PlannedSample, ...]]:
+        """Yield each thing observed: one sample, or those of two models on one prompt and seed."""
+        for grids in self.groups():
+            yield from zip(*grids, strict=True)
 
     def size(self) -> int:
         """How many things are observed, without shards."""
         n = len(self.models)
         return (n * (n - 1) // 2 if self.pairs else n) * len(self.prompts) * len(self.seeds)
-
-    def request(self, prompt: Prompt, seed: int) -> ImageRequest:
-        """What the generator is asked for one sample."""
-        return ImageRequest(prompt, seed, noise_seed(self.noise, prompt, seed))
-
-    def image_key(self, model: Model, prompt: Prompt, seed: int) -> str:
-        """The key under which a sample's image is kept."""
-        return self.image_keys(model, prompt, (seed,))[0]
-
-    def image_keys(self, model: Model, prompt: Prompt, seeds: Iterable[int]) -> list[str]:
-        """The keys of a prompt's images."""
-        info = model.component.info
-        drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
-        # images that exist already are found by the prompt's id too
-        identity = prompt.id if info.existing else ""
-        head = encode_canonically([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
-        return [digest_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:
@@ -185,31 +175,26 @@ def declared_labels(component: Component[Any]) -> Labels | None:
         return tuple(labels(component.argument, component.options)) if labels else None
 
 
-def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
-    """The seed of the starting noise: the sample's own, or (below 2**63) one of prompt and seed."""
-    if policy == "shared":
-        return seed
-    return int(digest_data(["noise", prompt.text, seed])[:16], 16) >> 1
-
-
-def observation_key(judge_fingerprint: str, capability: Capability, query: Query) -> str:
-    """The key under which an observation is kept."""
-    images = [i.identity for i in query.images]
-    head = [FORMAT, "observation", judge_fingerprint, capability]
-    return digest_data([*head, images, list(query.texts), dict(query.params)])
-
-
-def keys_of_images_alone(judge_fingerprint: str, capability: Capability, identities: Iterable[str]) -> list[str]:
-    """The same for queries that are about one image each and nothing else, in a third of the time.
+def observation_key_head(judge_fingerprint: str, capability: Capability) -> str:
+    """Return what the keys of one judge's observations have in common: a JSON list without its end.
 
     Args:
         judge_fingerprint: What the observations depend on beside the query.
         capability: What is asked.
-        identities: `Image.identity` of each image.
     """
-    asked = [FORMAT, "observation", judge_fingerprint, capability, ["@"], [], {}]
-    before, after = encode_canonically(asked).split("@")
-    return [digest_text(f"{before}{identity}{after}") for identity in identities]
+    return encode_canonically([FORMAT, "observation", judge_fingerprint, capability])[:-1]
+
+
+def observation_key(head: str, query: Query) -> str:
+    """Return the key under which an observation is kept."""
+    images = [image.identity for image in query.images]
+    asked = encode_canonically([images, list(query.texts), dict(query.params)])[1:]
+    return digest_text(f"{head},{asked}")
+
+
+def keys_of_images_alone(head: str, identities: Iterable[str]) -> list[str]:
+    """Return the keys of observations that are about one image each and nothing else (`Image.identity`)."""
+    return [digest_text(f'{head},["{identity}"],[],{{}}]') for identity in identities]
 
 
 def derived_key(observation: str, served: Served, metric: Component[MetricInfo]) -> str:
@@ -221,16 +206,3 @@ def derived_key(observation: str, served: Served, metric: Component[MetricInfo])
     if served.derive_code is not None:
         whose.append(served.derive_code)
     return digest_data([FORMAT, "derived", observation, derive.name, dict(derive.options), *whose])
-
-
-@dataclass
-class Failures:
-    """Why samples have no image and queries no answer, in this process.
-
-    They are not kept: the next run tries again.
-    healed: digests of images that were damaged and are made again, once
-    """
-
-    images: dict[str, Failure] = field(default_factory=dict)
-    observations: dict[str, Failure] = field(default_factory=dict)
-    healed: set[str] = field(default_factory=set)

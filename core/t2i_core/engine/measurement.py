@@ -9,7 +9,8 @@ from ..api.failure import Failure
 from ..api.metric import Excluded, Rows
 from ..api.progress import Progress
 from ..storage.store import Store
-from .job import Failures, Job
+from .job import Job
+from .ledger import Ledger
 from .measurement_table import TableBuilder
 from .rows import columns_of, rows_of, seeds_of
 from .sample_counts import Counts, Measured
@@ -37,7 +38,7 @@ def _reading(job: Job) -> tuple[Any, ...]:
 
 
 def measure(
-    jobs: Sequence[Job], store: Store, failures: Failures, tables: Sequence[TableBuilder], progress: Progress
+    jobs: Sequence[Job], store: Store, ledger: Ledger, tables: Sequence[TableBuilder], progress: Progress
 ) -> list[Measured]:
     """Measure every unit of jobs that read alike, each into a table of its own.
 
@@ -47,7 +48,7 @@ def measure(
     measured = [Measured({model.label: Counts() for model in job.models}) for job in jobs]
     names = ", ".join(job.metric.spec for job in jobs)
     with progress.task(f"measuring {names}", first.size(), "samples") as task:
-        for group in groups(first, Reader(first, store, failures, measured, task)):
+        for group in groups(first, Reader(first, store, ledger, measured, task)):
             for job, own, rows in zip(jobs, measured, tables, strict=True):
                 _measure(job, group, own, rows)
     return measured
@@ -59,9 +60,9 @@ def _measure(job: Job, group: Group, measured: Measured, rows: TableBuilder) -> 
     if group.left_out is None:
         measured.remark(group.models, notes)
     if isinstance(found, Failure | Excluded):
-        measured.lose(group.models, group.cells, found)
+        measured.lose(group.models, group.samples, found)
         return
-    measured.keep(group.models, group.cells)
+    measured.keep(group.models, group.samples)
     for row in found:
         columns = columns_of(group, row)
         if isinstance(row, Rows):

@@ -10,20 +10,22 @@ from typing import Any
 from ..api.adapter import combine
 from ..api.errors import BadFolder
 from ..api.failure import Failure
+from ..api.image import Image
 from ..api.judge import Capability, Query
 from ..api.metric import Need, Sample
 from ..api.observation import TYPES, Labels, encode_arrays
 from ..api.observation_check import encode_checked
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Progress, Task
-from ..api.prompt import Prompt
 from ..api.text import describe_error
 from ..files.image_file import DamagedImage
 from ..storage.store import Store
 from .answer_stream import stream_answers
 from .component import Component
-from .job import Failures, Job, Model, Served, derived_key, observation_key
+from .job import Job, Served, derived_key, keys_of_images_alone, observation_key, observation_key_head
+from .ledger import Item, Ledger, QueryKeys
 from .lifecycle import Execution, keep_settings, open_component
+from .sample import iterate_blocks
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
             if served.choice:
                 askers: list[tuple[Component[Any], Job]] = [(served.choice.judge, job)]
             else:
-                askers = [(model.component, replace(job, models=(model,))) for model in job.models]
+                askers = [(grid.model.component, replace(job, grids=(grid,))) for grid in job.grids]
             for component, own in askers:
                 key = (component.judge_fingerprint, served.asked)
                 desk = gathered.get(key) or Desk(component, served.asked, ())
@@ -64,36 +66,48 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
     return list(gathered.values())
 
 
-def observe(jobs: Sequence[Job], store: Store, failures: Failures, how: Execution, progress: Progress) -> None:
+def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> None:
     """Ask what is missing, judge by judge, and derive what metrics take from image and observation."""
     for desk in desks(jobs):
-        to_ask, to_derive = _left(desk, store, failures)
-        if to_ask:
+        left = _survey(list_keys(desk, store, ledger), store, ledger)
+        if left.to_ask:
             with (
                 open_component(desk.component, how) as judge,
-                progress.task(f"{desk.capability} by {desk.component.spec}", to_ask, "queries") as task,
+                progress.task(f"{desk.capability} by {desk.component.spec}", left.to_ask, "queries") as task,
             ):
-                _ask(desk, judge, store, failures, task)
-            _, to_derive = _left(desk, store, failures)  # what several needs take from one answer
-        if to_derive:
-            with progress.task(f"numbers from {desk.capability}", to_derive, "images") as task:
-                _derive_missing(desk, store, failures, task)
+                _ask(desk, judge, store, ledger, task, left.kept > 0)
+        if any(served.need.derive for _, served in desk.asking):
+            # counted after the asking: several needs may derive from one answer
+            to_derive = sum(1 for _ in _recall(desk, store, ledger, _lacking_derived))
+            if to_derive:
+                with progress.task(f"numbers from {desk.capability}", to_derive, "images") as task:
+                    _derive_missing(desk, store, ledger, task)
 
 
-def _left(desk: Desk, store: Store, failures: Failures) -> tuple[int, int]:
-    """Count the queries that have no answer kept, and the kept answers from which something is not derived yet."""
-    to_ask, to_derive = set(), 0
-    for item in asked(desk, store, failures):
-        if item.key in failures.observations:
-            continue
-        if not store.has(item.key):
-            to_ask.add(item.key)
-        elif _lacks_derived(item, store):
-            to_derive += 1
-    return len(to_ask), to_derive
+@dataclass
+class _Left:
+    """What is left to ask: queries without an answer, each once, and how many have one."""
+
+    to_ask: int = 0
+    kept: int = 0
 
 
-def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -> None:
+def _survey(asked: Iterable[str], store: Store, ledger: Ledger) -> _Left:
+    left, seen = _Left(), set[bytes]()
+    for block in iterate_blocks(asked):
+        for key, value in zip(block, store.get_many(block), strict=True):
+            packed = bytes.fromhex(key)
+            if packed in seen or key in ledger.observations:
+                continue
+            seen.add(packed)
+            if value is None:
+                left.to_ask += 1
+            else:
+                left.kept += 1
+    return left
+
+
+def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_worked: bool) -> None:
     in_flight: set[str] = set()
     labels = desk.labels
 
@@ -101,14 +115,16 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
 
     def readable() -> Iterator[Query]:
         """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
-        for item in missing(desk, store, failures, in_flight):
+        for item in _recall(desk, store, ledger, _unanswered):
+            if item.key in in_flight:
+                continue
             try:
                 query = _opened(item.query, desk, store)
             except DamagedImage as error:
-                _blame(error, item, store, failures)
-                in_flight.discard(item.key)
+                _blame(error, item, store, ledger)
                 task.advance()
             else:
+                in_flight.add(item.key)
                 asked_for[id(query)] = item
                 yield query
 
@@ -116,8 +132,7 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
         return iter(judge.observe(desk.capability, queries))
 
     started, done = time.monotonic(), 0
-    worked = any(store.has(item.key) for item in asked(desk, store, failures))
-    for query, answer in stream_answers(observe, readable(), describe_component(desk.component), worked):
+    for query, answer in stream_answers(observe, readable(), describe_component(desk.component), has_worked):
         item = asked_for.pop(id(query))
         try:
             value = b"" if isinstance(answer, Failure) else encode_checked(answer, desk.capability, labels, query)
@@ -128,7 +143,7 @@ def _ask(desk: Desk, judge: Any, store: Store, failures: Failures, task: Task) -
                 f"{describe_component(desk.component)} gave what cannot be kept: {describe_error(error)}"
             )
         if isinstance(answer, Failure):
-            failures.observations[item.key] = answer
+            ledger.observations[item.key] = answer
         else:
             value = store.put(item.key, value)
             if item.served.need.derive:
@@ -150,80 +165,144 @@ def _opened(query: Query, desk: Desk, store: Store) -> Query:
     return replace(query, images=images)
 
 
-def _blame(error: DamagedImage, item: _ToAsk, store: Store, failures: Failures) -> None:
+def _blame(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> None:
     """Have damaged images of the store made again, once; what cannot be read then has failed."""
-    damaged = {i.digest for i in item.query.images if store.holds(i)} - failures.healed
+    damaged = {i.digest for i in item.query.images if store.holds(i)} - ledger.healed
     for digest in damaged:
         store.forget_image(digest)
-    failures.healed |= damaged
+    ledger.healed |= damaged
     if not damaged:
-        failures.observations[item.key] = Failure(str(error))
-
-
-def missing(desk: Desk, store: Store, failures: Failures, in_flight: set[str] | None = None) -> Iterator[_ToAsk]:
-    """Yield the queries that have no answer kept and did not fail just now, each once."""
-    in_flight = set() if in_flight is None else in_flight
-    for item in asked(desk, store, failures):
-        if item.key not in in_flight and item.key not in failures.observations and not store.has(item.key):
-            in_flight.add(item.key)
-            yield item
+        ledger.observations[item.key] = Failure(str(error))
 
 
 NOT_KEPT = Failure("its image is not made yet")
 
 
 def gather(
-    job: Job,
-    models: Iterable[Model],
-    prompt: Prompt,
-    seed: int,
-    need: Need | None,
-    store: Store,
-    failures: Failures,
-) -> tuple[Sample, ...] | Failure:
-    """Return the samples of one item, with their images where the need looks at them, or why there is none."""
-    samples = []
-    for model in models:
-        image = None
-        if need is None or need.images == "generated":
-            key = job.image_key(model, prompt, seed)
-            if key in failures.images:
-                return failures.images[key]
-            image = store.image(key)
-            if image is None:
-                return NOT_KEPT
-        samples.append(Sample(model.label, prompt, seed, image))
-    return tuple(samples)
+    items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
+) -> list[tuple[Sample, ...] | Failure]:
+    """Return the samples of each item, with their images where the need looks at them, or why there are none."""
+    if need is not None and need.images != "generated":
+        return [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in items]
+    images = store.images([planned.key for item in items for planned in item], look=False)
+    each = iter(images)
+    return [_with_images(item, [next(each) for _ in item], ledger) for item in items]
 
 
-Gather = Callable[[Job, Iterable[Model], Prompt, int, Need | None, Store, Failures], tuple[Sample, ...] | Failure]
+def _with_images(item: Item, images: Sequence[Image | None], ledger: Ledger) -> tuple[Sample, ...] | Failure:
+    for planned, image in zip(item, images, strict=True):
+        if planned.key in ledger.images:
+            return ledger.images[planned.key]
+        if image is None:
+            return NOT_KEPT
+    return tuple(Sample(p.model.label, p.prompt, p.seed, i) for p, i in zip(item, images, strict=True))
 
 
-def asked(desk: Desk, store: Store, failures: Failures, gathering: Gather = gather) -> Iterator[_ToAsk]:
-    """Yield every query of a desk with its key; samples that cannot be gathered ask nothing."""
+Gather = Callable[[Sequence[Item], Need | None, Store, Ledger], list[tuple[Sample, ...] | Failure]]
+
+
+def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gather) -> Iterator[str]:
+    """Yield the key of every query of a desk, and put it into the ledger; samples without an image ask nothing."""
     for job, served in desk.asking:
         if served.need.per == "run":
-            yield from asked_once(job, served)
+            yield from (query.key for query in asked_once(job, served))
             continue
-        for models, prompt, seed in job.items():
-            samples = gathering(job, models, prompt, seed, served.need, store, failures)
-            if isinstance(samples, Failure):
-                continue
-            try:
-                with guard_plugin(job.metric, f"to say what to ask about prompt {prompt.id!r}", heeds_damage=True):
-                    queries = list(keyed(served, models[0], samples))
-                for key, query in queries:
-                    yield _ToAsk(key, query, job, served)
-            except DamagedImage:
-                continue  # measuring meets it again and counts it as this sample's failure
+        for grids in job.groups():
+            into = ledger.queries[served.address(grids)] = QueryKeys()
+            head = observation_key_head(served.judge_fingerprint(grids[0].model), served.asked)
+            for block in iterate_blocks(zip(*grids, strict=True)):
+                if served.asks_image_alone and gathering is gather:
+                    keys = _keys_of_images(head, block, store, ledger)
+                else:
+                    found = gathering(block, served.need, store, ledger)
+                    keys = [
+                        [observation_key(head, query) for query in _queries(job, served, item, samples)]
+                        for item, samples in zip(block, found, strict=True)
+                    ]
+                for own in keys:
+                    into.append(own)
+                    yield from own
+
+
+def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledger) -> list[list[str]]:
+    """Return for each sample the key of the one query about its image; none where there is no image."""
+    samples = [sample for item in items for sample in item]
+    keys = [sample.key for sample in samples]
+    identities: list[str | None] = list(store.digests(keys))
+    others = [n for n, identity in enumerate(identities) if identity is None]
+    for n, image in zip(others, store.images([keys[n] for n in others], look=False), strict=True):
+        identities[n] = image.identity if image else None
+    known = [None if s.key in ledger.images else i for s, i in zip(samples, identities, strict=True)]
+    found = iter(keys_of_images_alone(head, filter(None, known)))
+    each = iter([next(found)] if identity else [] for identity in known)
+    return [[key for _ in item for key in next(each)] for item in items]
+
+
+def _queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] | Failure) -> list[Query]:
+    """Return what is asked about an item: nothing where it has no image, or one of its own images is damaged.
+
+    Measuring counts these.
+    """
+    if isinstance(samples, Failure):
+        return []
+    try:
+        with guard_plugin(job.metric, f"to say what to ask about prompt {item[0].prompt.id!r}", heeds_damage=True):
+            return served.queries(samples)
+    except DamagedImage:
+        return []
+
+
+Choice = Callable[[Job, Served, Sequence[str], Store, Ledger], set[str]]
+"""Which of some keys of a need are worked on."""
+
+
+def _unanswered(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
+    """Choose queries that have no answer kept and did not fail just now."""
+    values = store.get_many(keys)
+    return {k for k, value in zip(keys, values, strict=True) if value is None and k not in ledger.observations}
+
+
+def _lacking_derived(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
+    """Choose queries whose answer is kept, and from which something is not derived yet."""
+    if served.need.derive is None:
+        return set()
+    derived = store.get_many([derived_key(key, served, job.metric) for key in keys])
+    values = store.get_many(keys)
+    each = zip(keys, values, derived, strict=True)
+    return {key for key, value, done in each if value is not None and done is None}
+
+
+def _recall(desk: Desk, store: Store, ledger: Ledger, choose: Choice) -> Iterator[_ToAsk]:
+    """Yield the queries of a desk, listed before, that are chosen; their images are looked up only then."""
+    for job, served in desk.asking:
+        if served.need.per == "run":
+            for one in asked_once(job, served):
+                if choose(job, served, [one.key], store, ledger):
+                    yield one
+            continue
+        for grids in job.groups():
+            kept_keys = ledger.queries[served.address(grids)]
+            for block in iterate_blocks(zip(*grids, strict=True)):
+                own = [kept_keys.of(item[0].index) for item in block]
+                chosen = choose(job, served, [key for keys in own for key in keys], store, ledger)
+                wanted = [(item, keys) for item, keys in zip(block, own, strict=True) if chosen & set(keys)]
+                found = gather([item for item, _ in wanted], served.need, store, ledger) if wanted else []
+                for (item, keys), samples in zip(wanted, found, strict=True):
+                    queries = _queries(job, served, item, samples)
+                    # an image may have gone since: measuring finds that
+                    for key, query in zip(keys, queries, strict=False):
+                        if key in chosen:
+                            chosen.discard(key)
+                            yield _ToAsk(key, query, job, served)
 
 
 def asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
     """Yield every query of a need that is asked once per run."""
+    head = observation_key_head(served.judge_fingerprint(job.models[0]), served.asked)
     with guard_plugin(job.metric, "to say what it asks once"):
-        queries = list(keyed(served, job.models[0], shared_samples(job)))
-    for key, query in queries:
-        yield _ToAsk(key, query, job, served)
+        queries = served.queries(shared_samples(job))
+    for query in queries:
+        yield _ToAsk(observation_key(head, query), query, job, served)
 
 
 def shared_samples(job: Job) -> tuple[Sample, ...]:
@@ -231,47 +310,32 @@ def shared_samples(job: Job) -> tuple[Sample, ...]:
     return tuple(Sample(job.models[0].label, prompt, job.seeds[0]) for prompt in job.prompts)
 
 
-def keyed(served: Served, model: Model, samples: tuple[Sample, ...]) -> Iterator[tuple[str, Query]]:
-    """Yield the queries that the judge itself is asked for one item, with their keys."""
-    fingerprint = served.judge_fingerprint(model)
-    for query in served.queries(samples):
-        yield observation_key(fingerprint, served.asked, query), query
-
-
-def gathered(
-    job: Job, models: Sequence[Model], prompt: Prompt, seed: int, store: Store, failures: Failures
-) -> tuple[Sample, ...] | Failure:
-    """The same when all images are made: raises BadFolder where one that was there is gone, or altered, since."""
-    found = gather(job, models, prompt, seed, None, store, failures)
-    if found is NOT_KEPT:
-        raise image_gone(store, models, prompt, seed)
+def gather_made(items: Sequence[Item], store: Store, ledger: Ledger) -> list[tuple[Sample, ...] | Failure]:
+    """The same when all images are made: raises BadFolder where one that was there is gone since."""
+    found = gather(items, None, store, ledger)
+    gone = next((item for item, samples in zip(items, found, strict=True) if samples is NOT_KEPT), None)
+    if gone is not None:
+        raise image_gone(store, gone)
     return found
 
 
-def image_gone(store: Store, models: Sequence[Model], prompt: Prompt, seed: int) -> BadFolder:
+def image_gone(store: Store, item: Item) -> BadFolder:
     """What to say where an image that was there is gone, or altered, since."""
-    whose = " or ".join(model.label for model in models)
-    return store.gone(f"an image (of {whose}, prompt {prompt.id!r}, seed {seed})")
+    whose = " or ".join(planned.model.label for planned in item)
+    return store.gone(f"an image (of {whose}, prompt {item[0].prompt.id!r}, seed {item[0].seed})")
 
 
-def _derive_missing(desk: Desk, store: Store, failures: Failures, task: Task) -> None:
+def _derive_missing(desk: Desk, store: Store, ledger: Ledger, task: Task) -> None:
     """Run metrics' functions of image and observation where the observation is kept and their result is not."""
-    for item in asked(desk, store, failures):
-        if item.key in failures.observations or not _lacks_derived(item, store):
-            continue
+    for item in _recall(desk, store, ledger, _lacking_derived):
         value = store.get(item.key)
         if value is None:
             continue
         try:
             _derive(item, TYPES[desk.capability].from_bytes(value, desk.labels), store)
         except DamagedImage as error:
-            _blame(error, item, store, failures)
+            _blame(error, item, store, ledger)
         task.advance()
-
-
-def _lacks_derived(item: _ToAsk, store: Store) -> bool:
-    derive = item.served.need.derive
-    return derive is not None and not store.has(derived_key(item.key, item.served, item.job.metric))
 
 
 def _derive(item: _ToAsk, observation: Any, store: Store) -> None:

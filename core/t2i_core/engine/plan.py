@@ -22,7 +22,7 @@ from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
 from .component import Component, settle_component
-from .job import IMAGES, Job, Model, Served
+from .job import IMAGES, Job, Served
 from .judge_choice import choose_judge
 from .lifecycle import settle_on_machine
 from .pixels_judge import choose_pixels
@@ -30,6 +30,7 @@ from .preflight import refuse_high_floor, refuse_unknown_classes, refuse_unneede
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
 from .run_identity import identify_job, make_folder_name
+from .sample import Model, SampleGrid
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class _Planner:
         self.used: set[tuple[str, str]] = set()
         self.notes: list[str] = []
         self.lists: dict[Any, tuple[Prompt, ...]] = {}
+        self.grids: dict[Any, SampleGrid] = {}
         self.codes = CodeKeys()
 
     @property
@@ -233,7 +235,14 @@ class _Planner:
         label = f"upper bound{f' {number + 1}' if number else ''} ({generator.spec})"
         if label in taken:
             raise BadOption(f"no model may be called {label!r}: metric {job.metric.spec!r} has one of this name")
-        return replace(job, models=(Model(generator, label, {}),), bound=label)
+        return replace(job, grids=(self.grid(Model(generator, label, {}), job.prompts, job.seeds),), bound=label)
+
+    def grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
+        """Return a model's samples, the same object for all metrics that look at the same ones."""
+        key = (model.label, model.component.spec, id(prompts), seeds)
+        if key not in self.grids:
+            self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard)
+        return self.grids[key]
 
     def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
         """Settle a metric for one domain, whose defaults come before the metric's own."""
@@ -263,6 +272,7 @@ class _Planner:
         needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
         labels = next((s.labels for s in needs if s.labels is not None), None)
         name, prompts = self.prompts(generator, metric, defaults, labels)
+        seeds = self.seeds(generator, defaults)
         for served in needs:
             refuse_unknown_classes(served, prompts, metric)
         with guard_plugin(metric, "to check its prompts"):
@@ -273,13 +283,9 @@ class _Planner:
             metric=metric,
             instance=instance,
             measures=measures,
-            models=models,
-            prompts=prompts,
+            grids=tuple(self.grid(model, prompts, seeds) for model in models),
             prompts_name=name,
-            seeds=self.seeds(generator, defaults),
             needs=needs,
-            noise=self.request.noise,
-            shard=self.request.shard,
         )
         if instance.stacked and (fault := job.unstackable()) is not None:
             raise BrokenPlugin(f"{describe_component(metric)} asks for stacked answers, but {fault}")
@@ -351,7 +357,9 @@ class _Planner:
                 every = [p for n in names for p in self.read(n, labels)]
                 self.lists[key] = check_prompts(every, " + ".join(names), self.dry)
         prompts = self.lists[key]
-        chosen = limit_prompts(prompts, self.request.limit)
+        if ("limited", key) not in self.lists:
+            self.lists["limited", key] = limit_prompts(prompts, self.request.limit)
+        chosen = self.lists["limited", key]
         if len(chosen) < len(prompts):
             self.notes.append(f"{len(chosen)} of {len(prompts)} prompts of {' + '.join(names)}, a seeded sample")
         return " + ".join(names), chosen

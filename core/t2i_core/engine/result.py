@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..statistics import ONE_PROMPT, ONE_SEED, Comparison, Estimate
-from .job import Job, Model
+from .job import Job
+from .sample import Model
 from .sample_counts import Measured
 from .score import Scores
 

@@ -109,7 +109,7 @@ def columns_of(group: Group, row: Row | Rows) -> dict[str, Any]:
     if unit.prompt is None:
         columns["left_out"] = "none" if group.left_out is None else group.left_out
         if group.left_out is None:
-            said = "|".join(f"{prompt.id}/{prompt.scene_digest}/{seed}" for prompt, seed in group.cells)
+            said = "|".join(f"{s.prompt.id}/{s.prompt.scene_digest}/{s.seed}" for s in group.samples)
             columns["seeds"] = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     columns["measure"] = row.measure
     return columns

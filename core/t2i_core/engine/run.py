@@ -19,7 +19,8 @@ from .code.keys import follow_changes
 from .dataset_export import check_kept, data_sets
 from .generation import generate
 from .image_checks import Doubts
-from .job import IMAGES, Failures, Job, Model
+from .job import IMAGES, Job
+from .ledger import Ledger
 from .lifecycle import Execution
 from .manifest import get_time, make_manifest
 from .measurement import measure, reading_alike
@@ -28,6 +29,7 @@ from .observation import observe
 from .plan import Plan
 from .preflight import check_references
 from .result import comparison, result, set_beside
+from .sample import Model
 from .sample_counts import Counts, Lost, Measured
 from .sample_list import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
 from .score import compare, compare_pairs, incomparable, remarks, score
@@ -41,7 +43,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
     progress = progress or Silent()
     request = plan.request
     how = Execution(request.device, request.batch_size, request.offline)
-    failures = Failures()
+    ledger = Ledger()
     with (
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
@@ -55,16 +57,16 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
             folder.write_manifest({"status": "running", **said})
         try:
             check_references(plan.jobs, store, progress)
-            made = generate(plan.jobs, store, failures, how, progress)
-            observe(plan.jobs, store, failures, how, progress)
-            check_kept(plan.unmeasured, store, failures, progress)
-            if failures.healed:
-                progress.note(f"{len(failures.healed)} kept images were damaged and are made again")
-                made += generate(plan.jobs, store, failures, how, progress)
-                observe(plan.jobs, store, failures, how, progress)
+            made = generate(plan.jobs, store, ledger, how, progress)
+            observe(plan.jobs, store, ledger, how, progress)
+            check_kept(plan.unmeasured, store, ledger, progress)
+            if ledger.healed:
+                progress.note(f"{len(ledger.healed)} kept images were damaged and are made again")
+                made += generate(plan.jobs, store, ledger, how, progress)
+                observe(plan.jobs, store, ledger, how, progress)
             if request.shard is not None:
-                return _partial(plan, folder, failures, made)
-            return _score(plan, folder, store, failures, progress, started, made)
+                return _partial(plan, folder, ledger, made)
+            return _score(plan, folder, store, ledger, progress, started, made)
         except T2IError as error:
             if begun:
                 _write_failed(folder, said, error)
@@ -81,9 +83,9 @@ def _write_failed(folder: RunFolder, said: Mapping[str, Any], error: T2IError) -
         error.add_note(str(another))
 
 
-def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> Run:
+def _partial(plan: Plan, folder: RunFolder, ledger: Ledger, made: Made) -> Run:
     part, parts = plan.request.shard or (1, 1)
-    failed = sum(not f.missing for f in (*failures.images.values(), *failures.observations.values()))
+    failed = sum(not f.missing for f in (*ledger.images.values(), *ledger.observations.values()))
     tried = sum(1 for job in plan.jobs for _ in job.items())
     done = f"part {part} of {parts} is done ({failed} failed)"
     wanted = "data set" if plan.unmeasured else "scores"
@@ -95,9 +97,7 @@ def _partial(plan: Plan, folder: RunFolder, failures: Failures, made: Made) -> R
         failed=_verdict(
             worst,
             plan.request.max_failed,
-            Counter(
-                f.reason for f in (*failures.images.values(), *failures.observations.values()) if not f.missing
-            ),
+            Counter(f.reason for f in (*ledger.images.values(), *ledger.observations.values()) if not f.missing),
         ),
         partial=message,
         made=made,
@@ -108,7 +108,7 @@ def _score(
     plan: Plan,
     folder: RunFolder,
     store: Store,
-    failures: Failures,
+    ledger: Ledger,
     progress: Progress,
     started: str,
     made: Made,
@@ -127,7 +127,7 @@ def _score(
     of_job: dict[int, Measured] = {}
     for alike in reading_alike(plan.jobs):
         shown = Silent() if alike[0].metric.info is IMAGES else progress
-        each = measure(alike, store, failures, [rows[job.metric.spec] for job in alike], shown)
+        each = measure(alike, store, ledger, [rows[job.metric.spec] for job in alike], shown)
         of_job.update(zip(map(id, alike), each, strict=True))
     for name, jobs in by_metric.items():
         measured = [of_job[id(job)] for job in jobs]
@@ -149,7 +149,7 @@ def _score(
     alone = [model for job in plan.unmeasured for model in job.models]
     doubts = Doubts()
     with data_sets(alone, folder, places, store, progress) as sets:
-        images = doubts.passing(listed(plan.jobs, folder, places, store, failures, progress))
+        images = doubts.passing(listed(plan.jobs, folder, places, store, ledger, progress))
         folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(sample_row, sets.passing(images)))
     for note in doubts.notes():
         progress.note(note)

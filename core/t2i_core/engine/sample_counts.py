@@ -9,11 +9,7 @@ from typing import NamedTuple
 
 from ..api.failure import Failure
 from ..api.metric import Excluded, Note
-from ..api.prompt import Prompt
-from .job import Model
-
-Cell = tuple[Prompt, int]
-"""A prompt and a seed: a sample of any model."""
+from .sample import Model, PlannedSample
 
 
 @dataclass
@@ -62,17 +58,17 @@ class Measured:
         notes = self.notes.get(label, Counter())
         return [f"{n} {units}: {note.text}" if note.counted else note.text for note, n in notes.items()]
 
-    def keep(self, models: Sequence[Model], cells: Sequence[Cell]) -> None:
+    def keep(self, models: Sequence[Model], samples: Sequence[PlannedSample]) -> None:
         """Count samples that have a value."""
         for model in models:
-            self.counts[model.label].ok += len(cells)
-            self.scored.setdefault(model.label, set()).update(prompt.id for prompt, _ in cells)
+            self.counts[model.label].ok += len(samples)
+            self.scored.setdefault(model.label, set()).update(sample.prompt.id for sample in samples)
 
-    def lose(self, models: Sequence[Model], cells: Sequence[Cell], why: Failure | Excluded) -> None:
-        """Count samples that have none, and list them."""
+    def lose(self, models: Sequence[Model], samples: Sequence[PlannedSample], why: Failure | Excluded) -> None:
+        """Count samples that have none, and list them; of two models on one prompt and seed, the first's."""
         kind = "excluded" if isinstance(why, Excluded) else "missing" if why.missing else "failed"
         labels = tuple(model.label for model in models)
         for label in labels:
             counts = self.counts[label]
-            setattr(counts, kind, getattr(counts, kind) + len(cells))
-        self.lost += [Lost(labels, prompt.id, seed, why.reason, kind) for prompt, seed in cells]
+            setattr(counts, kind, getattr(counts, kind) + len(samples))
+        self.lost += [Lost(labels, sample.prompt.id, sample.seed, why.reason, kind) for sample in samples]

@@ -10,12 +10,13 @@ from typing import Any
 
 from ..api.failure import Failure
 from ..api.progress import Progress
-from ..api.prompt import Prompt
 from ..files.slug import make_slug
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
-from .job import Failures, Job, Model, noise_seed
-from .observation import gathered
+from .job import Job
+from .ledger import Ledger
+from .observation import image_gone
+from .sample import PlannedSample, iterate_blocks
 from .sample_counts import Lost
 
 SAMPLE_COLUMNS = (
@@ -30,16 +31,14 @@ class Listed:
     """An image that was asked for, and what became of it.
 
     number:  its place among all that its model was asked for, from 1, whether they are there or not
+    sample:  what was asked for
     failure: why it is not there; what follows is empty then
     path:    where it is, within the run's folder, or absolute where it existed already
     size:    its width and height in pixels
     """
 
     number: int
-    model: Model
-    prompt: Prompt
-    seed: int
-    noise_seed: int
+    sample: PlannedSample
     failure: Failure | None = None
     path: str = ""
     digest: str = ""
@@ -52,7 +51,7 @@ def listed(
     folder: RunFolder,
     places: Mapping[str, str],
     store: Store,
-    failures: Failures,
+    ledger: Ledger,
     progress: Progress,
 ) -> Iterator[Listed]:
     """Yield each image that was asked for, linked into the run's folder.
@@ -61,27 +60,30 @@ def listed(
     """
     asked: Counter[str] = Counter()
     with progress.task("listing samples", sum(1 for _ in _images(jobs)), "samples") as task:
-        for number, job, model, prompt, seed in _images(jobs):
-            task.advance()
-            asked[model.label] += 1
-            head = (asked[model.label], model, prompt, seed, noise_seed(job.noise, prompt, seed))
-            found = gathered(job, (model,), prompt, seed, store, failures)
-            if isinstance(found, Failure):
-                if not model.component.info.existing:
-                    folder.drop_image(places[model.label], number, seed)
-                yield Listed(*head, failure=found)
-                continue
-            image = found[0].image
-            assert image is not None  # gather gives samples with images, or a failure
-            own = store.holds(image)
-            path = folder.link_image(places[model.label], number, seed, image) if own else str(image.path)
-            key = job.image_key(model, prompt, seed)
-            yield Listed(*head, None, path, image.digest, *store.details(key))
+        for block in iterate_blocks(_images(jobs)):
+            found = store.details([sample.key for _, sample in block])
+            for (number, sample), kept in zip(block, found, strict=True):
+                task.advance()
+                label = sample.model.label
+                asked[label] += 1
+                failure = ledger.images.get(sample.key)
+                if failure is not None:
+                    if not sample.model.component.info.existing:
+                        folder.drop_image(places[label], number, sample.seed)
+                    yield Listed(asked[label], sample, failure=failure)
+                    continue
+                if kept is None:
+                    raise image_gone(store, (sample,))
+                own = store.holds(kept.image)
+                place = places[label]
+                path = folder.link_image(place, number, sample.seed, kept.image) if own else str(kept.image.path)
+                yield Listed(asked[label], sample, None, path, kept.image.digest, kept.size, kept.record)
 
 
 def sample_row(image: Listed) -> tuple[Any, ...]:
     """A row of samples.csv."""
-    head = (image.model.label, image.prompt.id, image.prompt.text, image.seed, image.noise_seed)
+    sample = image.sample
+    head = (sample.model.label, sample.prompt.id, sample.prompt.text, sample.seed, sample.noise_seed)
     if image.failure is not None:
         status = "missing" if image.failure.missing else "failed"
         return (*head, status, image.failure.reason, "", "", "", "", "")
@@ -94,19 +96,19 @@ def lost_row(metric: str, lost: Lost) -> tuple[Any, ...]:
     return metric, " | ".join(lost.models), lost.prompt, lost.seed, lost.kind, lost.reason
 
 
-def _images(jobs: Iterable[Job]) -> Iterator[tuple[int, Job, Model, Prompt, int]]:
-    """Yield each image once, though several metrics look at it, with the number of its prompt for that model."""
+def _images(jobs: Iterable[Job]) -> Iterator[tuple[int, PlannedSample]]:
+    """Yield each image once, though several metrics look at it, after the number of its prompt for that model."""
     numbers: dict[str, dict[str, int]] = {}
     seen: dict[tuple[str, str], set[int]] = {}
     for job in jobs:
-        for model in job.models if job.generates else ():
-            known = numbers.setdefault(model.label, {})
-            for prompt, seed in job.drawn():
-                number = known.setdefault(prompt.id, len(known))
-                listed = seen.setdefault((model.label, prompt.id), set())
-                if seed not in listed:
-                    listed.add(seed)
-                    yield number, job, model, prompt, seed
+        for sample in job.samples() if job.generates else ():
+            label, prompt = sample.model.label, sample.prompt.id
+            known = numbers.setdefault(label, {})
+            number = known.setdefault(prompt, len(known))
+            listed = seen.setdefault((label, prompt), set())
+            if sample.seed not in listed:
+                listed.add(sample.seed)
+                yield number, sample
 
 
 def places_of(labels: Iterable[str]) -> dict[str, str]:

@@ -40,13 +40,15 @@ def replace_file(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees all of it or nothing."""
-    with replace_file(path) as part:
-        with part.open("wb") as file:
-            file.write(data)
-        if part.stat().st_size != len(data):
+def write_whole(path: Path, data: bytes) -> os.stat_result:
+    """Write a file so that a reader sees all of it or nothing; return its status."""
+    with replace_file(path) as part, part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        status = os.fstat(file.fileno())
+        if status.st_size != len(data):
             raise OSError(f"{path}: only a part was written")
+    return status
 
 
 def parse_unfinished_name(name: str) -> str | None:

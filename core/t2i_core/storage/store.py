@@ -88,6 +88,14 @@ class _Kept(NamedTuple):
         return ImageHeader(found["format"], (self.width, self.height), tuple(found["conversions"]))
 
 
+class KeptImage(NamedTuple):
+    """An image with its width and height in pixels, and what was recorded of its making."""
+
+    image: Image
+    size: tuple[int, int]
+    record: dict[str, Any]
+
+
 DECODED = "decoded"
 """The field of an image's record with the format of its file and what decoding does beside reading the pixels."""
 
@@ -154,13 +162,23 @@ class Store:
         self.close()
 
     def image(self, key: str) -> Image | None:
-        """Return the image kept under a key, if its file is there in its full size, and unaltered as far as can be
-        told without opening it: one that was written since is read and compared.
+        """Return the image kept under a key. See `images`."""
+        return self.images([key])[0]
+
+    def images(self, keys: Sequence[str], look: bool = True) -> list[Image | None]:
+        """Return the image kept under each of some keys; None where there is none.
+
+        Args:
+            keys: The keys.
+            look: Whether an image counts only if its file is there in its full size, and unaltered as far as can
+                be told without opening it: one that was written since is read and compared.
         """
-        kept = self._kept(key) if self._usable(key) else None
-        if kept is None or not self._stands(key, kept):
-            return None
-        return self._image(kept)
+        rows = self._rows.get_rows("images", self._wanted(keys))
+        kept = [None if row is None else _Kept(*row) for row in rows]
+        return [
+            self._image(one) if one is not None and (not look or self._stands(key, one)) else None
+            for key, one in zip(keys, kept, strict=True)
+        ]
 
     def outside_image(self, path: str, digest: str) -> Image | None:
         """Return an image that was evaluated where it lies, outside of the store.
@@ -211,18 +229,21 @@ class Store:
             kept.truth and self._rows.one("select 1 from truths where key = ?", kept.digest) is None
         )
 
-    def details(self, key: str) -> tuple[tuple[int, int], dict[str, Any]]:
-        """Return an image's width and height in pixels, and what was recorded of its making.
+    def details(self, keys: Sequence[str]) -> list[KeptImage | None]:
+        """Return what is known of the image kept under each of some keys, its file looked at as `images` does."""
+        rows = self._rows.get_rows("images", self._wanted(keys))
+        kept = [None if row is None else _Kept(*row) for row in rows]
+        return [
+            KeptImage(self._image(one), (one.width, one.height), dict(json.loads(one.record)))
+            if one is not None and self._stands(key, one)
+            else None
+            for key, one in zip(keys, kept, strict=True)
+        ]
 
-        (0, 0) and nothing where there is no such image.
-        """
-        kept = self._kept(key)
-        return ((kept.width, kept.height), dict(json.loads(kept.record))) if kept else ((0, 0), {})
-
-    def failure(self, key: str) -> str | None:
-        """Return why an image can never be made, where that is known."""
-        row = self._rows.get("failures", bytes.fromhex(key)) if self._usable(key) else None
-        return row[0] if row else None
+    def failures(self, keys: Sequence[str]) -> list[str | None]:
+        """Return for each of some keys why its image can never be made, where that is known."""
+        rows = self._rows.get_rows("failures", self._wanted(keys))
+        return [None if row is None else row[0] for row in rows]
 
     def put_failure(self, key: str, reason: str) -> None:
         """Keep why an image can never be made, unless another process has made it meanwhile."""
@@ -257,23 +278,23 @@ class Store:
         found: Image | None = None
         if isinstance(image, Path):
             found = load_image(image.absolute(), rules)
-            digest, path, outside = found.digest, found.path, str(found.path)
+            digest, outside = found.digest, str(found.path)
             width, height = found.header.size if found.header else (0, 0)
             text = json.dumps(said | _decoded(found.header), allow_nan=False)
         else:
             data, (width, height) = encode_png(image), get_size(image)
             digest = hashlib.sha256(data).hexdigest()
-            path = self._file(digest)
-            self._write(path, data, digest)
+            stat = self._write(self._file(digest), data, digest)
         value = None if truth is None else truth.to_bytes()
         own, named = bytes.fromhex(key), bytes.fromhex(digest)
         with self._rows.together():
             if outside is None and (before := self.image(key)) is not None:
                 return before
-            try:
-                stat = path.stat()
-            except OSError as error:
-                raise explain_unusable(self.folder, error) from error
+            if found is not None:
+                try:
+                    stat = found.path.stat()
+                except OSError as error:
+                    raise explain_unusable(self.folder, error) from error
             if value is not None:
                 self._rows.put("truths", named, value)
             by_digest = found is None or found.identity == digest
@@ -364,13 +385,13 @@ class Store:
     def _file(self, digest: str) -> Path:
         return Path(self._name(digest))
 
-    def _write(self, path: Path, data: bytes, digest: str) -> None:
-        """Write a file, unless it is there already, so that it is there whole or not at all."""
+    def _write(self, path: Path, data: bytes, digest: str) -> os.stat_result:
+        """Write a file, unless it is there already, so that it is there whole or not at all; return its status."""
         try:
             if path.exists() and digest_file(path) == digest:
-                return
+                return path.stat()
             path.parent.mkdir(exist_ok=True)
-            write_whole(path, data)
+            return write_whole(path, data)
         except OSError as error:
             raise explain_unusable(self.folder, error) from error
 

@@ -15,7 +15,7 @@ from t2i_core.api.errors import BadPrompts
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import RESERVED, Prompt, find_invalid_facet
 from t2i_core.api.text import describe_error
-from t2i_core.models import files
+from t2i_torch_support import hub_files
 
 from .options import HubOptions
 from .sampling import sample
@@ -145,7 +145,7 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
     before = hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
     why, here = None, Path(setup.argument or "").expanduser().exists()
     if not (setup.offline or any(before) or here):
-        why = files.unreachable()
+        why = hub_files.find_outage()
     offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
     nothing = "" if here else f"there is no file or folder {setup.argument} here; "  # one may have been meant

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from t2i_core.api import Failure, Generated, ImageRequest, Setup
 from t2i_core.api.errors import BadOption, FailedRun
 from t2i_core.api.text import describe_error
-from t2i_core.models.batches import is_out_of_memory
+from t2i_torch_support.batch import is_out_of_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices

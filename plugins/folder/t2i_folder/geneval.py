@@ -18,8 +18,8 @@ from typing import Any
 
 from t2i_core.api.errors import BadModel
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
-from t2i_core.coco import CLASSES
 from t2i_core.io.text_file import read_text
+from t2i_torch_support.coco_classes import CLASSES
 
 from .entries import Entry
 

@@ -11,7 +11,6 @@ from t2i_core import evaluate
 from t2i_core.api import Failure, Generated, ObjectClass, Prompt, Relation, Scene, SceneObject, Setup
 from t2i_core.api.errors import BadModel
 from t2i_core.api.generator import ImageRequest
-from t2i_core.coco import CLASSES
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
@@ -20,6 +19,7 @@ from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolve
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators
 from t2i_folder.table import Table, read_table
+from t2i_torch_support.coco_classes import CLASSES
 
 (INFO,) = t2i_generators()
 

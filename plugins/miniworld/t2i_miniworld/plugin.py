@@ -268,9 +268,9 @@ def _mini_segmenter(setup: Setup[Any]) -> Judge:
 
 
 def _check_segmenter(setup: Setup[Any]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
 
 
 def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:

@@ -9,8 +9,6 @@ from PIL import Image as PILImage
 from t2i_core.api import Instance, ObjectClass, Query, Truth
 from t2i_core.api.image import load_image
 from t2i_core.api.mask import PackedMask
-from t2i_core.models import training
-from t2i_core.models.training import Course
 from t2i_core.testing import sample_images
 from t2i_miniworld import classifier, evaluate_classifier, train_classifier, training_data
 from t2i_miniworld.evaluate_classifier import Answers, calibration_error, measure
@@ -20,6 +18,8 @@ from t2i_miniworld.training_data import Drawn, write_shard
 from t2i_miniworld.training_scenes import for_classifier
 from t2i_miniworld.views import Things, View, cut
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+from t2i_torch_support import training
+from t2i_torch_support.training import Course
 
 SIDE = 128
 

@@ -11,8 +11,6 @@ import torch
 from diffusers import StableDiffusionPipeline
 from t2i_core.api import Instance, ObjectClass, Query, Truth
 from t2i_core.api.mask import PackedMask
-from t2i_core.models import training
-from t2i_core.models.training import Course
 from t2i_core.testing import sample_images
 from t2i_miniworld import (
     autoencoder,
@@ -43,6 +41,8 @@ from t2i_miniworld.statements import holds
 from t2i_miniworld.train_autoencoder import Weighing, losses
 from t2i_miniworld.training_data import Drawn, load, write_shard
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+from t2i_torch_support import training
+from t2i_torch_support.training import Course
 from typer.testing import CliRunner
 
 SIDE, SHARD = 128, 8

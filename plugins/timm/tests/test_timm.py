@@ -161,7 +161,7 @@ def test_a_path_that_leads_nowhere_is_told_as_one(tmp_path: Path, monkeypatch: p
             NotHere, match="there is no folder ck/nope here; timm:ck/nope: ck/nope is not on this mac"
         ):
             asked(setup)
-    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: "no route")
+    monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda: "no route")
     with pytest.raises(NotHere, match="there is no folder ck/nope here; no network, and timm:ck/nope"):
         INFO.resolve(Setup("ck/nope", TimmOptions()))
     with pytest.raises(

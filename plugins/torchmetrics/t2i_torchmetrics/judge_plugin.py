@@ -58,11 +58,11 @@ def _weights(_: str | None, options: InceptionOptions) -> Iterable[Path | str]:
 
 
 def _check(setup: Setup[InceptionOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
     from t2i_torchmetrics import weights
 
-    devices.check(setup.device)
+    check_device(setup.device)
     weights.check(setup.options, setup.offline)
     if setup.options.checkpoint:
         from t2i_torchmetrics import inception

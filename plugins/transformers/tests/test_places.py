@@ -92,7 +92,7 @@ def test_a_repository_that_lacks_parts_is_told_from_one_that_is_half_here(
         (False, "Connect: no route", rf"no network, .*{lacking} of someone/some.*no route"),
         (False, None, rf"someone/some has no {lacking}, .*: it is not whole on the hub"),
     ):
-        monkeypatch.setattr("t2i_core.models.files.unreachable", lambda network=network: network)
+        monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda network=network: network)
         with pytest.raises(BadModel, match=said):
             info.prefetch(Setup("someone/some", options, "cpu", None, offline))
 

@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 from t2i_core.api import ObjectClass, Query
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.image import load_image
-from t2i_core.models import training
-from t2i_core.models.training import Course
+from t2i_torch_support import training
+from t2i_torch_support.training import Course
 from t2i_transformers import coloured_data, train_detector
 from t2i_transformers.coloured_data import annotations_of, read
 from t2i_transformers.coloured_network import UNKNOWN, Coloured

@@ -12,7 +12,7 @@ import torch
 from PIL import Image as PILImage
 from t2i_core.api import ObjectClass, Query, Setup
 from t2i_core.api.image import Image, load_image
-from t2i_core.coco import CLASSES
+from t2i_torch_support.coco_classes import CLASSES
 from t2i_transformers import plugin
 
 COCO_91 = dict(enumerate(["N/A", *CLASSES, *["N/A"] * 10]))

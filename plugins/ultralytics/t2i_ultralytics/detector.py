@@ -13,8 +13,8 @@ from t2i_core.api import Detections, Failure, Query, Segments, Setup
 from t2i_core.api.judge import Capability
 from t2i_core.api.mask import PackedMask
 from t2i_core.files.digest import digest_file
-from t2i_core.models.batches import Batches
-from t2i_core.models.devices import best_device
+from t2i_torch_support.batch import Batches
+from t2i_torch_support.device import select_device
 
 from t2i_ultralytics import coco, library
 from t2i_ultralytics.checkpoints import Facts
@@ -35,7 +35,7 @@ class Yolo:
     """
 
     def __init__(self, network: Any, facts: Facts, file: Path, setup: Setup[DetectOptions]) -> None:
-        self._device = best_device(setup.device)
+        self._device = select_device(setup.device)
         self._options = setup.options
         self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
         self._network = network.to(self._device, self._dtype)

@@ -104,9 +104,9 @@ def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | st
 
 
 def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
     if assets.local(_given(setup)) is None:
         assets.check(_given(setup), masks)
         if not setup.offline:

@@ -16,7 +16,7 @@ import yaml
 from filelock import FileLock
 from numpy.typing import NDArray
 from t2i_core.api.image import Image, load_image
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 from t2i_ultralytics import coco
 from t2i_ultralytics.library import tasks  # before anything else imports ultralytics, and writes settings
 

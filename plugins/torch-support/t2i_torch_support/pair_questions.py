@@ -1,7 +1,7 @@
-"""Questions to models that chat: which of two images is better? And what their answers mean.
+"""Questions to chat models about which of two images is better, and the verdicts that their answers give.
 
-For judges of `prefer`. Whatever such a judge asks or understands differently changes its answers, so it names this
-file in its `weights`: `lambda argument, options: [pair_questions.SOURCE]`.
+For judges of `prefer`. Their answers depend on this file, which their own code does not cover, so they name it in
+their `weights`: `lambda argument, options: [pair_questions.SOURCE]`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .api.observation import Verdict
+    from t2i_core.api.observation import Verdict
 
 SOURCE = Path(__file__)
 """This file, on which answers depend."""
@@ -32,17 +32,20 @@ Image B:
 {second}
 Compare the images in a few sentences. Then end with a line that holds your verdict alone: [[A]] if image A is \
 better, [[B]] if image B is better, [[C]] if they are equally good, [[D]] if both are bad."""
-"""A question to ask by default: first reasons, then one of four verdicts, as the taxonomy benchmark asks."""
+"""The default question: first reasons, then one of four verdicts, as the taxonomy benchmark asks."""
 
 _PLACES = ("prompt", "definitions", "first", "second")
 _PLACE = re.compile(rf"\{{({'|'.join(_PLACES)})\}}")
 _VERDICTS: dict[str, Verdict] = {"A": "first", "B": "second", "C": "tie", "D": "both_bad"}
 
 
-def checked_template(text: str) -> str:
-    """Return a user's template. Raises ValueError where no question can be made of it.
+def check_template(text: str) -> str:
+    """Return a user's template.
 
-    In braces stand the prompt, the two images in their order, and, where wanted, the definitions.
+    It has, in braces, the prompt, the two images in their order and, optionally, the definitions.
+
+    Raises:
+        ValueError: If no question can be made of it.
     """
     found = _PLACE.findall(text)
     if any(found.count(place) != 1 for place in ("prompt", "first", "second")) or found.count("definitions") > 1:
@@ -54,15 +57,20 @@ def checked_template(text: str) -> str:
     return text
 
 
-def question(
+def write_question(
     template: str, prompt: str, definitions: Any, first: dict[str, Any], second: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the content of the message that a model is sent: the template's text with the images between.
+    """Return the content of the message for the model: the template's text with the images in between.
 
-    definitions:   a text, or texts by the word that they define; empty: none
-    first, second: the parts of the message that show the images, as the model's side takes them
+    Args:
+        template: As `check_template` accepts it.
+        prompt: What both images were made for.
+        definitions: A text, or texts by the word that they define; empty: none.
+        first: The part of the message that shows the first image, as the model's side takes it.
+        second: Likewise.
 
-    Raises TypeError for other definitions.
+    Raises:
+        TypeError: If definitions are anything else.
     """
     words = {"prompt": prompt, "definitions": _in_words(definitions)}
     images = {"first": first, "second": second}
@@ -88,13 +96,15 @@ def _in_words(definitions: Any) -> str:
     raise TypeError("definitions must be a text, or texts by the word that they define")
 
 
-def verdict(answer: str, finished: bool) -> Verdict:
-    """Return the verdict that an answer gives, `unparsable` where it gives none or several.
+def read_verdict(answer: str, finished: bool) -> Verdict:
+    """Return the verdict that an answer gives; `unparsable` if it gives none or several.
 
-    finished: whether the model ended it; one that was cut off gives none, whatever it has named by then
+    What the model thinks aloud before it answers (<think>...</think>, which the question may have opened already)
+    does not count. If an answer names several verdicts, its last line decides if that names only one.
 
-    What the model thinks aloud before (<think>...</think>, which its question may have opened already) does not
-    count. Where it names several verdicts, the last line decides if it holds only one.
+    Args:
+        answer: What the model wrote.
+        finished: Whether the model ended the answer. One that was cut off gives no verdict, whatever it named.
     """
     if not finished:
         return "unparsable"

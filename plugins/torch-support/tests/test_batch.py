@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from t2i_core.models.batches import Batches
+from t2i_torch_support.batch import Batches
 
 
 def room_for(largest: int, asked: list[int]):

@@ -1,36 +1,43 @@
-"""The device that a model works on. torch is imported only where it must be asked."""
+"""The device that a model runs on. torch is imported only where it must be asked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..api.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 if TYPE_CHECKING:
     import torch
 
 
-def best_device(name: str | None) -> torch.device:
-    """Return the device of this name; None: the best there is. Raises what `check` raises."""
+def select_device(name: str | None) -> torch.device:
+    """Return the device of this name; for None, the best that this machine has.
+
+    Raises:
+        BadOption: As `check_device`.
+    """
     import torch
 
     if name is not None:
-        check(name)
+        check_device(name)
         return torch.device(name)
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def kind_of(name: str | None) -> str:
-    """Return what kind of device this is, `cpu`, `cuda` or `mps`, be it here or not; None: the best there is."""
-    return best_device(None).type if name is None else name.partition(":")[0]
+def get_device_type(name: str | None) -> str:
+    """Return `cpu`, `cuda` or `mps`, whether or not this machine has the device; for None, of the best it has."""
+    return select_device(None).type if name is None else name.partition(":")[0]
 
 
-def check(name: str | None) -> None:
-    """Raise BadOption where a name is no device, or one that this machine has not.
+def check_device(name: str | None) -> None:
+    """Refuse a name that is no device, or a device that this machine does not have.
 
-    For a component's `check`, so that nobody learns it only when weights are loaded.
+    Call it in a component's `check`, so that the user learns it before weights are loaded.
+
+    Raises:
+        BadOption: If there is no such device.
     """
     if name in (None, "cpu"):
         return

@@ -1,4 +1,4 @@
-"""For tests of plugins that run small networks of torch: import what a conftest.py wants."""
+"""Fixtures for tests that run small networks of torch: a `conftest.py` imports those it wants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, unless ``OMP_NUM_THREADS`` says how many.
+    """Run torch on one thread, unless `OMP_NUM_THREADS` sets the number.
 
     Small networks gain nothing from more threads, and lose much where other work runs beside them.
     """

@@ -1,4 +1,4 @@
-"""Work in batches whose size gives way when memory runs out."""
+"""Work in batches whose size is halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ R = TypeVar("R")
 
 
 class Batches:
-    """So many items at a time.
+    """Batches of one size, which is halved for good whenever memory runs out.
 
-    size:      as the user asked for, or else `start`; halved, for good, whenever memory runs out
-    halvings:  how often it was
+    Attributes:
+        size: Items in a batch: as the user asked, or else `start`, until it is halved.
+        halvings: How often it was halved.
     """
 
     def __init__(self, asked: int | None, start: int) -> None:
@@ -26,7 +27,7 @@ class Batches:
     def map(self, work: Callable[[list[T]], list[R]], items: Iterable[T]) -> Iterator[tuple[T, R]]:
         """Yield each item with its result. Items are taken lazily, one batch at a time.
 
-        Raises what `work` raises, lack of memory only where a single item does not fit.
+        Raises whatever `work` raises; an out-of-memory error only if a single item does not fit.
         """
         waiting = iter(items)
         while batch := list(islice(waiting, self.size)):
@@ -42,7 +43,7 @@ class Batches:
             except RuntimeError as error:
                 if len(part) == 1 or not is_out_of_memory(error):
                     raise
-            # here and not above, where the error still holds the tensors of the batch that was too large
+            # not in the except block, where the error still holds the tensors of the batch that was too large
             self.size = len(part) // 2
             self.halvings += 1
             if torch.cuda.is_available():
@@ -51,7 +52,7 @@ class Batches:
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether an error says that a device's memory did not suffice."""
+    """Return whether an error says that a device ran out of memory."""
     from accelerate.utils.memory import should_reduce_batch_size
 
     return isinstance(error, torch.OutOfMemoryError) or should_reduce_batch_size(error)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from t2i_core.models import training
-from t2i_core.models.training import Course, load_average, train
+from t2i_torch_support import training
+from t2i_torch_support.training import Course, load_average, train
 from torch import nn
 
 COURSE = Course(steps=40, batch=8, rate=1e-2, warm=5, snapshots=(10,))
@@ -153,7 +153,7 @@ def test_weights_that_are_shared_are_averaged_once():
     now, kept = (nn.Sequential(shared, shared), nn.Sequential(*[nn.Linear(2, 2, bias=False)] * 2))
     nn.init.ones_(shared.weight)
     nn.init.zeros_(kept[0].weight)
-    training.follow(kept, now, 0.75)
+    training.update_average(kept, now, 0.75)
     assert torch.equal(kept[1].weight, torch.full((2, 2), 0.25))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from t2i_core.models.trial import try_out
+from t2i_torch_support.trial_load import try_load
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_what_fits_is_tried_without_memory_and_without_a_word(file: Path) -> Non
     load = Loader(file)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        try_out(load)
+        try_load(load)
     assert load.devices == ["meta"]
     assert torch.zeros(1).device.type == "cpu"
     assert torch.load(file, weights_only=True)["weight"].shape == (1000, 1000)
@@ -44,17 +44,17 @@ def test_what_fits_is_tried_without_memory_and_without_a_word(file: Path) -> Non
 
 def test_what_does_not_fit_raises_what_loading_raises(file: Path) -> None:
     with pytest.raises(RuntimeError, match="size mismatch for weight"):
-        try_out(Loader(file, outputs=3))
+        try_load(Loader(file, outputs=3))
 
 
 def test_what_cannot_be_tried_without_memory_is_loaded(file: Path) -> None:
     """A network that looks at values while it is built is none the worse for it."""
     load = Loader(file, reads_values=True)
-    try_out(load)
+    try_load(load)
     assert load.devices == ["meta", "cpu"]
 
 
 def test_a_pickle_of_the_old_format_is_taken(file: Path) -> None:
     """Which cannot be mapped into memory."""
     torch.save(torch.load(file, weights_only=True), file, _use_new_zipfile_serialization=False)
-    try_out(Loader(file))
+    try_load(Loader(file))

@@ -1,13 +1,13 @@
-"""COCO's 80 classes, each with its WordNet 3.0 noun synset: what judges trained on COCO and metrics mean by them.
+"""COCO's 80 classes, each with its WordNet 3.0 noun synset, for judges trained on COCO and metrics that use them.
 
-Where a name stands for a plant and for what is eaten of it, the synset is the food, as in ImageNet's labels; where
-it stands for several things, the one that COCO's annotators drew around (the mouse is a device). WordNet 3.0 has
-no stop sign and no potted plant: the nearest are a street sign and a pot plant.
+If a name means a plant and the food it gives, the synset is the food, as in ImageNet's labels; if it means several
+things, the one that COCO's annotators drew around (the mouse is a device). WordNet 3.0 has no stop sign and no
+potted plant: the nearest are a street sign and a pot plant.
 """
 
 from __future__ import annotations
 
-from .api.prompt import ObjectClass
+from t2i_core.api.prompt import ObjectClass
 
 # beside each synset its offset in WordNet 3.0's data.noun, so that it can be looked up
 _SYNSETS = {
@@ -94,4 +94,4 @@ _SYNSETS = {
 }
 
 CLASSES = {name: ObjectClass(name, synset) for name, synset in _SYNSETS.items()}
-"""Each class by its name, in the order of COCO's annotations, by which most checkpoints number them."""
+"""Classes by name, in the order of COCO's annotations, by which most checkpoints number them."""

@@ -1,8 +1,7 @@
-"""What trainings share: steps that no kill undoes, averaged weights, a log.
+"""A training loop that can be killed and resumed, with averaged weights and a log.
 
-A checkpoint is written whole, or the one before it stays. A training that was stopped, however roughly, and then
-goes on ends with the weights of one that was not, given the same data: all randomness of a step comes from its
-number.
+Given the same data, a resumed training ends with the weights of an uninterrupted one: a checkpoint is written
+whole, and all randomness of a step comes from its number.
 """
 
 from __future__ import annotations
@@ -20,23 +19,27 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-#: Rows of the log stand for so many steps; a checkpoint is written every few rows.
 ROW, CHECKPOINT = 50, 100
+"""Steps for each row of the log, and for each checkpoint."""
 
-#: The losses of one batch by name, the first of them the one to make small.
 Losses = Callable[[int, torch.Generator], dict[str, Tensor]]
+"""Returns the losses of a step's batch by name; the first is minimized."""
 
 
 @dataclass(frozen=True)
 class Course:
     """How to train.
 
-    steps      may be raised while the rate has not begun to fall
-    batch      images per step
-    rate       highest learning rate: reached after `warm` steps, falling to none over the last ``fall`` of all
-    decay      of weights
-    keep       how much the averaged weights keep of themselves in each step
-    snapshots  after which steps the averaged weights of that moment are kept as well
+    Attributes:
+        steps: Number of steps; may be raised while the learning rate has not begun to fall.
+        batch: Images per step.
+        rate: Highest learning rate: reached after `warm` steps, falling to 0 over the last share `fall` of steps.
+        seed: Of all randomness.
+        warm: Steps until the learning rate is at its highest.
+        fall: Share of the steps over which it falls, from 0 to 1.
+        decay: Weight decay.
+        keep: Share of the averaged weights that each step keeps.
+        snapshots: Steps after which the averaged weights are saved as well.
     """
 
     steps: int
@@ -50,7 +53,7 @@ class Course:
     snapshots: tuple[int, ...] = ()
 
     def rate_at(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
+        """Return the learning rate of a step, counted from 0."""
         left = (self.steps - step) / max(1, round(self.fall * self.steps))
         return self.rate * min(1.0, (step + 1) / self.warm, left)
 
@@ -64,11 +67,19 @@ def train(
     slow: nn.Module | None = None,
     share: float = 1.0,
 ) -> nn.Module:
-    """Train in the folder ``out``, from its checkpoint if it has one, and return the averaged network.
+    """Train, from the folder's checkpoint if it has one, and return the averaged network.
 
-    ``about`` says what else the result depends on; with the course it is kept in OUT/settings.json. ``slow`` is a
-    part of the network that learns at a ``share`` of the rate.
-    Raises SystemExit where ``out`` holds a training with other settings.
+    Args:
+        network: Trained in place.
+        losses: Given a step's number and its generator, returns the losses of its batch.
+        course: How to train.
+        out: Folder of checkpoint, settings, log and snapshots.
+        about: What else the result depends on; kept in `OUT/settings.json` together with the course.
+        slow: A part of the network that learns at a share of the rate.
+        share: That share.
+
+    Raises:
+        SystemExit: If `out` holds a training with other settings.
     """
     out.mkdir(parents=True, exist_ok=True)
     _settle(out / "settings.json", {**about, **asdict(course)})
@@ -92,7 +103,7 @@ def train(
         next(iter(found.values())).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
-        follow(average, network, min(course.keep, (step + 1) / (step + 10)))
+        update_average(average, network, min(course.keep, (step + 1) / (step + 10)))
         for name, value in found.items():
             sums[name] = sums.get(name, 0.0) + float(value.detach())
         done, last = step + 1, step + 1 == course.steps
@@ -118,7 +129,7 @@ def train(
 
 
 def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> nn.Module:
-    """Give a network the averaged weights of a training: of its last checkpoint, or of a ``snapshot``."""
+    """Load a training's averaged weights into a network: of the last checkpoint, or of the step `snapshot`."""
     if snapshot is None:
         weights = torch.load(out / "checkpoint.pt", map_location="cpu", weights_only=True)["average"]
     else:
@@ -128,7 +139,7 @@ def load_average(network: nn.Module, out: Path, snapshot: int | None = None) -> 
 
 
 @torch.no_grad()
-def follow(average: nn.Module, network: nn.Module, keep: float) -> None:
+def update_average(average: nn.Module, network: nn.Module, keep: float) -> None:
     """Move the averaged weights a little towards the network's."""
     # not the state's values, where a tensor that two modules share stands twice
     ours, theirs = ([*one.parameters(), *one.buffers()] for one in (average, network))
@@ -140,14 +151,14 @@ def follow(average: nn.Module, network: nn.Module, keep: float) -> None:
 
 
 def _groups(network: nn.Module, slow: nn.Module | None) -> list[dict[str, Any]]:
-    """What learns at the full rate, and then what at a share of it, if something does."""
+    """Return the parameters that learn at the full rate, and then those that learn at a share of it, if any."""
     slower = set(slow.parameters()) if slow is not None else set[nn.Parameter]()
     groups: list[dict[str, Any]] = [{"params": [one for one in network.parameters() if one not in slower]}]
     return [*groups, {"params": list(slow.parameters())}] if slow is not None else groups
 
 
 def _settle(path: Path, settings: Mapping[str, Any]) -> None:
-    """Keep the settings of a training, or see that it goes on with those that it began with."""
+    """Write the settings of a new training; refuse to continue one that began with others."""
     text = json.dumps(settings, indent=2, default=str)
     if path.exists():
         before, now = ({**json.loads(one), "steps": None, "snapshots": None} for one in (path.read_text(), text))
@@ -162,7 +173,7 @@ def _settle(path: Path, settings: Mapping[str, Any]) -> None:
 
 
 def _write(state: dict[str, Any], path: Path) -> None:
-    """Write a file whole: a kill leaves the one before it."""
+    """Write a checkpoint whole: a kill leaves the one before it."""
     part = path.with_suffix(".part")
     with part.open("wb") as file:
         torch.save(state, file)

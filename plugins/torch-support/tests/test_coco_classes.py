@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from t2i_core import coco
+from t2i_torch_support import coco_classes
 
 WORDNET = Path("/usr/share/wordnet")
 """Where Debian's package wordnet-base puts WordNet 3.0."""
@@ -14,11 +14,11 @@ LINE = re.compile(r'^    "(?P<name>.+)": "(?P<lemma>.+)\.n\.(?P<sense>\d\d)",  #
 
 
 def test_there_are_eighty_each_of_its_own_sense() -> None:
-    assert len(coco.CLASSES) == 80
-    assert [label.name for label in coco.CLASSES.values()] == list(coco.CLASSES)
-    assert len({label.synset for label in coco.CLASSES.values()}) == 80
+    assert len(coco_classes.CLASSES) == 80
+    assert [label.name for label in coco_classes.CLASSES.values()] == list(coco_classes.CLASSES)
+    assert len({label.synset for label in coco_classes.CLASSES.values()}) == 80
     # COCO's numbers have gaps, its order has none: where the super-categories begin
-    names = list(coco.CLASSES)
+    names = list(coco_classes.CLASSES)
     begins = {
         0: "person",
         1: "bicycle",
@@ -38,10 +38,10 @@ def test_the_synsets_are_wordnets() -> None:
     """Each is such a noun sense of its synset's first lemma, at the offset that stands beside it."""
     offsets = {line[0]: line[-int(line[2]) :] for line in entries("index.noun")}
     lemmas = {line[0]: line[4].lower() for line in entries("data.noun")}
-    listed = list(LINE.finditer(Path(coco.__file__).read_text(encoding="utf-8")))
-    assert [found["name"] for found in listed] == list(coco.CLASSES)
+    listed = list(LINE.finditer(Path(coco_classes.__file__).read_text(encoding="utf-8")))
+    assert [found["name"] for found in listed] == list(coco_classes.CLASSES)
     for found in listed:
-        assert coco.CLASSES[found["name"]].synset == f"{found['lemma']}.n.{found['sense']}"
+        assert coco_classes.CLASSES[found["name"]].synset == f"{found['lemma']}.n.{found['sense']}"
         assert offsets[found["lemma"]][int(found["sense"]) - 1] == found["offset"], found["name"]
         assert lemmas[found["offset"]] == found["lemma"], found["name"]
 

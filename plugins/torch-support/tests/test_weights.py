@@ -12,8 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from t2i_core.api.errors import BadModel
-from t2i_core.models import files
-from t2i_core.models.weights import damage, unreadable
+from t2i_torch_support.weights import check_file, explain_load_error, find_damage
 
 
 @pytest.fixture
@@ -24,10 +23,10 @@ def whole(tmp_path: Path) -> Path:
 
 
 def test_a_whole_file_is_taken(whole: Path, tmp_path: Path) -> None:
-    assert damage(whole) is None
-    assert files.check(whole, None, "judge:x") == whole
+    assert find_damage(whole) is None
+    assert check_file(whole, None, "judge:x") == whole
     save_file({}, tmp_path / "empty.safetensors")
-    assert damage(tmp_path / "empty.safetensors") is None
+    assert find_damage(tmp_path / "empty.safetensors") is None
 
 
 @pytest.mark.parametrize(
@@ -45,7 +44,7 @@ def test_a_damaged_one_is_told_before_it_is_loaded(
 ) -> None:
     whole.write_bytes(spoil(whole.read_bytes()))
     with pytest.raises(BadModel, match=f"^judge:x: cannot be loaded from {whole}: .*{problem}"):
-        files.check(whole, None, "judge:x")
+        check_file(whole, None, "judge:x")
 
 
 class _Evil:
@@ -68,11 +67,11 @@ def test_why_a_pickle_is_refused(content: Any, said: str, tmp_path: Path) -> Non
         torch.save({"a": content}, file)
     with pytest.raises(Exception, match="weights_only") as error:
         torch.load(file, weights_only=True)
-    line = unreadable(error.value)
+    line = explain_load_error(error.value)
     assert re.search(said, line)
     assert "weights_only" not in line
     assert "\n" not in line
 
 
 def test_other_errors_say_what_they_say() -> None:
-    assert unreadable(ValueError("another size")) == "ValueError: another size"
+    assert explain_load_error(ValueError("another size")) == "ValueError: another size"
