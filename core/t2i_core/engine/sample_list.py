@@ -76,7 +76,12 @@ def listed(
                     raise image_gone(store, (sample,))
                 own = store.holds(kept.image)
                 place = places[label]
-                path = folder.link_image(place, number, sample.seed, kept.image) if own else str(kept.image.path)
+                try:
+                    path = (
+                        folder.link_image(place, number, sample.seed, kept.image) if own else str(kept.image.path)
+                    )
+                except FileNotFoundError as error:
+                    raise image_gone(store, (sample,)) from error
                 yield Listed(asked[label], sample, None, path, kept.image.digest, kept.size, kept.record)
 
 

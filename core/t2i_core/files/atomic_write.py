@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def replace_file(path: Path) -> Iterator[Path]:
         OSError: If `path` is a device, a pipe or a folder, or a link to a process's stream (`/dev/stdout`), which
             must not be replaced; or if the system does not allow the file.
     """
-    if (path.exists() and not path.is_file()) or (path.is_symlink() and "/proc/" in str(path.readlink())):
+    if not _is_replaceable(path):
         raise OSError(errno.EINVAL, "not a regular file; name a file to write to", str(path))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -38,6 +39,17 @@ def replace_file(path: Path) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):  # its folder may be gone, or no folder any more
             part.unlink(missing_ok=True)
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Return whether nothing, a regular file, or a link to one or to nothing, stands at a path."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    if not stat.S_ISLNK(mode):
+        return stat.S_ISREG(mode)
+    return "/proc/" not in str(path.readlink()) and (path.is_file() or not path.exists())
 
 
 def write_whole(path: Path, data: bytes) -> os.stat_result:

@@ -52,11 +52,14 @@ def open_regular(path: Path, limit: int, within: Path | None = None) -> Buffered
         OSError: If it cannot be opened for another reason.
     """
     try:
-        real = os.path.realpath(path)
-        if within is not None and not is_inside(real, within):
-            raise UnsafeFile(errno.EACCES, f"leads out of the folder {within}", str(path))
+        real, found = str(path), os.lstat(path)
+        if within is not None or stat.S_ISLNK(found.st_mode):
+            real = os.path.realpath(path)  # a look at each folder on the way: not for each of many images
+            if within is not None and not is_inside(real, within):
+                raise UnsafeFile(errno.EACCES, f"leads out of the folder {within}", str(path))
+            found = os.lstat(real)
         # before it is opened, because opening a device may already do something
-        _check(os.lstat(real), limit, path)
+        _check(found, limit, path)
         descriptor = os.open(real, _FLAGS)
     except ValueError as error:  # a NUL character, or half of a surrogate pair
         raise UnsafeFile(errno.EINVAL, f"not the name of a file ({error})", str(path)) from error

@@ -52,6 +52,7 @@ class RunFolder:
         self.path = path.absolute()
         self._digest = plan_digest
         self._written: list[str] = []
+        self._image_folders: set[Path] = set()
         part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
         try:
             self._refuse_others()
@@ -193,20 +194,27 @@ class RunFolder:
             raise self._unwritable(error) from error
 
     def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
-        """Put a kept image into the folder; returns its path within it. Outside files stay where they are."""
+        """Put a kept image into the folder; returns its path within it. Outside files stay where they are.
+
+        Raises FileNotFoundError if the kept image is gone.
+        """
         name = make_run_image_name(place, prompt_number, seed)
         target = self.path / name
         try:
-            self._make_room(target)
-            if target.exists():
-                if target.samefile(image.path):
-                    return name
-                target.unlink()
+            if target.parent not in self._image_folders:
+                self._make_room(target)
+                self._image_folders.add(target.parent)
             try:
                 target.hardlink_to(image.path)
+            except FileExistsError:
+                if not target.samefile(image.path):
+                    target.unlink()
+                    _link_or_copy(image.path, target)
             except OSError:
                 _copy_whole(image.path, target)
         except OSError as error:
+            if not image.path.exists():
+                raise FileNotFoundError(errno.ENOENT, "gone", str(image.path)) from error
             raise self._unwritable(error) from error
         return name
 
@@ -243,6 +251,13 @@ class RunFolder:
             f"{self.path}: cannot be written ({error.strerror or error}); "
             "mend that or name another folder with --out"
         )
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        _copy_whole(source, target)
 
 
 def _copy_whole(source: Path, target: Path) -> None:
