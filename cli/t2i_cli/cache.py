@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.terminal import print_json, write_line
+from t2i_core.files.byte_size import format_size
 from t2i_core.storage.cache import (
     LIMIT_VARIABLE,
-    format_size,
     measure_cache,
     parse_size,
     read_cache_limit,
     shrink_cache,
 )
-from t2i_core.storage.store import find_cache_folder
 
 from .commands import UsageError
-from .terminal import confirm, print_json, write_line
+from .terminal import confirm
 
 
 def show_cache(as_json: bool) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from t2i_core.api.errors import BrokenPlugin, T2IError
+from t2i_core.api.terminal import write_line
 from t2i_core.api.text import describe_error, escape_control_characters
 from typer.core import TyperCommand
 
 from .interrupts import interrupt_code
 from .light import LightGroup
-from .terminal import write_line
 
 if TYPE_CHECKING:
     from t2i_registry import Entry

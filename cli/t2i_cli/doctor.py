@@ -12,14 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.errors import T2IError
-from t2i_core.storage.cache import format_size, measure_folder
-from t2i_core.storage.store import find_cache_folder
+from t2i_core.api.terminal import print_json, write_line
+from t2i_core.files.byte_size import format_size
+from t2i_core.storage.cache import measure_folder
 from t2i_registry import Registry, scan
 from t2i_registry.checking import Checked, check
 from t2i_registry.discovery import Catalogue
 
-from .terminal import print_json, stdout_kept_clean, write_line
+from .terminal import stdout_kept_clean
 
 PACKAGES = (
     "t2i-core",

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from t2i_core.api.errors import FailedRun, T2IError
+from t2i_core.api.terminal import console, print_json, write_line
 from t2i_core.engine.dry_run import forecast_plan
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.run import run_plan
+from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
 
@@ -21,8 +23,8 @@ from .asking import Asked, request
 from .commands import UsageError, say_error
 from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
-from .rendering import print_images, print_plan, print_results
-from .terminal import console, print_json, stdout_kept_clean, write_line
+from .rendering import print_images, print_plan
+from .terminal import stdout_kept_clean
 
 if TYPE_CHECKING:
     from t2i_core.engine.plan import Plan

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.plugin_info import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
-from t2i_core.storage.cache import format_size
+from t2i_core.api.terminal import print_json, write_line
+from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
 from t2i_registry.options import option_help
-
-from .terminal import print_json, write_line
 
 if TYPE_CHECKING:
     from t2i_registry.registry import Described

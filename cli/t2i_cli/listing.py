@@ -9,12 +9,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BrokenPlugin
+from t2i_core.api.terminal import PIPE_WIDTH, print_json, write_line
 from t2i_core.api.text import escape_control_characters
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
 from .kinds import kind_of
-from .terminal import PIPE_WIDTH, print_json, write_line
 
 if TYPE_CHECKING:
     from t2i_registry.checking import Checked

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadOption
+from t2i_core.api.terminal import write_line
 from t2i_core.engine.lifecycle import fetch_weights
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import load_prompts
@@ -15,7 +16,6 @@ from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .asking import Asked, request
-from .terminal import write_line
 
 _RECIPES = (".yaml", ".yml")
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
 from t2i_core.api.progress import Progress, Task
+from t2i_core.api.terminal import console, shown, write_line
 from t2i_core.api.text import escape_control_characters
 
 from .interrupts import raise_interrupt
-from .terminal import console, shown, write_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

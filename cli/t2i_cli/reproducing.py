@@ -8,16 +8,16 @@ from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadOption, FailedRun
-from t2i_core.engine.analysis import analyze_run, list_metrics
+from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
+from t2i_core.files.slug import make_slug
+from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.number_format import format_interval, format_number
-from t2i_core.storage.run_folder import make_slug
 from t2i_registry import Registry
 
 from .asking import Asked, settled
 from .evaluating import carried_out, foreseen
 from .paper_tables import Column, FromAnalysis, PaperTable, read_table, table_names
 from .recipe import ReadRecipe
-from .terminal import console, print_json, shown, write_line
 
 if TYPE_CHECKING:
     from t2i_core.engine.request import ModelRequest, Request
@@ -228,13 +228,9 @@ def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> d
 
 
 def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
-    from rich.table import Table
-
     alone = mini or not table.published
     compared = ["published", "measured", "95 % interval", "difference", "holds it"]
-    page = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("row", "column", *(compared[1:3] if alone else compared)):
-        page.add_column(heading, overflow="fold")
+    page = make_table("row", "column", *(compared[1:3] if alone else compared))
     for cell in cells:
         beside: tuple[str, ...] = (format_number(cell.measured), format_interval(cell.ci))
         if not alone:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core.api.errors import BadFolder
+from t2i_core.api.terminal import console, print_json, shown, write_line
+from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.run import Run, load_run
 from t2i_core.results.run import list_runs as stored_runs
-from t2i_core.storage.cache import format_size
+from t2i_core.results.score_tables import print_results
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
 
-from .rendering import print_results
-from .terminal import confirm, console, print_json, shown, write_line
+from .terminal import confirm
 
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")

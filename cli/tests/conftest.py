@@ -139,6 +139,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
+def report(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of t2i-report beside those of the command line."""
+    hidden = os.environ["T2I_DISABLE_PLUGINS"].split(",")
+    assert "t2i-report" in hidden
+    monkeypatch.setenv("T2I_DISABLE_PLUGINS", ",".join(name for name in hidden if name != "t2i-report"))
+
+
+@pytest.fixture
 def install(site: Path) -> Callable[..., None]:
     """Install a fake distribution."""
     return lambda name, *rest, **more: fake_dist(site, name, *rest, **more)

@@ -34,7 +34,7 @@ def test_runs_are_listed_with_the_disk_they_use(run, t2i, tmp_path):
 
 
 @pytest.mark.parametrize("where", [(), ("t2i-runs",), ("../below",)])
-def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, t2i, tmp_path, monkeypatch, where):
+def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, report, t2i, tmp_path, monkeypatch, where):
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     assert t2i(*EVAL, *(("--out", "mine") if where == ("../below",) else ())).exit_code == 0
@@ -48,7 +48,7 @@ def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, t2i, tmp_path
 
 
 @pytest.mark.parametrize("words", [("runs",), ("runs", "show"), ("runs", "remove"), ("analyze",)])
-def test_a_folder_that_is_not_there_is_told_as_such(site, t2i, words):
+def test_a_folder_that_is_not_there_is_told_as_such(site, report, t2i, words):
     refused = t2i(*words, "gone")
     assert refused.exit_code == 11
     assert "error: gone: there is no such folder" in refused.stderr
@@ -136,7 +136,7 @@ def test_an_unreadable_run_can_be_removed(run, t2i):
     assert not run.exists()
 
 
-def test_the_cache_is_shown_and_cleaned(run, t2i, tmp_path):
+def test_the_cache_is_shown_and_cleaned(run, report, t2i, tmp_path):
     shown = json.loads(t2i("cache", "--json").stdout)
     assert (shown["cache"]["images"], shown["cache"]["observations"], shown["limit"]) == (5, 8, None)
     files = (f for f in (tmp_path / "cache").rglob("*") if f.is_file())

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from t2i_cli import interrupts
 from t2i_cli.progress import Lines, duration
-from t2i_cli.rendering import print_results
 from t2i_core.results.number_format import format_interval, format_number
+from t2i_core.results.score_tables import print_results
 
 
 class Clock:

@@ -16,8 +16,8 @@ import pytest
 from t2i_core import evaluate
 from t2i_core.api import Derive, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row
 from t2i_core.api.errors import NotReused
-from t2i_core.engine.code.package_files import digest_sources
 from t2i_core.engine.component import settle_component
+from t2i_core.files.package_files import digest_sources
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 

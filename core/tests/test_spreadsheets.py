@@ -18,7 +18,7 @@ from t2i_core.api.errors import BadOption
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
-from t2i_core.io.spreadsheet import escape, escape_table, unescape, unescape_table
+from t2i_core.files.spreadsheet import escape, escape_table, unescape, unescape_table
 from t2i_core.io.table import read_table
 from t2i_core.results.run import load_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver

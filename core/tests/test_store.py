@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image as PILImage
+from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadFolder
 from t2i_core.api.image import Instance, Truth, encode_png
@@ -19,7 +20,7 @@ from t2i_core.api.mask import PackedMask
 from t2i_core.api.prompt import ObjectClass, Scene, SceneObject
 from t2i_core.files.atomic_write import write_whole
 from t2i_core.files.image_file import DamagedImage
-from t2i_core.storage.store import DATABASE, Store, find_cache_folder
+from t2i_core.storage.store import DATABASE, Store
 
 KEY = digest_data("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)

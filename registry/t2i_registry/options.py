@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from t2i_core.api.options import Options
     from t2i_core.api.plugin_info import Kind
-    from t2i_core.engine.resolver import OptionTable
+    from t2i_core.api.resolver import OptionTable
 
 Path = tuple[str, ...]
 

@@ -23,8 +23,8 @@ from .options import Address, addressed, checked, kind_named, merged, split_assi
 if TYPE_CHECKING:
     from t2i_core.api.judge import Capability
     from t2i_core.api.plugin_info import Domain, Info, Kind, Preset
+    from t2i_core.api.resolver import JudgeChoice, OptionTable
     from t2i_core.engine.component import Component
-    from t2i_core.engine.resolver import JudgeChoice, OptionTable
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Registry:
         preferred: Sequence[tuple[str, str]],
         domain: Domain,
         options: OptionTable,
-    ) -> JudgeChoice:
+    ) -> JudgeChoice[Component[Any]]:
         """Return a judge that offers the capability itself or through adapters, and say why it is this one.
 
         A judge that the user named comes first, then the preferred ones in order, then the only installed one of

@@ -70,8 +70,8 @@ class WithJudge(Registry):
     """What is installed, and the benchmark's judge."""
 
     def choose_judge(self, *args: Any, **more: Any) -> Any:
+        from t2i_core.api.resolver import JudgeChoice
         from t2i_core.engine.component import settle_component
-        from t2i_core.engine.resolver import JudgeChoice
 
         return JudgeChoice(settle_component(JUDGE), (), "the benchmark's")
 

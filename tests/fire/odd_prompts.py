@@ -31,7 +31,7 @@ from t2i_core.engine.plan import make_plan
 from t2i_core.engine.run import run_plan
 from t2i_core.api.progress import Progress, Silent
 from t2i_core.io.prompt_file import read_prompts
-from t2i_core.io.spreadsheet import unescape
+from t2i_core.files.spreadsheet import unescape
 from t2i_core.testing import StaticResolver
 
 TEXTS = (

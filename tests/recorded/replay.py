@@ -22,8 +22,8 @@ from recorded.recording import IMAGES, Answers, pixel_digest, read_image, write_
 from t2i_core import ModelRequest, evaluate
 from t2i_core.api import Failure, Features, Generated, ObjectClass, Prompt, Scene
 from t2i_core.api.observation import TYPES
+from t2i_core.api.resolver import JudgeChoice, installed_resolver
 from t2i_core.engine.component import Component
-from t2i_core.engine.resolver import JudgeChoice, installed_resolver
 
 Swap = Callable[[Component[Any]], Component[Any]]
 REAL = ("folder",)

@@ -319,7 +319,7 @@ class Study:
     interval: the question of the run's intervals, for `t2i_core.statistics`
     floors:   by the name of a need of detections or segments: the confidence below which its judge keeps none
     measures: by metric, as `others` names it: what it measures, the headline first; of each that is installed
-    images_from: folders outside of the run's whose images may be read too
+    find_images: returns the `Image` of each row of `samples` that has one; called when `images` is first read
     """
 
     table: pd.DataFrame
@@ -330,7 +330,7 @@ class Study:
     interval: Literal["new", "prompts", "seeds"] = "new"
     floors: Mapping[str, float] = field(default_factory=dict)
     measures: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
-    images_from: Sequence[Path] = ()
+    find_images: Callable[[], pd.Series] | None = None
 
     @cached_property
     def images(self) -> pd.Series:
@@ -338,10 +338,13 @@ class Study:
 
         Do not open the files that `samples` names: the run may come from somebody else. The pixels of an image
         that is gone, or that may not be shown, raise DamagedImage.
-        """
-        from ..results.images import find_images
 
-        return find_images(self.samples, self.folder, self.images_from)
+        Raises:
+            ValueError: If the study was made without `find_images`.
+        """
+        if self.find_images is None:
+            raise ValueError("this study was made without images: give it `find_images`")
+        return self.find_images()
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ..api.plugin_info import INFO_TYPES, InfoT, Kind, PromptSourceInfo, Setup
 from ..api.prompt import ObjectClass
 from ..api.redaction import learn_secrets
 from ..files.digest import digest_files
+from ..files.package_files import digest_sources, is_in_package
 from .code.digest import digest_code, is_installed
-from .code.package_files import digest_sources, is_in_package
 
 
 @dataclass(frozen=True)

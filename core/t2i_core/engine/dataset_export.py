@@ -23,6 +23,7 @@ from pycocotools import mask as coco_mask
 
 from ..api.errors import BadFolder, BrokenPlugin
 from ..api.image import Instance, Truth
+from ..api.plugin_guard import describe_component
 from ..api.progress import Progress
 from ..api.prompt import ObjectClass
 from ..files.digest import digest_file
@@ -31,7 +32,6 @@ from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .job import Job, declared_labels
 from .ledger import Ledger
-from .plugin_guard import describe_component
 from .sample import Model, iterate_blocks
 from .sample_list import Listed
 

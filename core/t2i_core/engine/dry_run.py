@@ -11,13 +11,13 @@ from typing import Any
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
+from ..api.plugin_guard import guard_plugin
 from ..storage.store import Store
 from .generation import find_missing, group_by_model
 from .job import Job
 from .ledger import Item, Ledger
 from .observation import NOT_KEPT, desks, gather, list_keys
 from .plan import Plan
-from .plugin_guard import guard_plugin
 from .prompt_selection import find_missing_images
 from .sample import Model, SampleGrid, iterate_blocks
 

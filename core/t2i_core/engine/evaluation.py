@@ -8,11 +8,12 @@ from typing import Any
 
 from ..api.plugin_info import GeneratorInfo, MetricInfo
 from ..api.progress import Progress, Silent
+from ..api.resolver import Resolver
 from ..results.run import Run
 from ..storage.cache import use_cache
+from .component import Component
 from .plan import make_plan
 from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
-from .resolver import Resolver
 from .run import run_plan
 from .thread_pools import sleep_while_waiting
 
@@ -35,7 +36,7 @@ def evaluate(
     noise: NoisePolicy = "shared",
     offline: bool = False,
     max_failed: float = 0.01,
-    resolver: Resolver | None = None,
+    resolver: Resolver[Component[Any]] | None = None,
     progress: Progress | None = None,
 ) -> Run:
     """Evaluate models: the same names and the same results as `t2i eval`.

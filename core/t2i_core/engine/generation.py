@@ -16,6 +16,7 @@ from ..api.errors import T2IError
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.observation_check import find_image_fault
+from ..api.plugin_guard import describe_component
 from ..api.progress import Progress
 from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
@@ -25,7 +26,6 @@ from .answer_stream import stream_answers
 from .job import Job
 from .ledger import Ledger
 from .lifecycle import Execution, keep_settings, open_component
-from .plugin_guard import describe_component
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 

@@ -13,13 +13,13 @@ from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
 from ..api.observation import TYPES, Labels
-from ..api.plugin_info import MetricInfo
+from ..api.plugin_guard import guard_plugin
+from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.prompt import Prompt
+from ..api.resolver import JudgeChoice
 from ..storage.store import FORMAT
 from .component import Component
-from .plugin_guard import guard_plugin
 from .request import NoisePolicy
-from .resolver import JudgeChoice
 from .sample import Model, PlannedSample, SampleGrid
 
 
@@ -42,7 +42,7 @@ class Served:
     """
 
     need: Need
-    choice: JudgeChoice | None
+    choice: JudgeChoice[Component[JudgeInfo]] | None
     derive_code: str | None = None
 
     @cached_property

@@ -9,9 +9,9 @@ from typing import Any
 from ..api.errors import MissingDependency, NoJudge, UnknownName
 from ..api.metric import Need
 from ..api.plugin_info import Domain, MetricInfo
+from ..api.resolver import JudgeChoice, Resolver
 from .component import Component
 from .request import Request
-from .resolver import JudgeChoice, Resolver
 
 
 def choose_judge(
@@ -20,9 +20,9 @@ def choose_judge(
     preferred: Sequence[tuple[str, str]],
     domain: Domain,
     request: Request,
-    resolver: Resolver,
+    resolver: Resolver[Component[Any]],
     settle: Callable[[Component[Any]], Component[Any]],
-) -> JudgeChoice:
+) -> JudgeChoice[Component[Any]]:
     """Return the judge that serves a need.
 
     Args:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..api.errors import BrokenPlugin, NotHere
+from ..api.plugin_guard import guard_plugin
 from ..storage.store import Store
 from .component import Component
-from .plugin_guard import guard_plugin
 
 
 @dataclass(frozen=True)

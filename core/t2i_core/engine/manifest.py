@@ -10,8 +10,8 @@ from functools import cache
 from importlib.metadata import distributions
 from typing import Any
 
-from .. import __version__
 from ..storage.store import Store
+from ..version import __version__
 from .component import Component
 from .plan import Plan
 from .preflight import read_floor

@@ -15,6 +15,7 @@ from ..api.judge import Capability, Query
 from ..api.metric import Need, Sample
 from ..api.observation import TYPES, Labels, encode_arrays
 from ..api.observation_check import encode_checked
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Progress, Task
 from ..api.text import describe_error
 from ..files.image_file import DamagedImage
@@ -24,7 +25,6 @@ from .component import Component
 from .job import Job, Served, derived_key, keys_of_images_alone, observation_key, observation_key_head
 from .ledger import Item, Ledger, QueryKeys
 from .lifecycle import Execution, keep_settings, open_component
-from .plugin_guard import describe_component, guard_plugin
 from .sample import iterate_blocks
 
 

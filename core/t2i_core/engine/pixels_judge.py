@@ -8,8 +8,8 @@ from ..api.judge import Capability, Query
 from ..api.observation import Pixels
 from ..api.options import Options
 from ..api.plugin_info import JudgeInfo, Setup
-from .component import settle_component
-from .resolver import JudgeChoice
+from ..api.resolver import JudgeChoice
+from .component import Component, settle_component
 
 
 class _Looking:
@@ -30,6 +30,6 @@ ITSELF = JudgeInfo(
 )
 
 
-def choose_pixels() -> JudgeChoice:
+def choose_pixels() -> JudgeChoice[Component[JudgeInfo]]:
     """Return what serves every need of pixels."""
     return JudgeChoice(settle_component(ITSELF), (), "the metric measures the image itself")

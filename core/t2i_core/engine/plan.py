@@ -14,9 +14,11 @@ from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownNa
 from ..api.judge import Query
 from ..api.metric import Metric, Need
 from ..api.observation import Labels
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import Defaults, Domain, GeneratorInfo, MetricInfo
 from ..api.prompt import Prompt
 from ..api.redaction import redact
+from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
 from .component import Component, settle_component
@@ -24,11 +26,9 @@ from .job import IMAGES, Job, Served
 from .judge_choice import choose_judge
 from .lifecycle import settle_on_machine
 from .pixels_judge import choose_pixels
-from .plugin_guard import describe_component, guard_plugin
 from .preflight import refuse_high_floor, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
-from .resolver import OptionTable, Resolver, installed_resolver
 from .run_identity import identify_job, make_folder_name
 from .sample import Model, SampleGrid
 
@@ -53,7 +53,7 @@ class Plan:
         return tuple(job for job in self.jobs if job.metric.info is IMAGES)
 
 
-def make_plan(request: Request, resolver: Resolver | None = None, dry: bool = False) -> Plan:
+def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None, dry: bool = False) -> Plan:
     """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights.
 
     dry: the plan will be told and not carried out: images that prompts bring need not be made yet
@@ -89,7 +89,7 @@ _Settled = tuple[Component[MetricInfo], Metric, Defaults]
 class _Planner:
     """Settles one request, and remembers what it used, so that an option for nobody is found."""
 
-    def __init__(self, request: Request, resolver: Resolver | None, dry: bool) -> None:
+    def __init__(self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool) -> None:
         self.request = request
         self.dry = dry
         self._resolver = resolver
@@ -100,7 +100,7 @@ class _Planner:
         self.codes = CodeKeys()
 
     @property
-    def resolver(self) -> Resolver:
+    def resolver(self) -> Resolver[Component[Any]]:
         if self._resolver is None:
             self._resolver = installed_resolver()
         return self._resolver

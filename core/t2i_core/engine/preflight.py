@@ -12,6 +12,7 @@ from ..api.image import Image
 from ..api.judge import CAPABILITIES, Capability
 from ..api.metric import Need
 from ..api.options import resolve_number
+from ..api.plugin_guard import describe_component
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.progress import Progress
 from ..api.prompt import Prompt
@@ -20,7 +21,6 @@ from ..storage.store import Store
 from .component import Component
 from .job import Job, Served
 from .observation import asked_once, desks
-from .plugin_guard import describe_component
 
 
 def refuse_unneeded_judges(

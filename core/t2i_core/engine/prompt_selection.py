@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..api.errors import BadPrompts, BrokenPlugin
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import PromptSourceInfo, Setup
 from ..api.prompt import RESERVED, ObjectClass, Prompt, find_invalid_facet, is_writable
 from .component import Component
-from .plugin_guard import describe_component, guard_plugin
 
 
 def load_prompts(

@@ -13,9 +13,9 @@ import numpy as np
 from ..api.errors import BrokenPlugin
 from ..api.failure import Failure
 from ..api.metric import Excluded, Note, Row, Rows, Unit
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.prompt import RESERVED, find_invalid_facet
 from .job import IMAGES, Job
-from .plugin_guard import describe_component, guard_plugin
 from .unit_reader import Group
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..api.digest import digest_data
 from ..api.options import select_result_options
 from ..api.prompt import Prompt
-from ..storage.run_folder import make_slug
+from ..files.slug import make_slug
 from .job import Job
 
 

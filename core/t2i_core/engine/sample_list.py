@@ -10,7 +10,8 @@ from typing import Any
 
 from ..api.failure import Failure
 from ..api.progress import Progress
-from ..storage.run_folder import RunFolder, make_slug
+from ..files.slug import make_slug
+from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .job import Job
 from .ledger import Ledger

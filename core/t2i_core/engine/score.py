@@ -2,64 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Protocol, TypedDict
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
-from ..api.metric import Metric, Note, SettledMeasure
+from ..api.metric import Note, SettledMeasure
 from ..api.options import select_result_options
-from ..api.plugin_info import MetricInfo
+from ..api.plugin_guard import guard_plugin
+from ..results.score_difference import (
+    compare_headlines,
+    find_clusters,
+    make_statistic,
+    select_aggregated,
+    split_left_out,
+)
 from ..statistics import (
     Comparison,
     Estimate,
     Question,
     block_jackknife,
     mean_interval,
-    paired_difference,
     statistic_differences,
     statistic_intervals,
 )
-from .component import Component
 from .job import Job
-from .plugin_guard import guard_plugin
-from .request import NoisePolicy
 
 MOST_LEVELS = 1000
 """A facet with more levels than this is left to the measurement table."""
 
-Statistic = Callable[[NDArray[np.float64]], Mapping[str, float]]
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
-
-
-class Way(Protocol):
-    """How rows become scores: of a job, or of a stored run whose rows are read again."""
-
-    @property
-    def metric(self) -> Component[MetricInfo]:
-        """Whose rows they are."""
-        ...
-
-    @property
-    def instance(self) -> Metric:
-        """The metric, made."""
-        ...
-
-    @property
-    def measures(self) -> tuple[SettledMeasure, ...]:
-        """What it measures, the headline first."""
-        ...
-
-    @property
-    def noise(self) -> NoisePolicy:
-        """Whether seeds have something in common."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -72,15 +48,6 @@ class Scores:
     scores: Mapping[str, Estimate]
     facets: Facets
     notes: tuple[str, ...] = ()
-
-
-class _Clusters(TypedDict):
-    """What is resampled, as the statistics take it."""
-
-    prompt: NDArray[Any]
-    seed: NDArray[Any] | None
-    crossed: bool
-    strata: NDArray[Any] | None
 
 
 def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores]:
@@ -147,54 +114,18 @@ def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval:
     """
     digests = {p.id: p.scene_digest for p in other.prompts}
     same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
-    return difference(job, a, b, table, same, interval)
-
-
-def difference(
-    way: Way, a: str, b: str, table: pd.DataFrame, same: Collection[str], interval: Question
-) -> Comparison | None:
-    """Compare two models' headline scores, a - b, neither measured in pairs; None where they share nothing.
-
-    table: the rows of both, its columns but `value` categorical
-    same:  ids of the prompts that are the same for both
-    """
-    if table.empty or not {a, b} <= set(table["model"].unique()):
-        return None
-    if way.instance.group_by == "model":
-        return _jackknifed_difference(way, table, a, b)
-    headline = way.measures[0]
-    rows = shared(table[table["prompt"].isin(same)], a, b)
-    if rows.empty:
-        return None
-    own = _aggregate_rows(way, rows)
-    if headline.name in _statistic(way, own)(np.ones(len(own))):
-        statistic = _one_each(way, own, (a, b), headline.name)
-        found = statistic_differences(statistic, [(a, b)], interval=interval, **_clusters(way, own))[a, b]
-        return replace(found, n=_samples(own))  # a sample has a row of each measure and model
-    return _paired(way, headline, rows, (a, b), interval)
-
-
-def scored(way: Way, table: pd.DataFrame) -> float:
-    """A model's headline score, worked out from its rows; NaN where they have none. For no metric of pairs."""
-    headline = way.measures[0].name
-    if way.instance.group_by == "model":
-        return _left_out(table, headline)[0]
-    own = _aggregate_rows(way, table)
-    aggregated = _statistic(way, own)(np.ones(len(own)))
-    if headline in aggregated:
-        return aggregated[headline]
-    return float(table.loc[table["measure"] == headline, "value"].mean())
+    return compare_headlines(job, a, b, table, same, interval)
 
 
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
     """Compare each two models of a metric of pairs that have a score, all under the same weights."""
-    table = _aggregate_rows(job, table)
+    table = select_aggregated(job, table)
     if table.empty:
         return {}
-    statistic = _statistic(job, table)
+    statistic = make_statistic(job, table)
     scored = statistic(np.ones(len(table)))
     both = combinations([model.label for model in job.models if model.label in scored], 2)
-    return statistic_differences(statistic, both, interval=interval, **_clusters(job, table))
+    return statistic_differences(statistic, both, interval=interval, **find_clusters(job, table))
 
 
 def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
@@ -210,7 +141,7 @@ def _mean(
         low=measure.low,
         high=measure.high,
         level=level,
-        **_clusters(job, rows),
+        **find_clusters(job, rows),
     )
 
 
@@ -234,39 +165,6 @@ def _facets(
     return found, notes
 
 
-def _clusters(way: Way, rows: pd.DataFrame) -> _Clusters:
-    strata = way.instance.strata
-    return {
-        "prompt": rows["cluster"].cat.codes.to_numpy(),
-        # values of a prompt, which may stand among those of its images, have none
-        "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
-        # where each prompt has noise of its own, seeds have nothing in common
-        "crossed": way.instance.crossed and way.noise == "shared",
-        "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
-    }
-
-
-def _aggregate_rows(way: Way, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that the metric's own scores are made of."""
-    names = way.instance.aggregates
-    return table if names is None else table[table["measure"].isin(names)]
-
-
-def _statistic(way: Way, table: pd.DataFrame) -> Statistic:
-    """The metric's own scores as a function of weights, of which rows without any have none."""
-    if table.empty:
-        return lambda _: {}
-
-    def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
-        with guard_plugin(way.metric, "to aggregate its rows"):
-            found = way.instance.aggregate(table, weights)
-            if not isinstance(found, Mapping):
-                raise TypeError(f"gave {type(found).__name__} where scores by name were asked for")
-            return found
-
-    return statistic
-
-
 def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
     """One model's scores that are no plain means, and the measures that have no score over all rows."""
     with guard_plugin(job.metric, "to form intervals"):
@@ -288,8 +186,8 @@ def _aggregated(
     job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
 ) -> dict[str, Estimate]:
     """The scores that are no plain means, resampled, `but` those that have intervals already."""
-    table = _aggregate_rows(job, table)
-    whole = _statistic(job, table)
+    table = select_aggregated(job, table)
+    whole = make_statistic(job, table)
     names = set(whole(np.ones(len(table)))) - set(but)
     if not names:
         return {}
@@ -298,67 +196,14 @@ def _aggregated(
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
         return {name: value for name, value in whole(weights).items() if name not in but}
 
-    return statistic_intervals(statistic, interval=interval, ranges=ranges, **_clusters(job, table))
-
-
-def _one_each(way: Way, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
-    """One score of each of several models, under the same weights."""
-    own = [(label, (rows["model"] == label).to_numpy()) for label in labels]
-    parts = [(label, mask, rows[mask]) for label, mask in own]
-    statistics = [(label, mask, _statistic(way, part)) for label, mask, part in parts]
-    return lambda weights: {label: statistic(weights[mask])[name] for label, mask, statistic in statistics}
-
-
-def shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """The rows of two models whose prompt (and seed, or all seeds that a value is made of) both have."""
-    table = table[table["model"].isin([a, b])]
-    cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
-    both = table.groupby(cell, observed=True, dropna=False)["model"].transform("nunique") == 2
-    return table[both]
-
-
-def _samples(rows: pd.DataFrame) -> int:
-    """How many samples rows are about; prompts, where those are measured as a whole."""
-    if "seed" in rows and rows["seed"].notna().any():
-        return len(rows.dropna(subset="seed")[["prompt", "seed"]].drop_duplicates())
-    return int(rows["prompt"].nunique())
-
-
-def _paired(
-    way: Way, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
-) -> Comparison | None:
-    """Pair the cells of two models; a cell with several rows counts with their mean."""
-    rows = rows[rows["measure"] == measure.name]
-    if rows.empty:
-        return None
-    # values of prompts may stand among those of images, which alone have seeds
-    cell = [c for c in ("prompt", "cluster", "seed", way.instance.strata) if c and c in rows]
-    cell = [c for c in cell if not rows[c].isna().all()]
-    wide = rows.groupby([*cell, "model"], observed=True)["value"].mean().unstack("model")
-    wide = wide.reindex(columns=list(labels)).dropna().reset_index()
-    if wide.empty:
-        return None
-    return paired_difference(
-        wide[labels[0]],
-        wide[labels[1]],
-        interval=interval,
-        low=measure.low,
-        high=measure.high,
-        **_clusters(way, wide),
-    )
-
-
-def _left_out(table: pd.DataFrame, measure: str) -> tuple[float, pd.Series[float]]:
-    """A set's value on all images, and its values without each block."""
-    rows = table[table["measure"] == measure].set_index("left_out")["value"]
-    return float(rows["none"]), rows.drop("none")
+    return statistic_intervals(statistic, interval=interval, ranges=ranges, **find_clusters(job, table))
 
 
 def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
     scores = {}
     for measure in job.measures:
         if (table["measure"] == measure.name).any():
-            full, parts = _left_out(table, measure.name)
+            full, parts = split_left_out(table, measure.name)
             if len(parts) < 2:
                 note = "too few images for a jackknife: no interval can be formed"
                 nan = float("nan")
@@ -368,18 +213,3 @@ def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
             else:
                 scores[measure.name] = block_jackknife(full, list(parts), low=measure.low, high=measure.high)
     return scores
-
-
-def _jackknifed_difference(way: Way, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
-    """Compare two sets by leaving the same blocks of images out of both."""
-    name = way.measures[0].name
-    both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
-    if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
-        return None  # sets of different images: a difference would be one of size too
-    (full_a, parts_a), (full_b, parts_b) = (_left_out(rows, name) for rows in both)
-    parts = (parts_a - parts_b).dropna()
-    if len(parts) < 2:
-        return None
-    e = block_jackknife(full_a - full_b, list(parts))
-    p = 2 * float(stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
-    return Comparison(e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes)

@@ -15,6 +15,7 @@ from ..api.errors import BrokenPlugin, FailedRun
 from ..api.failure import Failure
 from ..api.metric import Answer, Observed, Sample, Unit
 from ..api.observation import TYPES, decode_arrays
+from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Task
 from ..api.prompt import Prompt
 from ..files.image_file import DamagedImage
@@ -22,7 +23,6 @@ from ..storage.store import Store
 from .job import Job, Served, derived_key
 from .ledger import Item, Ledger
 from .observation import asked_once, gather_made, image_gone, shared_samples
-from .plugin_guard import describe_component, guard_plugin
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 from .sample_counts import Measured
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..api.errors import T2IError
-from .spreadsheet import unescape
+from ..files.spreadsheet import unescape
 from .text_file import read_text
 
 MAX_DEPTH = 50

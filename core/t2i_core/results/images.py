@@ -8,9 +8,10 @@ from pathlib import Path, PurePath
 
 import pandas as pd
 
+from ..api.cache_folder import find_cache_folder
 from ..api.image import Image
 from ..files.regular_file import is_inside
-from ..storage.store import DATABASE, Store, find_cache_folder
+from ..storage.store import DATABASE, Store
 
 
 def find_images(samples: pd.DataFrame, folder: Path, images_from: Sequence[Path] = ()) -> pd.Series:

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from ..api.errors import BadFolder
 from ..api.text import fit_one_line
 from ..files.regular_file import TABLE_BYTES, check_regular, open_regular
-from ..io.spreadsheet import unescape_table
+from ..files.spreadsheet import unescape_table
 from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
 from .manifest_schema import find_manifest_fault
 from .tables import check_table

@@ -24,11 +24,13 @@ from pathlib import Path
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
+from ..api.cache_folder import find_cache_folder
 from ..api.errors import BadFolder, BadOption
 from ..files.atomic_write import parse_unfinished_name
+from ..files.byte_size import format_size
 from ..files.real_folder import open_folder
 from .cache_lock import list_users, lock_opening, mark_in_use
-from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, find_cache_folder, make_image_name, parse_image_name
+from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, make_image_name, parse_image_name
 
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
 
@@ -90,11 +92,6 @@ def parse_size(text: str, whose: str) -> int:
         return TypeAdapter(ByteSize).validate_python(text)
     except ValidationError as error:
         raise BadOption(f"{whose} {text!r}: want a size such as 20GB or 500MB") from error
-
-
-def format_size(size: int) -> str:
-    """Write a number of bytes for a reader: `1.2GB`."""
-    return ByteSize(size).human_readable(decimal=True)
 
 
 def measure_folder(folder: Path) -> int:

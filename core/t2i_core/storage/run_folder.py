@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import errno
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,15 +29,13 @@ from ..files.atomic_write import replace_file, write_whole
 from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
 from ..files.regular_file import read_regular
-from ..io.spreadsheet import escape, escape_table
+from ..files.spreadsheet import escape, escape_table
 from .manifest_file import LOCK, MANIFEST, DamagedManifest, read_manifest, seal_manifest
 from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
 
 _LINE_END = "\r\n"
 """As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
 
-_LONGEST = 60
-"""How many characters of a label a name has: two of them and a digest still are a folder's name everywhere."""
 
 _IS_LINK = "is a link, and runs do not write through links: replace it by a folder, or name another with --out"
 
@@ -267,12 +264,3 @@ def _copy_whole(source: Path, target: Path) -> None:
     """Copy a file so that it is there whole or not at all."""
     with replace_file(target) as part:
         shutil.copyfile(source, part)
-
-
-def make_slug(text: str) -> str:
-    """Turn any text into a short name that every file system takes; a long one ends where a word does."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
-    if len(name) > _LONGEST:
-        end = name.rfind("-", _LONGEST // 2, _LONGEST + 1)
-        name = name[: end if end > 0 else _LONGEST].rstrip("-.")
-    return name or "model"

@@ -17,8 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import platformdirs
-
+from ..api.cache_folder import find_cache_folder
 from ..api.errors import BadFolder
 from ..api.image import Image, Truth, encode_png, get_size, load_image
 from ..api.redaction import redact_data
@@ -123,11 +122,6 @@ def parse_image_name(name: str) -> str | None:
     """Return the digest of the image with this path within the folder of images; None for other paths."""
     found = _IMAGE.fullmatch(name)
     return found["digest"] if found else None
-
-
-def find_cache_folder() -> Path:
-    """Return where things are kept: `T2I_CACHE_DIR`, or t2i's folder in the user's cache."""
-    return Path(os.environ.get("T2I_CACHE_DIR") or platformdirs.user_cache_dir("t2i"))
 
 
 class Store:

@@ -16,13 +16,13 @@ import pytest
 from ..api.judge import Query
 from ..api.metric import Analysis
 from ..api.plugin_info import GeneratorInfo, Info, JudgeInfo, MetricInfo
-from ..engine.analysis import analyze_run, list_metrics
 from ..engine.component import Component
 from ..engine.plan import make_plan
 from ..engine.request import ModelRequest, Request
 from ..engine.run import run_plan
+from ..files.slug import make_slug
+from ..results.analysis import analyze_run, list_metrics
 from ..results.run import Run
-from ..storage.run_folder import make_slug
 from .answer_comparison import CHANCES, disturb_chance
 from .components import ComponentContract
 from .faults import Faults

@@ -31,8 +31,8 @@ from ..api.observation import (
 )
 from ..api.plugin_info import INFO_TYPES, Domain, GeneratorInfo, Info, JudgeInfo, Kind, PromptSourceInfo, Setup
 from ..api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from ..api.resolver import JudgeChoice, OptionTable
 from ..engine.component import Component, settle_component
-from ..engine.resolver import JudgeChoice, OptionTable
 
 CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 
@@ -62,7 +62,7 @@ class StaticResolver:
         preferred: Sequence[tuple[str, str]],
         domain: Domain,
         options: OptionTable,
-    ) -> JudgeChoice:
+    ) -> JudgeChoice[Component[Any]]:
         """Return a judge asked for that can serve, or the first one given that can."""
         wanted = {word.removeprefix(f"{capability}=") for word in asked}
         choices = []
@@ -74,6 +74,15 @@ class StaticResolver:
         if not choices:
             raise NoJudge(f"no judge given offers {capability}")
         return min(choices, key=lambda c: c.judge.name not in wanted)
+
+    def read_options(self, assignments: Iterable[str]) -> OptionTable:
+        """Read `NAME.KEY=VALUE` texts into an option table."""
+        table: dict[str, dict[str, Any]] = {}
+        for text in assignments:
+            place, _, value = text.partition("=")
+            name, _, key = place.rpartition(".")
+            table.setdefault(name, {})[key] = value
+        return table
 
     def manifest(self) -> list[dict[str, Any]]:
         """Return the names of what was given."""

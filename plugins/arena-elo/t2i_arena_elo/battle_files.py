@@ -12,7 +12,7 @@ from typing import Any, cast
 from t2i_core.api.errors import BadOption
 from t2i_core.api.prompt import is_writable
 from t2i_core.files.atomic_write import replace_file
-from t2i_core.io.spreadsheet import escape
+from t2i_core.files.spreadsheet import escape
 from t2i_core.io.table import parse_json_lines, read_table
 from t2i_core.io.text_file import read_text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.files.atomic_write import write_whole
 from t2i_core.files.image_file import ImageHeader
 from t2i_core.files.regular_file import IMAGE_BYTES, read_regular
-from t2i_core.storage.store import find_cache_folder
 
 from .options import SUFFIXES
 

@@ -21,7 +21,7 @@ from t2i_core.api import (
     hookimpl,
 )
 from t2i_core.api.errors import BadOption
-from t2i_core.engine.code.package_files import digest_sources
+from t2i_core.files.package_files import digest_sources
 
 from t2i_miniworld.options import OracleOptions, QuestionOptions, SimulatorOptions
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS

@@ -1,4 +1,4 @@
-"""The commands `t2i report` and `t2i compare`. Each one's work is imported when it runs."""
+"""The commands `t2i report`, `t2i compare` and `t2i analyze`. Each one's work is imported when it runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 
 import typer
 from t2i_core.api.text import escape_control_characters
-from t2i_core.storage.cache import format_size
+from t2i_core.files.byte_size import format_size
 
 report_app = typer.Typer(add_completion=False)
 compare_app = typer.Typer(add_completion=False)
+analyze_app = typer.Typer(add_completion=False)
 
 SideOption = Annotated[
     int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Of the longer side of pictures.")
@@ -75,7 +76,7 @@ def report(
     _check_table(how, table)
     read = list({run.folder: run for run in (load_finished_run(run, images_from or ()) for run in runs)}.values())
     if how == "html":
-        from t2i_core.engine.resolver import installed_resolver
+        from t2i_core.api.resolver import installed_resolver
 
         from .report import write_report
 
@@ -116,7 +117,7 @@ def compare(
     images_from: ImagesFromOption = None,
 ) -> None:
     """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
-    from t2i_core.engine.resolver import installed_resolver
+    from t2i_core.api.resolver import installed_resolver
     from t2i_core.results.run import load_finished_run
 
     from .compare import as_text, check, write_comparison
@@ -135,3 +136,28 @@ def compare(
     if out is not None:
         write_comparison(found, out, side, _warn)
         _said(out)
+
+
+@analyze_app.command()
+def analyze(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.", file_okay=False),
+    ],
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME.KEY=VALUE",
+            help="Option of a metric, for its analyses alone (see t2i info NAME); may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, alone on standard output.")] = False,
+    images_from: ImagesFromOption = None,
+) -> None:
+    """Show what the metrics make of runs beyond their scores."""
+    from .analyses import print_analyses
+
+    print_analyses(runs, option or [], out, json, images_from or [])

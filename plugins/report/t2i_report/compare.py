@@ -11,16 +11,16 @@ import pandas as pd
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from t2i_core.api.image import Image
+from t2i_core.api.resolver import Resolver
 from t2i_core.api.text import escape_control_characters
-from t2i_core.engine.analysis import list_metrics
-from t2i_core.engine.resolver import Resolver
-from t2i_core.engine.stored_comparison import Paired, Side, paired
+from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.run import Run
 
 from .gallery import Column, Gallery, Shown, gallery
 from .names import model_names, run_names
 from .page import write_page
+from .stored_comparison import Paired, Side, paired
 from .thumbnails import CHUNK, Thumbnails
 
 MOST_ROWS = 1000

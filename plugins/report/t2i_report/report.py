@@ -16,8 +16,8 @@ import pandas as pd
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import T2IError
 from t2i_core.api.metric import Analysis, Measure
-from t2i_core.engine.analysis import StoredMetrics, analyze_run, list_metrics
-from t2i_core.engine.resolver import Resolver
+from t2i_core.api.resolver import Resolver
+from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
 from t2i_core.results.run import Run
 
 from .gallery import gallery

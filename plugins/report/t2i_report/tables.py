@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.text import escape_control_characters
-from t2i_core.io.spreadsheet import escape_table
+from t2i_core.files.spreadsheet import escape_table
 from t2i_core.results.number_format import format_number
 from t2i_core.results.run import Run
 

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image as PILImage
 from t2i_core.api import Setup
+from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.errors import BadPrompts, MissingDependency
-from t2i_core.storage.store import find_cache_folder
 from t2i_core.testing import PromptSourceContract
 from t2i_selfeval.samples import wrong_with
 from t2i_selfeval.task_sources import t2i_prompt_sources

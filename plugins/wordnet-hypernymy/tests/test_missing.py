@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from t2i_core import evaluate
 from t2i_core.api import ClassScores, Failure, Generated, GeneratorInfo, JudgeInfo, ObjectClass
-from t2i_core.engine.analysis import analyze_run, list_metrics
+from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.testing import StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_metrics, t2i_prompt_sources
 

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from .package_files import digest_sources
+from ...files.package_files import digest_sources
 
 PYTHON = "python"
 """What `origin_of` returns for the standard library."""

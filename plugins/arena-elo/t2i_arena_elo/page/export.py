@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from t2i_core.files.atomic_write import replace_file
-from t2i_core.io.spreadsheet import escape
+from t2i_core.files.spreadsheet import escape
 
 from ..battles import Battle, Verdict
 from .questions import VERDICT

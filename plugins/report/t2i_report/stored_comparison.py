@@ -8,16 +8,14 @@ from math import isclose
 from typing import Any
 
 import pandas as pd
-
-from ..api.metric import Metric, SettledMeasure
-from ..api.options import select_result_options
-from ..api.plugin_info import MetricInfo
-from ..results.run import Run
-from ..statistics import Comparison
-from .component import Component
-from .plugin_guard import guard_plugin
-from .request import NoisePolicy
-from .score import difference, scored, shared
+from t2i_core.api.metric import Metric, SettledMeasure
+from t2i_core.api.options import select_result_options
+from t2i_core.api.plugin_guard import guard_plugin
+from t2i_core.api.plugin_info import MetricInfo
+from t2i_core.api.resolver import ResolvedComponent
+from t2i_core.results.run import Run
+from t2i_core.results.score_difference import compare_headlines, compute_headline, select_shared
+from t2i_core.statistics import Comparison
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,16 @@ class Paired:
 
 
 @dataclass(frozen=True)
-class _StoredWay:
+class _StoredScoring:
     """How the rows of a stored run become scores."""
 
-    metric: Component[MetricInfo]
+    metric: ResolvedComponent[MetricInfo]
     instance: Metric
     measures: tuple[SettledMeasure, ...]
-    noise: NoisePolicy
+    noise: str
 
 
-def paired(a: Side, b: Side, metric: Component[MetricInfo]) -> Paired:
+def paired(a: Side, b: Side, metric: ResolvedComponent[MetricInfo]) -> Paired:
     """Compare two models under a metric that both runs have, by the rules of an evaluation.
 
     A prompt is shared where its id and its text are the same: runs do not hold scenes.
@@ -70,23 +68,23 @@ def paired(a: Side, b: Side, metric: Component[MetricInfo]) -> Paired:
     if why is not None:
         return Paired(metric.spec, measures[0], None, why, nothing)
     request = a.run.manifest["request"]
-    way = _StoredWay(metric, instance, measures, request["noise"])
+    scoring = _StoredScoring(metric, instance, measures, request["noise"])
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _measured(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
         if result is not None and not isclose(
-            again := scored(way, own), result["score"], rel_tol=1e-6, abs_tol=1e-9
+            again := compute_headline(scoring, own), result["score"], rel_tol=1e-6, abs_tol=1e-9
         ):
             why = f"the rows of {side.name} give {again:.6g} now, where its run says {result['score']:.6g}"
             return Paired(metric.spec, measures[0], None, f"{why}: was the metric altered?", nothing)
     same = _same_prompts(a, b, table)
-    found = difference(way, a.name, b.name, table, same, request["interval"])
+    found = compare_headlines(scoring, a.name, b.name, table, same, request["interval"])
     if found is None:
         return Paired(metric.spec, measures[0], None, "they share no prompts under the same seeds", nothing)
     return Paired(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
 
 
-def _incomparable(a: Side, b: Side, metric: Component[MetricInfo], instance: Metric) -> str | None:
+def _incomparable(a: Side, b: Side, metric: ResolvedComponent[MetricInfo], instance: Metric) -> str | None:
     """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
     said = [_measured(side, metric) for side in (a, b)]
     if instance.group_by == "pair":
@@ -114,7 +112,7 @@ def _incomparable(a: Side, b: Side, metric: Component[MetricInfo], instance: Met
     return None
 
 
-def _measured(side: Side, metric: Component[MetricInfo]) -> Mapping[str, Any] | None:
+def _measured(side: Side, metric: ResolvedComponent[MetricInfo]) -> Mapping[str, Any] | None:
     """The model's result under the metric, where it has a score."""
     for result in side.run.results["results"]:
         if result["metric"] == metric.spec and result["as"] == side.label and result["score"] is not None:
@@ -173,7 +171,7 @@ def _cells(table: pd.DataFrame, same: set[str], measure: str, a: Side, b: Side) 
     """The mean of the headline in each cell that both have."""
     if "prompt" not in table:
         return pd.DataFrame(columns=["prompt", "model", "value"])
-    rows = shared(table[table["prompt"].isin(same)], a.name, b.name)
+    rows = select_shared(table[table["prompt"].isin(same)], a.name, b.name)
     rows = rows[rows["measure"] == measure]
     cell = [c for c in ("prompt", "seed") if c in rows and not rows[c].isna().all()]
     return rows.groupby([*cell, "model"], observed=True)["value"].mean().reset_index()

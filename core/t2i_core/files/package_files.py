@@ -7,7 +7,7 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from ...files.digest import digest_file, digest_files
+from .digest import digest_file, digest_files
 
 
 def is_in_package(module: str) -> bool:

@@ -1,6 +1,6 @@
 """Time R-precision of 30,000 images x 100 candidates x 5 repeats, from what a run keeps to rows of its table.
 
-python plugins/paintskills/benchmarks/r_precision.py
+python tests/benchmarks/r_precision.py
 
 The store is filled first, which takes longer than what is timed; in memory, where there is such a folder. Ends
 with one line and status 1 where a repeat misses its bar.

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadFolder, MissingDependency
 from t2i_core.api.metric import Analysis
-from t2i_core.engine.analysis import analyze_run, list_metrics
+from t2i_core.api.resolver import installed_resolver
+from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
 from t2i_core.files.atomic_write import replace_file
-from t2i_core.io.spreadsheet import escape_table
+from t2i_core.files.slug import make_slug
+from t2i_core.files.spreadsheet import escape_table
+from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.images import describe_left_out
 from t2i_core.results.run import Run, load_finished_run
-from t2i_core.storage.run_folder import make_slug
-from t2i_registry import Registry
-
-from .rendering import print_results
-from .terminal import console, print_json, shown, write_line
+from t2i_core.results.score_tables import print_results
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def analyze(
+def print_analyses(
     folders: Sequence[Path],
     options: Sequence[str],
     out: Path | None,
@@ -38,13 +37,13 @@ def analyze(
     options: of metrics, NAME.KEY=VALUE, for the analyses alone
     images_from: folders outside of the runs' whose images may be shown too
     """
-    registry, data = Registry(), []
-    table = registry.read_options(options)
+    resolver, data = installed_resolver(), []
+    table = resolver.read_options(options)
     taken: set[str] = set()
     for folder in folders:
         run = load_finished_run(folder, images_from)
-        metrics = list_metrics(run, registry)
-        found = list(analyze_run(run, metrics, registry, table))
+        metrics = list_metrics(run, resolver)
+        found = list(analyze_run(run, metrics, resolver, table))
         for name, why in metrics.absent.items():
             write_line(f"warning: {run.path}: {name} cannot be asked: {why}", err=True)
         if not found:
@@ -97,17 +96,13 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
-    from rich.table import Table
-
     screen = console()
     screen.print(shown(run.path, "bold"))
     print_results(screen, run.results)
     for metric, analysis in found:
         screen.print()
         screen.print(shown(f"{metric} {analysis.name}: {analysis.summary}"))
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in analysis.table.columns:
-            table.add_column(shown(column), overflow="fold")
+        table = make_table(*analysis.table.columns)
         for row in analysis.table.itertuples(index=False):
             table.add_row(*(shown(f"{v:.4g}" if isinstance(v, float) else v) for v in row))
         screen.print(table)

@@ -1,4 +1,4 @@
-"""Turning descriptors into working parts, and letting go of them."""
+"""Calling code of plugins: whatever it raises becomes one line that names the plugin."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..api.errors import BadFolder, BrokenPlugin, MissingDependency, NotHere, T2IError
-from ..api.redaction import redacted_errors
-from ..api.text import describe_error
 from ..files.image_file import DamagedImage
-from .component import Component
+from .errors import BadFolder, BrokenPlugin, MissingDependency, NotHere, T2IError
+from .redaction import redacted_errors
+from .resolver import ResolvedComponent
+from .text import describe_error
 
 
 @contextmanager
-def guard_plugin(component: Component[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
+def guard_plugin(component: ResolvedComponent[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
     """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what.
 
     A T2IError goes through. A package that is not installed is a MissingDependency; not so a module that an
@@ -48,7 +48,7 @@ def guard_plugin(component: Component[Any], doing: str, heeds_damage: bool = Fal
         raise BrokenPlugin(f"{describe_component(component)} failed {doing}: {describe_error(error)}") from error
 
 
-def describe_component(component: Component[Any]) -> str:
+def describe_component(component: ResolvedComponent[Any]) -> str:
     """Name a component with what it comes from, for messages."""
     origin = f" ({component.dist} {component.version}, {component.module})" if component.dist else ""
     return f"{component.kind.replace('_', ' ')} {component.spec!r}{origin}"

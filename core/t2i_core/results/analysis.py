@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from ..api.errors import BadFolder, BadOption, BrokenPlugin, T2IError, UnknownNa
 from ..api.metric import Analysis, Study
 from ..api.options import select_result_options
 from ..api.plugin_info import MetricInfo
+from ..api.resolver import OptionTable, ResolvedComponent, Resolver
 from ..files.regular_file import TABLE_BYTES, open_regular
-from ..results.run import Run
-from .component import Component
-from .resolver import OptionTable, Resolver
+from .images import find_images
+from .run import Run
 
 
 @dataclass(frozen=True)
@@ -26,15 +27,15 @@ class StoredMetrics:
     absent:  why the others cannot be asked, by name
     """
 
-    made: Mapping[str, Component[MetricInfo]]
+    made: Mapping[str, ResolvedComponent[MetricInfo]]
     recorded: Mapping[str, Mapping[str, Any]]
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
-def list_metrics(run: Run, resolver: Resolver) -> StoredMetrics:
+def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
     """Make the metrics of a run's results again; one that is not installed any more harms no other."""
     scored = {result["metric"] for result in run.results["results"]}
-    made: dict[str, Component[MetricInfo]] = {}
+    made: dict[str, ResolvedComponent[MetricInfo]] = {}
     recorded: dict[str, Mapping[str, Any]] = {}
     absent: dict[str, str] = {}
     for said in run.manifest.get("components", []):
@@ -53,7 +54,7 @@ def list_metrics(run: Run, resolver: Resolver) -> StoredMetrics:
     return StoredMetrics(made, recorded, absent)
 
 
-def _check_files(metric: Component[MetricInfo]) -> None:
+def _check_files(metric: ResolvedComponent[MetricInfo]) -> None:
     """Check the files that a run's options name: the run may come from somebody else.
 
     Raises:
@@ -75,7 +76,7 @@ def _check_files(metric: Component[MetricInfo]) -> None:
 def analyze_run(
     run: Run,
     metrics: StoredMetrics,
-    resolver: Resolver,
+    resolver: Resolver[Any],
     options: OptionTable | None = None,
     failing: Callable[[str, T2IError], None] | None = None,
 ) -> Iterator[tuple[str, Analysis]]:
@@ -125,7 +126,7 @@ def analyze_run(
             run.manifest["request"]["interval"],
             _floors(run, name),
             {name: made.info.measures for name, made in metrics.made.items()},
-            run.images_from,
+            partial(find_images, samples, run.folder, run.images_from),
         )
         try:
             for analysis in _asked(made, study):
@@ -136,7 +137,7 @@ def analyze_run(
             failing(name, error)
 
 
-def _asked(made: Component[MetricInfo], study: Study) -> Iterator[Analysis]:
+def _asked(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:
     try:
         yield from made.info.create(made.setup()).analyses(study)
     except T2IError:
