@@ -15,6 +15,7 @@ from t2i_core.api import Query
 from t2i_core.api.errors import BadModel, BadOption, NotHere
 from t2i_core.api.image import Image, load_image
 from t2i_core.engine.component import settle_component
+from t2i_core.files.digest import digest_file
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_torchmetrics import weights
 from t2i_torchmetrics.judge_plugin import OUTPUTS, SHA256, t2i_judges
@@ -179,7 +180,7 @@ def test_prefetch_takes_what_a_server_has_and_checks_it(tmp_path: Path, monkeypa
     monkeypatch.setattr(weights, "URL", served.as_uri())
     with pytest.raises(BadModel, match="gives another file: its SHA-256 is"):
         INFO.prefetch(settle_component(INFO).setup())
-    monkeypatch.setattr(weights, "SHA256", weights.files.file_digest(served))
+    monkeypatch.setattr(weights, "SHA256", digest_file(served))
     INFO.prefetch(settle_component(INFO).setup())
     assert (tmp_path / "checkpoints" / served.name).read_bytes() == served.read_bytes()
     INFO.check(settle_component(INFO).setup(offline=True))
