@@ -13,13 +13,12 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
+from t2i_core import evaluate
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import Phrase, Reading, Side
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS
 from t2i_miniworld.wording import HYPERNYMY, NEUTRAL, PAINTSKILLS, TIAM, say
-from t2i_registry import Registry
 
 TILE, GAP, LEFT, TOP = 96, 4, 90, 40
 _INK, _PAPER = (70, 72, 76), (255, 255, 255)
@@ -60,8 +59,7 @@ def drawn(model: str) -> dict[str, Path]:
     folder = Path(tempfile.mkdtemp())
     file = folder / "prompts.txt"
     file.write_text("\n".join(dict.fromkeys(text for row in range(len(LABELS)) for text in texts(row))) + "\n")
-    request = Request((), (ModelRequest(model),), prompts=(str(file),), seeds=(0,), out=folder / "run")
-    run = run_plan(make_plan(request, Registry()))
+    run = evaluate((), model, prompts=str(file), seeds=(0,), out=folder / "run")
     made = run.samples()
     return {row.text: run.folder / row.image for row in made[made["status"] == "ok"].itertuples()}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import repositories
 from page_tables import flat, table
-from t2i_core.components import GeneratorInfo, JudgeInfo
+from t2i_core.api.plugin_info import GeneratorInfo, JudgeInfo
 from t2i_registry import Registry
 from t2i_registry.discovery import Entry
 from t2i_registry.registry import Described

@@ -11,15 +11,16 @@ from typing import Any
 
 from page_tables import flat, table
 from t2i_cli.info import as_plain_data
-from t2i_core import components, generation, hookspecs, judging, metrics, testing
+from t2i_core import testing
+from t2i_core.api import generator, hookspecs, judge, metric, plugin_info
 from t2i_registry import Registry
 
 ROOT = Path(__file__).parents[1]
 HOOKS: dict[str, tuple[type, type | None, type]] = {
-    "generator": (components.GeneratorInfo, generation.Generator, testing.GeneratorContract),
-    "judge": (components.JudgeInfo, judging.Judge, testing.JudgeContract),
-    "metric": (components.MetricInfo, metrics.Metric, testing.MetricContract),
-    "prompt_source": (components.PromptSourceInfo, None, testing.PromptSourceContract),
+    "generator": (plugin_info.GeneratorInfo, generator.Generator, testing.GeneratorContract),
+    "judge": (plugin_info.JudgeInfo, judge.Judge, testing.JudgeContract),
+    "metric": (plugin_info.MetricInfo, metric.Metric, testing.MetricContract),
+    "prompt_source": (plugin_info.PromptSourceInfo, None, testing.PromptSourceContract),
 }
 """Of each kind the descriptor that its hook returns, what that makes, and the conformance suite."""
 
@@ -92,7 +93,7 @@ def plugin_reference(folder: Path) -> str:
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     registry = Registry()
     parts: list[str] = []
-    for kind in components.KINDS:
+    for kind in plugin_info.KINDS:
         for name in project.get("entry-points", {}).get(f"t2i.{kind}s", {}):
             described = registry.describe(registry.find(kind, name, project["name"]))
             parts += _component(as_plain_data(described, registry))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import log_expit
-from t2i_core.evaluation import ModelRequest
+from t2i_core import ModelRequest
 from validation_lines import Line, Rates
 from validation_runs import ORACLE, SALTS, Said, kept
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.runs import Run, load_run
+from t2i_core import ModelRequest, Run, evaluate, load_run
 from validation_lines import Line, Rates
 
 SALTS = 20

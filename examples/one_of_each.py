@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
-from t2i_core import Failure, Generated, ImageRequest, Prompt
-from t2i_core.evaluation import ModelRequest, Request, make_plan
+from t2i_core.api import Failure, Generated, ImageRequest, Prompt
+from t2i_core.api.resolver import installed_resolver
+from t2i_core.io.prompt_file import read_prompts
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.simulator import simulate
-from t2i_registry import Registry, scan
+from t2i_registry import scan
 
 TILE, TEXT, COLUMNS = 192, 80, 6
 OPTIONS = SimulatorOptions(size=TILE, spp=64)
@@ -23,13 +24,13 @@ OPTIONS = SimulatorOptions(size=TILE, spp=64)
 NEED_OPTIONS = {"tiam-template"}
 
 
-def prompts_of(source: str) -> list[Prompt]:
-    """The prompts of a source or a file, as an evaluation would take them."""
-    plan = make_plan(Request(metrics=(), models=(ModelRequest("simulator"),), prompts=(source,)), Registry())
-    return [prompt for job in plan.jobs for prompt in job.prompts]
+def prompts_of(source: str) -> Iterable[Prompt]:
+    """The prompts of a source under its own options."""
+    component = installed_resolver().component("prompt_source", source, {})
+    return component.info.prompts(component.setup())
 
 
-def first_drawn(prompts: list[Prompt]) -> tuple[Prompt, Generated]:
+def first_drawn(prompts: Iterable[Prompt]) -> tuple[Prompt, Generated]:
     """The first prompt that the simulator has a picture for."""
     for prompt in prompts:
         drawn = simulate(OPTIONS, ImageRequest(prompt, seed=0, noise_seed=0))
@@ -43,7 +44,7 @@ def tiles() -> Iterator[tuple[str, Prompt, Generated]]:
     for entry in scan().of_kind("prompt_source"):
         if entry.name not in NEED_OPTIONS:
             yield entry.name, *first_drawn(prompts_of(entry.name))
-    for prompt in prompts_of(str(Path(__file__).with_name("scenes.jsonl"))):
+    for prompt in read_prompts(Path(__file__).with_name("scenes.jsonl")):
         yield f"scenes.jsonl: {prompt.id}", *first_drawn([prompt])
 
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import Generated, GeneratorInfo, Instance, ObjectClass, Prompt, PromptSourceInfo, Truth
-from t2i_core.evaluation import ModelRequest, Request, make_plan, parse_shard, run_plan
-from t2i_core.masks import PackedMask
+from t2i_core.api import Generated, GeneratorInfo, Instance, ObjectClass, Prompt, PromptSourceInfo, Truth
+from t2i_core.api.mask import PackedMask
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request, parse_shard
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import StaticResolver
 
 SIZE = 64

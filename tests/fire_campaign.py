@@ -18,7 +18,7 @@ from fire.tally import Case, Difference
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from t2i_cli.terminal import console as wide_console
+from t2i_core.api.terminal import console as wide_console
 
 GROUPS = ("processes", "damage", "misbehaviour")
 COLUMNS = ("what was done", "tried", "rows compared", "lost", "invented", "differing", "note")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from t2i_core.runs import sealed
+from t2i_core.storage.manifest_file import seal_manifest
 
 Rows = list[list[str]]
 
@@ -26,7 +26,7 @@ def manifest_of(run: Path) -> dict[str, Any]:
 def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
     """Write a run.json whose seal is right. A link is replaced, not followed."""
     (run / "run.json").unlink(missing_ok=True)
-    (run / "run.json").write_bytes(sealed(manifest).encode("utf-8", "surrogatepass"))
+    (run / "run.json").write_bytes(seal_manifest(manifest).encode("utf-8", "surrogatepass"))
 
 
 def write_table(run: Path, name: str, text: str) -> None:

@@ -50,7 +50,7 @@ def save_yolov8_seg(file: Path) -> Path:
     """Save a YOLOv8 segmenter of COCO's classes, with fewer channels."""
     import torch
     import yaml
-    from t2i_core.coco import CLASSES
+    from t2i_torch_support.coco_classes import CLASSES
     from t2i_ultralytics.library import tasks  # first: it keeps ultralytics from writing settings
     from ultralytics import YOLO
 
@@ -68,7 +68,7 @@ def save_yolov8_seg(file: Path) -> Path:
 def save_mask2former(folder: Path) -> Path:
     """Save a Mask2Former with a Swin backbone and COCO's classes."""
     import torch
-    from t2i_core.coco import CLASSES
+    from t2i_torch_support.coco_classes import CLASSES
     from transformers import (
         Mask2FormerConfig,
         Mask2FormerForUniversalSegmentation,

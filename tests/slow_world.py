@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import (
+from t2i_core.api import (
     Generated,
     GeneratorInfo,
     JudgeInfo,
@@ -27,7 +27,7 @@ from t2i_core import (
     Reward,
     Row,
 )
-from t2i_core.evaluation import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.testing import StaticResolver
 
 PAUSE = 0.02

@@ -83,7 +83,7 @@ def test_the_command_line_knows_which_plugin_of_ours_offers_what() -> None:
     offered: dict[str, str] = {}
     for file in ROOT.glob("plugins/*/pyproject.toml"):
         project = tomllib.loads(file.read_text())["project"]
-        groups = (project["entry-points"].get(group, {}) for group in KIND_OF_GROUP)
+        groups = (project.get("entry-points", {}).get(group, {}) for group in KIND_OF_GROUP)
         offered |= {name: project["name"].replace("-", "_") for group in groups for name in group}
     command_line = tomllib.loads((ROOT / "cli" / "pyproject.toml").read_text())["project"]
     assert command_line["entry-points"]["t2i.elsewhere"] == offered != {}

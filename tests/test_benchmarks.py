@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from t2i_core.storage.store import Store
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 
@@ -38,3 +40,16 @@ def test_memory_does_not_grow_with_the_work(more: int, mb: float) -> None:
     few, many = measured("null_run.py", 2_000), measured("null_run.py", more)
     assert (few["samples"], many["samples"]) == (2_000, more)
     assert many["peak_mb"] - few["peak_mb"] <= mb
+
+
+def test_stored_embeddings_of_thousands_are_scored_in_seconds(tmp_path: Path) -> None:
+    benchmark = runpy.run_path(str(BENCHMARKS / "r_precision.py"))
+    images = 500
+    job = benchmark["job"](images)
+    with Store(tmp_path) as store:
+        benchmark["fill"](store, job)
+        found = [benchmark["timed"](benchmark["score"], store, job) for _ in range(3)]
+    assert [len(table) for table, _ in found] == [images] * 3
+    # their share of the benchmark's bar, and five times that: a busy machine is slower
+    bar = benchmark["SECONDS"] * benchmark["REPEATS"] * images / benchmark["IMAGES"]
+    assert min(seconds for _, seconds in found) <= 5 * bar

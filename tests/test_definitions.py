@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from t2i_cli.app import app
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from typer.testing import CliRunner
 
 DEFINED = {"dog": "a member of the genus Canis", "bear": "massive plantigrade mammal", "car": ""}

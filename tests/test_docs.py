@@ -16,16 +16,18 @@ import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
 from t2i_cli.recipe import Recipe, RecipeModel
-from t2i_core import __all__ as public
-from t2i_core import components, errors, hookspecs, metrics, observations
-from t2i_core.capabilities import ADAPTERS
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.generation import Failure, Generated, ImageRequest
-from t2i_core.images import Image, Instance, Truth
-from t2i_core.judging import Capability, Query
-from t2i_core.metrics import Measure, Metric, Need, Row, Study
-from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
-from t2i_core.runs import Run
+from t2i_core.api import __all__ as public
+from t2i_core.api import errors, hookspecs, metric, observation, plugin_info
+from t2i_core.api.adapter import ADAPTERS
+from t2i_core.api.failure import Failure
+from t2i_core.api.generator import Generated, ImageRequest
+from t2i_core.api.image import Image, Instance, Truth
+from t2i_core.api.judge import Capability, Query
+from t2i_core.api.metric import Measure, Metric, Need, Row, Study
+from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
+from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_registry.discovery import CAPABILITY_PREFIX, DISABLE_VARIABLE, KIND_OF_GROUP
 
@@ -34,11 +36,11 @@ ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("t2i_")]
 CONTRACTS = [
-    components.Setup, components.Defaults, components.Domain, components.GeneratorInfo, components.JudgeInfo,
-    components.MetricInfo, components.PromptSourceInfo, components.Preset, metrics.Measure, metrics.Need,
-    metrics.Derive, metrics.Unit, metrics.Observed, metrics.Sample, metrics.Row, metrics.Rows, metrics.Analysis,
+    plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.GeneratorInfo, plugin_info.JudgeInfo,
+    plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.Preset, metric.Measure, metric.Need,
+    metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, metric.Analysis,
     Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
-    Query, *observations.TYPES.values(),
+    Query, *observation.TYPES.values(),
 ]  # fmt: skip
 
 
@@ -121,7 +123,7 @@ def contributed(shown: dict[str, Any], tmp_path: Path) -> Run:
         shown[hook]() for hook in ("t2i_generators", "t2i_judges", "t2i_prompt_sources")
     )
     measure = Measure("reward", "Mean reward.", facets=("kind",))
-    metric = components.MetricInfo(name="mean", summary="Mean.", create=MeanReward, measures=(measure,))
+    metric = plugin_info.MetricInfo(name="mean", summary="Mean.", create=MeanReward, measures=(measure,))
     models = [ModelRequest(generator, "dark", {"level": 50}), ModelRequest(generator, "bright", {"level": 200})]
     resolver = StaticResolver(judge, prompts)
     return evaluate(metric, models, prompts=prompts.name, seeds=2, out=tmp_path / "run", resolver=resolver)
@@ -208,7 +210,7 @@ def code(part: str) -> Iterator[Path]:
 
 def test_every_hook_group_and_capability_is_documented() -> None:
     text = read("docs/plugins.md")
-    assert len(HOOKS) == len(components.KINDS)
+    assert len(HOOKS) == len(plugin_info.KINDS)
     assert undocumented([*HOOKS, *KIND_OF_GROUP, f"{CAPABILITY_PREFIX}CAPABILITY"], text) == []
     assert undocumented(get_args(Capability), section(text, "## Capabilities")) == []
     adapters = section(text, "## Adapters")
@@ -226,7 +228,7 @@ def test_every_public_name_is_documented() -> None:
 def test_every_field_of_a_contract_is_documented(contract: Any) -> None:
     text = read("docs/plugins.md")
     own = section(text, f"### {contract.__name__}")
-    if issubclass(contract, components._Info):
+    if issubclass(contract, plugin_info._Info):
         own += section(text, "### Every descriptor")
     assert undocumented([f.name for f in fields(contract)], own) == []
 
@@ -259,7 +261,7 @@ def test_the_site_has_every_page_in_its_contents(tmp_path: Path, monkeypatch: py
     metric = (tmp_path / "tutorials" / "metric.md").read_text(encoding="utf-8")
     assert metric.startswith("# Tutorial: a metric\n")
     assert "](../plugins/tiam.md)" in metric
-    assert "](../files/core/t2i_core/hookspecs.py)" in (tmp_path / "tutorials" / "least.md").read_text("utf-8")
+    assert "](../files/core/t2i_core/api/hookspecs.py)" in (tmp_path / "tutorials" / "least.md").read_text("utf-8")
     assert "| `simulator.drop` | `float`, >= 0, <= 1 |" in (tmp_path / "plugins" / "miniworld.md").read_text(
         "utf-8"
     )

@@ -16,7 +16,7 @@ import pytest
 from fire import damage, disks, disturbed
 from fire.small_world import carry_out
 from fire.tally import Case, Difference
-from t2i_core.store import DATABASE
+from t2i_core.storage.store import DATABASE
 from t2i_core.testing.fake_dists import fake_dist, forget_modules
 from typer.testing import CliRunner
 
@@ -119,7 +119,7 @@ def _no_room(real: Callable[..., Any], part: str) -> Callable[..., Any]:
 
 PLUGIN = """
     from fire import small_world
-    from t2i_core import hookimpl
+    from t2i_core.api import hookimpl
 
     @hookimpl
     def t2i_generators():

@@ -14,8 +14,8 @@ from fire import odd_prompts
 from fire.misbehaviour import BENT, DEEDS, DOUBTED, TIRED, Deed, Trial, doubted, tried
 from fire.odd_prompts import LENGTH, Parts, asked
 from fire.tally import Difference
-from t2i_core.errors import BadPrompts
-from t2i_core.evaluation import make_plan
+from t2i_core.api.errors import BadPrompts
+from t2i_core.engine.plan import make_plan
 from t2i_core.testing.fake_dists import fake_dist
 
 NOTHING = Difference()
@@ -68,7 +68,7 @@ def test_what_no_table_can_hold_is_refused_in_one_line(line: dict[str, str], tmp
 PLUGIN = """
     import sys
     import numpy as np
-    from t2i_core import (
+    from t2i_core.api import (
         Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Reward, Row, hookimpl,
     )
 

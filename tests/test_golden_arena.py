@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Setup
+from t2i_core.api import Setup
 from t2i_torchmetrics.inception_score import inception_score
 from t2i_wordnet_hypernymy.options import PhraseOptions
 from t2i_wordnet_hypernymy.prompts import easy_concepts

@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 from PIL import Image
 from t2i_cli.app import app
 from t2i_core import ModelRequest, evaluate
-from t2i_core.errors import BadFolder, T2IError
-from t2i_core.evaluation.jobs import IMAGES
-from t2i_core.image_files import DamagedImage
-from t2i_core.images import RefusedImage
-from t2i_core.runs import load_run
+from t2i_core.api.errors import BadFolder, T2IError
+from t2i_core.api.image import RefusedImage
+from t2i_core.engine.job import IMAGES
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.results.run import load_run
 from t2i_registry import Registry
 from t2i_report.command import compare_app, report_app
 from typer.testing import CliRunner

@@ -35,7 +35,7 @@ ALSO_INSTALLED = (
     "core",
     "registry",
     "cli",
-    *(f"plugins/{p}" for p in ("arena-elo", "diffusers", "miniworld", "tiam")),
+    *(f"plugins/{p}" for p in ("arena-elo", "diffusers", "miniworld", "tiam", "torch-support")),
 )
 
 

@@ -15,6 +15,7 @@ import json, threading
 from pathlib import Path
 import numpy as np
 from t2i_core import *
+from t2i_core.api import *
 from t2i_core.testing import TEST_PROMPTS, StaticResolver
 
 class Mean(Metric):

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import t2i_core.evaluation  # noqa: F401 - the functions that the benchmark names are searched in what it imports
+import t2i_core.engine.evaluation  # noqa: F401 - the functions that the benchmark names are searched in what it imports
 
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 

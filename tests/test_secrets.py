@@ -33,13 +33,13 @@ LEAKY = """
     from urllib.parse import quote
     import numpy as np
     from pydantic import SecretStr
-    from t2i_core import (
+    from t2i_core.api import (
         Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Query, Row,
         hookimpl,
     )
-    from t2i_core.errors import BadModel
-    from t2i_core.metrics import Excluded, Note
-    from t2i_core.observations import Preference
+    from t2i_core.api.errors import BadModel
+    from t2i_core.api.metric import Excluded, Note
+    from t2i_core.api.observation import Preference
 
     NAMES = os.environ["SPILL"].split(",")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import sqrtm
-from t2i_core import (
+from t2i_core.api import (
     Generated,
     GeneratorInfo,
     LikelihoodTerms,
@@ -26,8 +26,9 @@ from t2i_core import (
     Query,
     Row,
 )
-from t2i_core.components import component
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine.component import settle_component
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, StaticResolver
 
 RESOLVER = StaticResolver(TEST_JUDGE, TEST_PROMPTS)
@@ -308,7 +309,7 @@ def test_code_that_only_answers_changes_no_image(tmp_path: Path, monkeypatch: py
             (tmp_path / package / f"{name}.py").write_text(code)
         importlib.import_module(f"{package}.drawing")
         info = replace(GAUSSIAN, code=("drawing.py",), judge_code=("answering.py",))
-        made = replace(component(info), module=f"{package}.drawing")
+        made = replace(settle_component(info), module=f"{package}.drawing")
         return made.fingerprint, made.judge_fingerprint
 
     images, answers = fingerprints("asked_1", "", "")

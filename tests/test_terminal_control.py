@@ -23,12 +23,12 @@ EVIL = """
     import numpy as np
     import pandas as pd
     from pydantic import Field
-    from t2i_core import (
+    from t2i_core.api import (
         Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Prompt,
         PromptSourceInfo, Reward, Row, hookimpl,
     )
-    from t2i_core.metrics import Analysis, Note
-    from t2i_core.observations import Caption
+    from t2i_core.api.metric import Analysis, Note
+    from t2i_core.api.observation import Caption
 
     NASTY = {nasty!r}
 

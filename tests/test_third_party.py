@@ -13,7 +13,10 @@ from fresh_environment import ROOT, Command, build_wheels, fresh_environment
 from PIL import Image
 
 EXAMPLE = ROOT / "examples" / "t2i-sharpness"
-INSTALLED = (ROOT / "core", ROOT / "registry", ROOT / "cli", ROOT / "plugins" / "folder", EXAMPLE)
+INSTALLED = (
+    *(ROOT / part for part in ("core", "registry", "cli", "plugins/folder", "plugins/torch-support")),
+    EXAMPLE,
+)
 MOST_LINES = 40
 
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-from t2i_core.coco import CLASSES
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_tiam.labels import LABELS
+from t2i_torch_support.coco_classes import CLASSES
 from t2i_ultralytics import coco
 from t2i_ultralytics.masks import filled
 

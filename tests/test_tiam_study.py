@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Prompt, Setup
-from t2i_core.metrics import Study
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.metric import Study
 from t2i_miniworld.faults import Draw, Faults
 from t2i_miniworld.streams import stream
 from t2i_tiam.metric import Tiam

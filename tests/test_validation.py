@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.statistics import statistic_intervals
 from validation import WORLDS, tell_apart
 from validation_ladder import LADDERS, Ladder, climb

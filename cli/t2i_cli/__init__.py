@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Run the command `t2i`."""
-    from t2i_core.thread_pools import limit_threads, sleep_while_waiting
+    from t2i_core.engine.thread_pools import limit_threads, sleep_while_waiting
 
     from .interrupts import heed_interrupts, interrupt_code
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from t2i_core.api.terminal import write_line
 
 from . import arguments as given
 from .commands import DEBUG_VARIABLE, RootGroup, UsageError, run_safely
 from .light import DefaultGroup, LightCommand
-from .terminal import guard_output, write_line
+from .terminal import guard_output
 
 app = typer.Typer(
     name="t2i",
@@ -209,20 +210,6 @@ def reproduce(
         offline=offline,
     )
     reproduce(name, asked, row or [], mini, dry_run, json)
-
-
-@app.command()
-def analyze(
-    runs: given.RunsArgument,
-    option: given.SettingOption = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
-    json: given.JsonOption = False,
-    images_from: given.ImagesFromOption = None,
-) -> None:
-    """Show what the metrics make of runs beyond their scores."""
-    from .analyzing import analyze
-
-    analyze(runs, option or [], out, json, images_from or [])
 
 
 runs = typer.Typer(cls=DefaultGroup, help="Runs: list them with their scores, show one, remove some.")

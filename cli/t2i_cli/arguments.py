@@ -130,14 +130,4 @@ RunsArgument = Annotated[
 RunArgument = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run folder, as t2i runs lists it.", file_okay=False)
 ]
-ImagesFromOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--images-from",
-        metavar="DIR",
-        help="Show images of this folder, where a run names images outside of its own; may be repeated.",
-        file_okay=False,
-        exists=True,
-    ),
-]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 if TYPE_CHECKING:
-    from t2i_core.evaluation import Request
+    from t2i_core.engine.request import Request
     from t2i_registry import Registry
 
     from .recipe import ReadRecipe
@@ -51,7 +51,7 @@ def request(asked: Asked, recipe: Path | None, registry: Registry, measures: boo
 
 def settled(asked: Asked, read: ReadRecipe | None, registry: Registry, measures: bool = True) -> Request:
     """The same with a recipe that is read already."""
-    from t2i_core.evaluation import Request
+    from t2i_core.engine.request import Request
     from t2i_registry.options import merged
 
     from .recipe_parts import check_parts
@@ -101,7 +101,7 @@ def read_batch_size(value: str | int) -> int | None:
 
 def _said(asked: Asked) -> Iterator[tuple[str, Any]]:
     """What the command line says, as the request takes it; options are left to be merged."""
-    from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
+    from t2i_core.engine.request import ModelRequest, parse_seeds, parse_shard
 
     readers: dict[str, Any] = {
         "models": lambda specs: tuple(ModelRequest(spec) for spec in specs),

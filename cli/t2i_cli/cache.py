@@ -4,39 +4,49 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from t2i_core.cleaning import LIMIT_VARIABLE, cache_limit, cache_use, clean, read_size, size_text
-from t2i_core.store import cache_folder
+from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.terminal import print_json, write_line
+from t2i_core.files.byte_size import format_size
+from t2i_core.storage.cache import (
+    LIMIT_VARIABLE,
+    measure_cache,
+    parse_size,
+    read_cache_limit,
+    shrink_cache,
+)
 
 from .commands import UsageError
-from .terminal import confirm, print_json, write_line
+from .terminal import confirm
 
 
 def show_cache(as_json: bool) -> None:
     """Print what the cache holds. Raises BadFolder, or BadOption for a limit that is none."""
-    limit, use = cache_limit(), cache_use()
+    limit, use = read_cache_limit(), measure_cache()
     if as_json:
         held = {**asdict(use), "folder": str(use.folder), "bytes": use.bytes} if use else None
-        print_json({"folder": str(cache_folder().absolute()), "limit": limit, "cache": held})
+        print_json({"folder": str(find_cache_folder().absolute()), "limit": limit, "cache": held})
         return
-    write_line(f"folder:        {cache_folder()}")
+    write_line(f"folder:        {find_cache_folder()}")
     if use is None:
         write_line("nothing is kept yet")
     else:
-        write_line(f"images:        {use.images}, {size_text(use.image_bytes)}")
-        write_line(f"observations:  {use.observations}, {size_text(use.other_bytes)} with all else")
+        write_line(f"images:        {use.images}, {format_size(use.image_bytes)}")
+        write_line(f"observations:  {use.observations}, {format_size(use.other_bytes)} with all else")
         write_line(f"in use:        {f'by {use.in_use}' if use.in_use else 'no'}")
-    write_line(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else size_text(limit)}")
+    write_line(f"limit:         {f'none ({LIMIT_VARIABLE} sets one)' if limit is None else format_size(limit)}")
 
 
 def clean_cache(limit: str | None, yes: bool, as_json: bool) -> None:
     """Cut the cache down to a limit. Raises BadOption, or BadFolder where a run uses it."""
-    allowed = cache_limit() if limit is None else read_size(limit, "--limit")
+    allowed = read_cache_limit() if limit is None else parse_size(limit, "--limit")
     if allowed is None:
         raise UsageError(f"say with --limit how much may stay, or set {LIMIT_VARIABLE}")
-    use = cache_use()
+    use = measure_cache()
     if use and use.bytes > allowed and not yes:
-        confirm(f"remove the oldest of {size_text(use.bytes)} from {use.folder}, down to {size_text(allowed)}?")
-    cleaned = clean(allowed)
+        confirm(
+            f"remove the oldest of {format_size(use.bytes)} from {use.folder}, down to {format_size(allowed)}?"
+        )
+    cleaned = shrink_cache(allowed)
     if as_json:
         print_json(asdict(cleaned))
     else:

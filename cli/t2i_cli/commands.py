@@ -8,13 +8,13 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.errors import BrokenPlugin, T2IError
-from t2i_core.texts import said, visible
+from t2i_core.api.errors import BrokenPlugin, T2IError
+from t2i_core.api.terminal import write_line
+from t2i_core.api.text import describe_error, escape_control_characters
 from typer.core import TyperCommand
 
 from .interrupts import interrupt_code
 from .light import LightGroup
-from .terminal import write_line
 
 if TYPE_CHECKING:
     from t2i_registry import Entry
@@ -38,7 +38,11 @@ class RootGroup(LightGroup):
         if own is not None:
             return own
         entry = next((e for e in _plugin_commands() if e.name == cmd_name), None)
-        return None if entry is None else TyperCommand(cmd_name, help=visible(f"{entry.summary} ({entry.dist})"))
+        return (
+            None
+            if entry is None
+            else TyperCommand(cmd_name, help=escape_control_characters(f"{entry.summary} ({entry.dist})"))
+        )
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is called; here a plugin's is loaded."""
@@ -89,7 +93,7 @@ def run_safely(command: Any) -> None:
             sys.exit(code)
         frame = traceback.extract_tb(error.__traceback__)[-1]
         say_error(
-            f"a fault in t2i itself, please report it: {said(error)} [{frame.filename}:{frame.lineno}] "
+            f"a fault in t2i itself, please report it: {describe_error(error)} [{frame.filename}:{frame.lineno}] "
             f"({DEBUG_VARIABLE}=1 or --debug shows the traceback)"
         )
         sys.exit(1)

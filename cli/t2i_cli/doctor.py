@@ -12,14 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from t2i_core.cleaning import folder_bytes, size_text
-from t2i_core.errors import T2IError
-from t2i_core.store import cache_folder
+from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.errors import T2IError
+from t2i_core.api.terminal import print_json, write_line
+from t2i_core.files.byte_size import format_size
+from t2i_core.storage.cache import measure_folder
 from t2i_registry import Registry, scan
 from t2i_registry.checking import Checked, check
 from t2i_registry.discovery import Catalogue
 
-from .terminal import print_json, stdout_kept_clean, write_line
+from .terminal import stdout_kept_clean
 
 PACKAGES = (
     "t2i-core",
@@ -49,7 +51,7 @@ def examine(as_json: bool) -> None:
             "cpus": os.cpu_count(),
             "memory": _memory(),
             "devices": _devices(),
-            "cache": _place(cache_folder()),
+            "cache": _place(find_cache_folder()),
             "packages": {name: _version(name) for name in PACKAGES},
             "plugins": _plugins(catalogue, checked),
             "weights": _weights(checked),
@@ -88,7 +90,8 @@ def _devices() -> list[str]:
     except Exception as error:
         return [f"cpu (torch does not import: {type(error).__name__}: {error})"]
     found = [
-        f"cuda:{i} {torch.cuda.get_device_name(i)}, {size_text(torch.cuda.get_device_properties(i).total_memory)}"
+        f"cuda:{i} {torch.cuda.get_device_name(i)}, "
+        f"{format_size(torch.cuda.get_device_properties(i).total_memory)}"
         for i in range(torch.cuda.device_count())
     ]
     if torch.backends.mps.is_available():
@@ -106,7 +109,7 @@ def _place(folder: Path) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "writable": os.access(existing, os.W_OK),
-        "bytes": folder_bytes(folder) if os.access(existing, os.R_OK | os.X_OK) else None,
+        "bytes": measure_folder(folder) if os.access(existing, os.R_OK | os.X_OK) else None,
         "free": shutil.disk_usage(existing).free,
     }
 
@@ -130,7 +133,7 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
 
     Those that something else is wrong with are `unknown`, with what it is; broken ones are left out.
     """
-    from t2i_core.evaluation import lacking
+    from t2i_core.engine.lifecycle import find_missing_weights
 
     registry = Registry()
     found: dict[str, list[str]] = {"here": [], "missing": [], "unknown": []}
@@ -140,7 +143,7 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
             continue
         name = registry.option_name(entry)
         try:
-            lacks = lacking(registry.settle(entry, entry.name, {}))
+            lacks = find_missing_weights(registry.settle(entry, entry.name, {}))
         except T2IError as error:
             found["unknown"].append(f"{name}: {error}")
         else:
@@ -150,15 +153,15 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
 
 def _print(found: dict[str, Any]) -> None:
     cache, memory, plugins, weights = (found[name] for name in ("cache", "memory", "plugins", "weights"))
-    size = "cannot be read" if cache["bytes"] is None else size_text(cache["bytes"])
+    size = "cannot be read" if cache["bytes"] is None else format_size(cache["bytes"])
     writable = "" if cache["writable"] else ", cannot be written"
     total, free = memory["total"], memory["free"]
     lines = {
         "python": found["python"],
         "platform": f"{found['platform']}, {found['cpus']} CPUs",
-        "memory": f"{size_text(total)}, {size_text(free)} free" if total and free else "not known",
+        "memory": f"{format_size(total)}, {format_size(free)} free" if total and free else "not known",
         "devices": "; ".join(found["devices"]),
-        "cache": f"{cache['folder']}: {size}, {size_text(cache['free'])} free on its disk{writable}",
+        "cache": f"{cache['folder']}: {size}, {format_size(cache['free'])} free on its disk{writable}",
         "packages": ", ".join(f"{name} {number}" for name, number in found["packages"].items() if number),
         "weights": f"here: {', '.join(weights['here']) or '-'}; missing: {', '.join(weights['missing']) or '-'}",
         "plugins": f"{plugins['found']} components, {len(plugins['broken'])} broken",

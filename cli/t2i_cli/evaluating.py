@@ -10,20 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from t2i_core.cleaning import using_cache
-from t2i_core.errors import FailedRun, T2IError
-from t2i_core.evaluation import forecast, make_plan, run_plan
+from t2i_core.api.errors import FailedRun, T2IError
+from t2i_core.api.terminal import console, print_json, write_line
+from t2i_core.engine.dry_run import forecast_plan
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.run import run_plan
+from t2i_core.results.score_tables import print_results
+from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
 
 from .asking import Asked, request
 from .commands import UsageError, say_error
 from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
-from .rendering import print_images, print_plan, print_results
-from .terminal import console, print_json, stdout_kept_clean, write_line
+from .rendering import print_images, print_plan
+from .terminal import stdout_kept_clean
 
 if TYPE_CHECKING:
-    from t2i_core.evaluation import Plan, Request, Run
+    from t2i_core.engine.plan import Plan
+    from t2i_core.engine.request import Request
+    from t2i_core.results.run import Run
 
 
 def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
@@ -66,10 +72,10 @@ def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
     if dry_run and as_json:
         print_json(foreseen(wanted, registry))
         return None
-    with using_cache(partial(write_line, err=True)):
+    with use_cache(partial(write_line, err=True)):
         with stdout_kept_clean():
             plan = make_plan(wanted, registry, dry=dry_run)
-            expected = forecast(plan)
+            expected = forecast_plan(plan)
         raise_interrupt()
         print_plan(console(stderr=as_json), expected)
         return None if dry_run else _run(plan)
@@ -77,8 +83,8 @@ def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
 
 def foreseen(wanted: Request, registry: Registry) -> dict[str, Any]:
     """What a run would make, without making anything."""
-    with using_cache(partial(write_line, err=True)), stdout_kept_clean():
-        return forecast(make_plan(wanted, registry, dry=True))
+    with use_cache(partial(write_line, err=True)), stdout_kept_clean():
+        return forecast_plan(make_plan(wanted, registry, dry=True))
 
 
 def _run(plan: Plan) -> Run:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.cleaning import size_text
-from t2i_core.components import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
+from t2i_core.api.plugin_info import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
+from t2i_core.api.terminal import print_json, write_line
+from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
 from t2i_registry.options import option_help
-
-from .terminal import print_json, write_line
 
 if TYPE_CHECKING:
     from t2i_registry.registry import Described
@@ -176,7 +175,7 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
                 yield f"{label}{measure}: {summary}"
                 label = " " * len(label)
         elif name == "memory_gb":
-            yield f"{label}about {size_text(round(value * 1e9))}"
+            yield f"{label}about {format_size(round(value * 1e9))}"
         elif isinstance(value, dict):
             yield f"{label}{', '.join(f'{k} {_flat(v)}' for k, v in value.items())}"
         elif isinstance(value, list):

@@ -13,7 +13,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from t2i_core.errors import INTERRUPTED, BrokenPlugin, MissingDependency, T2IError
+from t2i_core.api.errors import INTERRUPTED, BrokenPlugin, MissingDependency, T2IError
 
 _HEEDED = (signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import typer
-from t2i_core.errors import did_you_mean
+from t2i_core.api.errors import did_you_mean
 from t2i_registry.discovery import EntryKind
 
 _OTHER_WORDS: dict[str, EntryKind] = {"prompt": "prompt_source"}

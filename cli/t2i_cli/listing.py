@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import BrokenPlugin
-from t2i_core.texts import visible
+from t2i_core.api.errors import BrokenPlugin
+from t2i_core.api.terminal import PIPE_WIDTH, print_json, write_line
+from t2i_core.api.text import escape_control_characters
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
 from .kinds import kind_of
-from .terminal import PIPE_WIDTH, print_json, write_line
 
 if TYPE_CHECKING:
     from t2i_registry.checking import Checked
@@ -142,7 +142,7 @@ def _echo(indent: str, text: str, colour: str | None = None) -> None:
     """Print a text in lines that fit the window, further in after the first; no name is broken."""
     width = max(shutil.get_terminal_size((PIPE_WIDTH, 0)).columns, 40)
     lines = textwrap.wrap(
-        visible(text), width, initial_indent=indent, subsequent_indent=f"{indent}  ",
+        escape_control_characters(text), width, initial_indent=indent, subsequent_indent=f"{indent}  ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     for line in lines:

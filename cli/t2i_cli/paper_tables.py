@@ -25,8 +25,8 @@ from typing import Any, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from t2i_core.errors import BadRecipe, UnknownName, in_one_line
-from t2i_core.yaml_files import read_mapping
+from t2i_core.api.errors import BadRecipe, UnknownName, join_clauses
+from t2i_core.io.yaml_file import read_mapping
 
 from .recipe import ReadRecipe, parse_recipe
 
@@ -129,4 +129,4 @@ def read_table(name: str) -> PaperTable:
             f"{'.'.join(map(str, p['loc'])) or 'table'}: {p['msg'].removeprefix('Value error, ')}"
             for p in error.errors()
         )
-        raise BadRecipe(f"table {name}: {in_one_line(problems)}") from error
+        raise BadRecipe(f"table {name}: {join_clauses(problems)}") from error

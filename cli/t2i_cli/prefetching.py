@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadOption
-from t2i_core.evaluation import fetch, make_plan
-from t2i_core.evaluation.selection import load
-from t2i_core.prompt_files import is_prompt_file
+from t2i_core.api.errors import BadOption
+from t2i_core.api.terminal import write_line
+from t2i_core.engine.lifecycle import fetch_weights
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.prompt_selection import load_prompts
+from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .asking import Asked, request
-from .terminal import write_line
 
 _RECIPES = (".yaml", ".yml")
 
@@ -40,11 +41,11 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
 
 def _fetched(found: Any, device: str | None) -> str:
     """Fetch a component, and say what became of it."""
-    revisions = fetch(found, device)
+    revisions = fetch_weights(found, device)
     if revisions is not None:
         return ", ".join(["is here", *revisions])
     if found.kind == "prompt_source" and not found.info.reads_labels:
-        load(found, None)  # it says what is wrong with its files
+        load_prompts(found, None)  # it says what is wrong with its files
     return "needs nothing from a network"
 
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
-from t2i_core.progress import Progress, Task
-from t2i_core.texts import visible
+from t2i_core.api.progress import Progress, Task
+from t2i_core.api.terminal import console, shown, write_line
+from t2i_core.api.text import escape_control_characters
 
 from .interrupts import raise_interrupt
-from .terminal import console, shown, write_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -94,7 +94,7 @@ class _Rich:
     def task(self, title: str, total: int, unit: str) -> Iterator[Task]:
         """Open a stage; it stays on the screen when it is done."""
         raise_interrupt()
-        yield _Bar(self.bars, self.bars.add_task(visible(title), total=total, unit=unit))
+        yield _Bar(self.bars, self.bars.add_task(escape_control_characters(title), total=total, unit=unit))
 
     def note(self, message: str) -> None:
         """Write one line above the bars."""

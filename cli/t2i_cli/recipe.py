@@ -39,10 +39,10 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from t2i_core.errors import BadOption, BadRecipe, did_you_mean, in_one_line
-from t2i_core.evaluation import ModelRequest, parse_seeds, parse_shard
-from t2i_core.texts import read_text
-from t2i_core.yaml_files import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
+from t2i_core.api.errors import BadOption, BadRecipe, did_you_mean, join_clauses
+from t2i_core.engine.request import ModelRequest, parse_seeds, parse_shard
+from t2i_core.io.text_file import read_text
+from t2i_core.io.yaml_file import MAX_BYTES, BadYAML, BoundedLoader, load_yaml
 
 from .asking import read_batch_size
 
@@ -219,7 +219,7 @@ def parse_recipe(text: str, name: str) -> ReadRecipe:
     try:
         return ReadRecipe(name, Recipe.model_validate(data), lines)
     except ValidationError as error:
-        raise BadRecipe(f"{name}: {in_one_line(dict.fromkeys(_problems(error, lines)))}") from error
+        raise BadRecipe(f"{name}: {join_clauses(dict.fromkeys(_problems(error, lines)))}") from error
 
 
 def _lines(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], int]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from t2i_core.components import Kind
-from t2i_core.errors import BadRecipe, T2IError, in_one_line
-from t2i_core.prompt_files import is_prompt_file
+from t2i_core.api.errors import BadRecipe, T2IError, join_clauses
+from t2i_core.api.plugin_info import Kind
+from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
 from .recipe import ReadRecipe
@@ -27,7 +27,7 @@ def check_parts(read: ReadRecipe, keys: set[str], options: Table, registry: Regi
     found = {str(error): (place, error) for place, error in _problems(read, keys, options, registry)}
     if not found:
         return
-    said = in_one_line(f"{place}: {error}" for place, error in found.values())
+    said = join_clauses(f"{place}: {error}" for place, error in found.values())
     kinds = {type(error) for _, error in found.values()}
     raise (kinds.pop() if len(found) == 1 else BadRecipe)(f"{read.name}: {said}")
 

@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.analyzing import analyses, metrics_of
-from t2i_core.errors import BadOption, FailedRun
-from t2i_core.evaluation.folder import slug
-from t2i_core.numbers import interval, number
+from t2i_core.api.errors import BadOption, FailedRun
+from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
+from t2i_core.files.slug import make_slug
+from t2i_core.results.analysis import analyze_run, list_metrics
+from t2i_core.results.number_format import format_interval, format_number
 from t2i_registry import Registry
 
 from .asking import Asked, settled
 from .evaluating import carried_out, foreseen
 from .paper_tables import Column, FromAnalysis, PaperTable, read_table, table_names
 from .recipe import ReadRecipe
-from .terminal import console, print_json, shown, write_line
 
 if TYPE_CHECKING:
-    from t2i_core.evaluation import ModelRequest, Request, Run
+    from t2i_core.engine.request import ModelRequest, Request
+    from t2i_core.results.run import Run
 
     _Wanted = tuple[str, Column, Request]
 
@@ -124,7 +125,7 @@ def _not_run(
 
 
 def _request(read: ReadRecipe, column: str, asked: Asked, registry: Registry) -> Request:
-    out = None if asked.out is None else asked.out / slug(column)
+    out = None if asked.out is None else asked.out / make_slug(column)
     return settled(replace(asked, out=out), read, registry)
 
 
@@ -191,7 +192,7 @@ def _analysis_row(said: FromAnalysis, run: Run, registry: Registry) -> Callable[
     in it. What is returned raises LookupError for what no analysis has, ValueError for what is no number.
     """
     found = (
-        each.table for _, each in analyses(run, metrics_of(run, registry), registry) if each.name == said.name
+        each.table for _, each in analyze_run(run, list_metrics(run, registry), registry) if each.name == said.name
     )
     table = next(found, None)
     ((key, wanted),) = said.row.items()
@@ -227,15 +228,11 @@ def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> d
 
 
 def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
-    from rich.table import Table
-
     alone = mini or not table.published
     compared = ["published", "measured", "95 % interval", "difference", "holds it"]
-    page = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("row", "column", *(compared[1:3] if alone else compared)):
-        page.add_column(heading, overflow="fold")
+    page = make_table("row", "column", *(compared[1:3] if alone else compared))
     for cell in cells:
-        beside: tuple[str, ...] = (number(cell.measured), interval(cell.ci))
+        beside: tuple[str, ...] = (format_number(cell.measured), format_interval(cell.ci))
         if not alone:
             decimals = table.decimals_of(cell.column)
             printed = "-" if cell.published is None else f"{cell.published:.{decimals}f}"

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2i_core.cleaning import size_text
-from t2i_core.errors import BadFolder
-from t2i_core.numbers import interval, number
-from t2i_core.removal import check_removable, disk_use, remove_run
-from t2i_core.runs import Run, load_run
-from t2i_core.runs import list_runs as stored_runs
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.terminal import console, print_json, shown, write_line
+from t2i_core.files.byte_size import format_size
+from t2i_core.results.number_format import format_interval, format_number
+from t2i_core.results.run import Run, load_run
+from t2i_core.results.run import list_runs as stored_runs
+from t2i_core.results.score_tables import print_results
+from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
 
-from .rendering import print_results
-from .terminal import confirm, console, print_json, shown, write_line
+from .terminal import confirm
 
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
@@ -41,7 +42,7 @@ def show_run(folder: Path, as_json: bool) -> None:
     """Print what run.json says of a run, the long lists of versions with `--json` alone. Raises BadFolder."""
     run = load_run(folder)
     if as_json:
-        use = disk_use(run.folder)
+        use = measure_disk_use(run.folder)
         said = {**run.manifest, "status": run.status}
         print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **said})
         return
@@ -56,9 +57,9 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
     """Remove runs, each asked for unless `yes`. Raises BadFolder; those before it are removed then."""
     runs = {run.folder: run for run in map(_run_at, folders)}
     for run in runs.values():
-        use = disk_use(run.folder)
+        use = measure_disk_use(run.folder)
         if not yes:
-            freed = f"{size_text(use.bytes)}, {size_text(use.alone)} of it nowhere else"
+            freed = f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
             confirm(f"remove {run.path} ({freed})?")
         left = remove_run(run.folder)
         what = (
@@ -76,7 +77,7 @@ def _run_at(folder: Path) -> Run:
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
-    manifest, use = run.manifest, disk_use(run.folder)
+    manifest, use = run.manifest, measure_disk_use(run.folder)
     asked = manifest["request"]
     yield "run", str(run.path)
     yield "status", run.status + (f": {run.failed}" if run.failed else "")
@@ -92,11 +93,11 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "seeds", f"{len(asked['seeds'])}"
     for judge in manifest["judges"]:
         yield "judge", f"{judge['metric']} {judge['need']}: {judge['judge']} ({judge['why']})"
-    yield "disk", f"{size_text(use.bytes)}, {size_text(use.alone)} of it nowhere else"
+    yield "disk", f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
 
 
 def _row(run: Run) -> dict[str, Any]:
-    manifest, use = run.manifest, disk_use(run.folder)
+    manifest, use = run.manifest, measure_disk_use(run.folder)
     return {
         "run": str(run.folder),
         "status": run.status,
@@ -118,7 +119,7 @@ def _print_table(runs: list[Run]) -> None:
         table.add_column(column, overflow="fold")
     for run in runs:
         started = (run.manifest.get("started") or "?")[:16]
-        head = str(run.path), run.status, started, size_text(disk_use(run.folder).bytes)
+        head = str(run.path), run.status, started, format_size(measure_disk_use(run.folder).bytes)
         for line in _scores(run):
             table.add_row(*map(shown, (*head, *line)))
             head = "", "", "", ""
@@ -129,6 +130,6 @@ def _scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
     """A run's scores, one line each; one empty line where it has none."""
     results = run.results["results"]
     for result in results:
-        yield result["metric"], result["as"], number(result["score"]), interval(result["ci"])
+        yield result["metric"], result["as"], format_number(result["score"]), format_interval(result["ci"])
     if not results:
         yield "", "", "", ""

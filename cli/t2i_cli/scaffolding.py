@@ -12,12 +12,12 @@ from pathlib import Path
 
 import typer
 from jinja2 import Environment, StrictUndefined
-from t2i_core.errors import AmbiguousName, BadFolder
+from t2i_core.api.errors import AmbiguousName, BadFolder
+from t2i_core.api.terminal import write_line
 from t2i_registry import Catalogue, scan
 from t2i_registry.discovery import EntryKind
 
 from .kinds import kind_of
-from .terminal import write_line
 
 TEMPLATES = Path(__file__).parent / "template"
 """Files of all kinds in `common`, of one in a folder of its name. Names and contents are Jinja2's."""

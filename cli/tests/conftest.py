@@ -17,11 +17,11 @@ TOY = """
     import numpy as np
     import pandas as pd
     from pydantic import Field
-    from t2i_core import (
+    from t2i_core.api import (
         ExecutionOption, Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need,
         Options, Prompt, PromptSourceInfo, Reward, Row, hookimpl,
     )
-    from t2i_core.metrics import Analysis
+    from t2i_core.api.metric import Analysis
 
     class GreyOptions(Options):
         level: int = Field(128, ge=0, le=255, description="How bright the squares are.")
@@ -136,6 +136,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     yield folder
     forget_modules(folder)
+
+
+@pytest.fixture
+def report(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of t2i-report beside those of the command line."""
+    hidden = os.environ["T2I_DISABLE_PLUGINS"].split(",")
+    assert "t2i-report" in hidden
+    monkeypatch.setenv("T2I_DISABLE_PLUGINS", ",".join(name for name in hidden if name != "t2i-report"))
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 EVAL = ("eval", "--metric", "brightness", "--model", "grey", "--prompts", "four", "--seeds", "4")
@@ -47,7 +46,7 @@ def test_for_people_there_is_plan_table_and_folder(toy, t2i):
 
 def test_prompts_of_one_text_are_said(toy, install, t2i):
     source = """
-        from t2i_core import Prompt, PromptSourceInfo, hookimpl
+        from t2i_core.api import Prompt, PromptSourceInfo, hookimpl
         @hookimpl
         def t2i_prompt_sources():
             def prompts(setup):
@@ -130,21 +129,12 @@ def test_a_failed_run_prints_its_results_first(toy, t2i):
     assert t2i(*EVAL, "-o", "grey.fail=2", "--max-failed", "0.5").exit_code == 0
 
 
-def test_a_run_that_measured_nothing_says_so_when_it_is_analyzed(toy, t2i):
+def test_a_run_that_measured_nothing_says_so_when_it_is_analyzed(toy, report, t2i):
     assert t2i(*EVAL, "-o", "grey.fail=1", "--out", "run").exit_code == 8
     assert (
         "the run has failed and measured nothing: brightness on grey: no sample has a value"
         in t2i("analyze", "run").stderr
     )
-
-
-def test_a_run_of_excluded_samples_has_not_failed():
-    from types import SimpleNamespace
-
-    from t2i_cli.analyzing import _why_nothing
-
-    run = SimpleNamespace(results={"results": [{}]}, measurements=lambda: pd.DataFrame(), failed=None)
-    assert _why_nothing(run) == "the run measured nothing; failures.csv says why, sample by sample"
 
 
 def test_an_interrupted_run_says_how_to_go_on(toy, t2i_process):
@@ -304,7 +294,7 @@ def test_a_shard_of_images_says_what_it_made(toy, t2i):
     assert (whole["n_ok"], whole["n_made"], whole["datasets"][0]["n_images"]) == (16, 0, 16)
 
 
-def test_runs_and_analyze(toy, t2i):
+def test_runs_and_analyze(toy, report, t2i):
     assert t2i("runs").stdout == "no runs in t2i-runs\n"
     assert t2i("runs", "elsewhere").exit_code == 11
     t2i(*EVAL, "--out", "t2i-runs/one")
@@ -320,7 +310,7 @@ def test_runs_and_analyze(toy, t2i):
     assert t2i("analyze", "t2i-runs").exit_code == 11
 
 
-def test_analyses_take_options_of_their_own(toy, t2i):
+def test_analyses_take_options_of_their_own(toy, report, t2i):
     t2i(*EVAL, "-o", "grey.level=100", "--out", "run")
     text = t2i("analyze", "run", "-o", "brightness.called=Levels")
     assert "brightness prompts: Levels of prompts." in text.stdout
@@ -334,7 +324,7 @@ def test_analyses_take_options_of_their_own(toy, t2i):
     assert (unknown.exit_code, "did you mean 'brightness'" in unknown.stderr) == (3, True)
 
 
-def test_tables_of_runs_that_are_called_alike_lie_apart(toy, t2i):
+def test_tables_of_runs_that_are_called_alike_lie_apart(toy, report, t2i):
     for folder, level in (("a/run", 7), ("b/run", 200)):
         assert t2i(*EVAL, "--out", folder, "-o", f"grey.level={level}").exit_code == 0
     assert t2i("analyze", "a/run", "b/run", "--out", "tables").exit_code == 0

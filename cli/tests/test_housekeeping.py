@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from t2i_core.cleaning import clean
-from t2i_core.errors import BadFolder
-from t2i_core.removal import DiskUse, disk_use
+from t2i_core.api.errors import BadFolder
+from t2i_core.storage.cache import shrink_cache
+from t2i_core.storage.run_removal import DiskUse, measure_disk_use
 from typer.testing import CliRunner
 
 needs_links = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
@@ -34,7 +34,7 @@ def test_runs_are_listed_with_the_disk_they_use(run, t2i, tmp_path):
 
 
 @pytest.mark.parametrize("where", [(), ("t2i-runs",), ("../below",)])
-def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, t2i, tmp_path, monkeypatch, where):
+def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, report, t2i, tmp_path, monkeypatch, where):
     (tmp_path / "below").mkdir()
     monkeypatch.chdir(tmp_path / "below")
     assert t2i(*EVAL, *(("--out", "mine") if where == ("../below",) else ())).exit_code == 0
@@ -48,7 +48,7 @@ def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, t2i, tmp_path
 
 
 @pytest.mark.parametrize("words", [("runs",), ("runs", "show"), ("runs", "remove"), ("analyze",)])
-def test_a_folder_that_is_not_there_is_told_as_such(site, t2i, words):
+def test_a_folder_that_is_not_there_is_told_as_such(site, report, t2i, words):
     refused = t2i(*words, "gone")
     assert refused.exit_code == 11
     assert "error: gone: there is no such folder" in refused.stderr
@@ -136,7 +136,7 @@ def test_an_unreadable_run_can_be_removed(run, t2i):
     assert not run.exists()
 
 
-def test_the_cache_is_shown_and_cleaned(run, t2i, tmp_path):
+def test_the_cache_is_shown_and_cleaned(run, report, t2i, tmp_path):
     shown = json.loads(t2i("cache", "--json").stdout)
     assert (shown["cache"]["images"], shown["cache"]["observations"], shown["limit"]) == (5, 8, None)
     files = (f for f in (tmp_path / "cache").rglob("*") if f.is_file())
@@ -156,12 +156,12 @@ def test_a_cache_that_cannot_be_read_is_told_as_such(run, t2i, monkeypatch):
     def fails(*_):
         raise OSError("the disk is broken")
 
-    monkeypatch.setattr("t2i_core.cleaning.users", fails)
+    monkeypatch.setattr("t2i_core.storage.cache.list_users", fails)
     refused = t2i("cache")
     assert refused.exit_code == 11
     assert "cannot be read (the disk is broken)" in refused.stderr
     with pytest.raises(BadFolder, match="cannot be cleaned"):
-        clean(0)
+        shrink_cache(0)
     monkeypatch.setenv("T2I_CACHE_DIR", "x" * 300)  # no system looks for such a name
     refused = t2i("cache")
     assert refused.exit_code == 11
@@ -169,7 +169,7 @@ def test_a_cache_that_cannot_be_read_is_told_as_such(run, t2i, monkeypatch):
 
 
 def test_a_run_that_cannot_be_seen_takes_no_space_that_is_known():
-    assert disk_use(Path("x" * 300)) == DiskUse(0, 0)  # no system looks for such a name
+    assert measure_disk_use(Path("x" * 300)) == DiskUse(0, 0)  # no system looks for such a name
 
 
 def test_a_cache_in_use_is_not_cleaned(run, t2i, tmp_path):
@@ -189,7 +189,7 @@ def test_a_cache_in_use_is_not_cleaned(run, t2i, tmp_path):
 USE = """
 import sys
 from pathlib import Path
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 with Store(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -17,7 +17,7 @@ def test_nothing_is_cut_short(toy, install, t2i):
     described = "A long description, " * 30
     source = f"""
         from pydantic import Field
-        from t2i_core import GeneratorInfo, Options, Preset, hookimpl
+        from t2i_core.api import GeneratorInfo, Options, Preset, hookimpl
         class O(Options):
             words: str = Field({"w" * 300!r}, description={described!r})
         @hookimpl
@@ -40,7 +40,7 @@ def test_nothing_is_cut_short(toy, install, t2i):
 TABLES = """
     from typing import Any
     from pydantic import Field
-    from t2i_core import GeneratorInfo, Options, Preset, hookimpl
+    from t2i_core.api import GeneratorInfo, Options, Preset, hookimpl
     class Stage(Options):
         model: str
         steps: int | None = Field(None, ge=1, description="How often.")
@@ -88,7 +88,7 @@ def test_of_a_preset_what_it_sets_and_the_keys_to_type(toy, install, t2i):
 
 def test_json_and_names_that_kinds_share(toy, install, t2i):
     source = """
-        from t2i_core import PromptSourceInfo, hookimpl
+        from t2i_core.api import PromptSourceInfo, hookimpl
         @hookimpl
         def t2i_prompt_sources(): return [PromptSourceInfo(name="grey", summary="Grey words.", prompts=print)]
     """

@@ -118,7 +118,7 @@ def test_check_loads_in_processes_of_their_own(toy, install, t2i, monkeypatch):
     monkeypatch.setattr("t2i_registry.checking.SLOW", 500.0)  # on a busy machine any import may take seconds
     slow = """
         import time; clock = time.perf_counter; time.perf_counter = lambda: clock() + 1000  # and no test waits
-        from t2i_core import GeneratorInfo, hookimpl
+        from t2i_core.api import GeneratorInfo, hookimpl
         @hookimpl
         def t2i_generators(): return [GeneratorInfo(name="slow", summary="", create=print)]
     """
@@ -180,7 +180,7 @@ def test_listing_is_quick(toy, site, most):
 
 def test_a_preset_of_what_is_not_installed_is_not_broken(toy, install, t2i):
     preset = """
-        from t2i_core import Preset, hookimpl
+        from t2i_core.api import Preset, hookimpl
         @hookimpl
         def t2i_generators(): return [Preset(name="ours", summary="Ours.", of="far", argument="here")]
     """

@@ -5,8 +5,8 @@ from pathlib import Path
 PLUGIN = """
     from pathlib import Path
 
-    from t2i_core import GeneratorInfo, JudgeInfo, Options, hookimpl
-    from t2i_core.errors import BadModel
+    from t2i_core.api import GeneratorInfo, JudgeInfo, Options, hookimpl
+    from t2i_core.api.errors import BadModel
 
 
     class Precision(Options):
@@ -135,8 +135,8 @@ def test_what_is_not_on_this_machine_is_not_said_to_need_no_network(install, t2i
 LISTS = """
     from pathlib import Path
 
-    from t2i_core import JudgeInfo, Prompt, PromptSourceInfo, hookimpl
-    from t2i_core.errors import BadOption, BadPrompts
+    from t2i_core.api import JudgeInfo, Prompt, PromptSourceInfo, hookimpl
+    from t2i_core.api.errors import BadOption, BadPrompts
 
 
     def prompts(setup):
@@ -180,8 +180,8 @@ def test_info_says_what_a_user_must_know(toy, install, t2i):
 
 
 PRESETS = """
-    from t2i_core import GeneratorInfo, Preset, hookimpl
-    from t2i_core.errors import BadModel, NotHere
+    from t2i_core.api import GeneratorInfo, Preset, hookimpl
+    from t2i_core.api.errors import BadModel, NotHere
 
 
     def check(setup):

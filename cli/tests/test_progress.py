@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from t2i_cli import interrupts
 from t2i_cli.progress import Lines, duration
-from t2i_cli.rendering import print_results
-from t2i_core.numbers import interval, number
+from t2i_core.results.number_format import format_interval, format_number
+from t2i_core.results.score_tables import print_results
 
 
 class Clock:
@@ -64,7 +64,7 @@ def test_durations(seconds, text):
 
 
 def test_numbers():
-    assert [number(v) for v in (None, 0, 0.5, 0.00012, 12.34, 1012.3)] == [
+    assert [format_number(v) for v in (None, 0, 0.5, 0.00012, 12.34, 1012.3)] == [
         "-",
         "0.000",
         "0.500",
@@ -72,8 +72,8 @@ def test_numbers():
         "12.3",
         "1012.3",
     ]
-    assert interval([0.25, 0.75]) == "[0.250, 0.750]"
-    assert interval([None, None]) == interval(None) == "-"
+    assert format_interval([0.25, 0.75]) == "[0.250, 0.750]"
+    assert format_interval([None, None]) == format_interval(None) == "-"
 
 
 def test_facets_with_many_levels_are_shown_by_their_ends():

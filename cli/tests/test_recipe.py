@@ -8,8 +8,8 @@ import pytest
 import yaml
 from t2i_cli.asking import Asked, request
 from t2i_cli.recipe import Recipe, RecipeModel, read_recipe
-from t2i_core.errors import BadRecipe
-from t2i_core.evaluation import ModelRequest
+from t2i_core.api.errors import BadRecipe
+from t2i_core.engine.request import ModelRequest
 from t2i_registry import Registry
 
 ROOT = Path(__file__).parents[2]

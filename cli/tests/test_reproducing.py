@@ -8,7 +8,7 @@ import math
 import pytest
 from t2i_cli.paper_tables import read_table, table_names
 from t2i_cli.reproducing import Cell
-from t2i_core.errors import BadRecipe, UnknownName
+from t2i_core.api.errors import BadRecipe, UnknownName
 
 TABLE = """
 title: "Doe, Table 1: grey"

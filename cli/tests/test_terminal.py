@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 from t2i_cli.commands import say_error
 from t2i_cli.progress import Lines
-from t2i_cli.rendering import print_results
-from t2i_cli.terminal import print_json, shown
+from t2i_core.api.terminal import print_json, shown
+from t2i_core.results.score_tables import print_results
 
 NASTY = "[red]x[/] :car: \x1b[2J\x07\x9b5m\r\n\u202egnp\u2066 \ud83d\0 👩‍👩‍👧 שלום e\u0301 \\"
 SHOWN = "[red]x[/] :car: \\x1b[2J\\x07\\x9b5m\\r\\n\\u202egnp\\u2066 \\ud83d\\x00 👩‍👩‍👧 שלום e\u0301 \\"

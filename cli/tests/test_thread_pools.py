@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 
-from t2i_core.thread_pools import THREADS, WAITING
+from t2i_core.engine.thread_pools import THREADS, WAITING
 
 
 def test_the_command_line_sets_thread_pools_before_any_library_is_loaded() -> None:
     code = """
 import sys
-from t2i_core import thread_pools
+from t2i_core.engine import thread_pools
 limit = thread_pools.limit_threads
 def check():
     assert not {"numpy", "torch"} & set(sys.modules), "loaded too early"

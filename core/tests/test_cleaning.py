@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from t2i_core.cleaning import cache_use, clean, read_size, using_cache
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.images import Truth
-from t2i_core.prompts import digest_of
-from t2i_core.store import DATABASE, Store
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.image import Truth
+from t2i_core.storage.cache import measure_cache, parse_size, shrink_cache, use_cache
+from t2i_core.storage.store import DATABASE, Store
 
 RNG = np.random.default_rng(0)
 HOUR = 3600 * 10**9
@@ -29,7 +29,7 @@ def noise() -> np.ndarray:
 
 
 def key(name: object) -> str:
-    return digest_of(str(name))
+    return digest_data(str(name))
 
 
 def test_the_oldest_images_go_first_and_with_them_their_truth(cache: Path) -> None:
@@ -41,10 +41,10 @@ def test_the_oldest_images_go_first_and_with_them_their_truth(cache: Path) -> No
             os.utime(image.path, ns=(stat.st_atime_ns, stat.st_mtime_ns - age * HOUR))
             assert store.image(key(age)) is not None  # its new time is noted
         size = kept[0].path.stat().st_size
-    before = cache_use()
+    before = measure_cache()
     assert before is not None
     assert before.images == 4
-    cleaned = clean(before.bytes - size - 100)
+    cleaned = shrink_cache(before.bytes - size - 100)
     assert (cleaned.images, cleaned.bytes_before) == (2, before.bytes)  # a little more than one
     with Store() as store:
         assert [store.image(key(age)) is not None for age in (0, 1, 2, 3)] == [True, True, False, False]
@@ -58,9 +58,9 @@ def test_the_oldest_observations_go_first_and_the_rest_is_as_it_was(cache: Path)
     with Store() as store:
         for n, value in values.items():
             store.put(key(n), value)
-    before = cache_use()
+    before = measure_cache()
     assert before is not None
-    cleaned = clean(before.bytes - 200_000)
+    cleaned = shrink_cache(before.bytes - 200_000)
     assert cleaned.bytes_after <= before.bytes - 200_000 < cleaned.bytes_after + 3 * 4096
     assert 0 < cleaned.observations < 40
     with Store() as store:
@@ -73,9 +73,9 @@ def test_observations_of_an_earlier_run_are_older_than_a_later_ones_images(cache
         store.put(key("observed"), RNG.bytes(50_000))
     with Store() as store:
         store.put_image(key("drawn"), noise())
-    before = cache_use()
+    before = measure_cache()
     assert before is not None
-    cleaned = clean(before.bytes - 20_000)
+    cleaned = shrink_cache(before.bytes - 20_000)
     assert (cleaned.images, cleaned.observations) == (0, 1)
 
 
@@ -86,7 +86,7 @@ def test_what_killed_processes_left_goes_too(cache: Path) -> None:
     lost = kept.path.with_name(f"{kept.digest[:2] + '0' * 62}.png")
     for file in (half, lost):
         file.write_bytes(b"no row names it")
-    cleaned = clean(10**9)
+    cleaned = shrink_cache(10**9)
     assert (cleaned.images, cleaned.leftovers) == (0, 2)
     assert [file.name for file in (half, lost, kept.path) if file.exists()] == [kept.path.name]
 
@@ -95,12 +95,12 @@ def test_files_of_a_user_among_the_images_do_not_count(cache: Path) -> None:
     """They cannot be cleaned, so a limit below their size would empty the cache at every run."""
     with Store() as store:
         kept = store.put_image(key(0), noise())
-    before = cache_use()
+    before = measure_cache()
     (cache / "images" / "mine").mkdir()
     for place in ("mine", kept.digest[:2]):
         (cache / "images" / place / "large.png").write_bytes(bytes(10**6))
-    assert cache_use() == before
-    assert clean(500_000).images == 0
+    assert measure_cache() == before
+    assert shrink_cache(500_000).images == 0
     assert kept.path.exists()
 
 
@@ -111,7 +111,7 @@ def test_damaged_rows_go_like_others(cache: Path, damage: str) -> None:
             store.put_image(key(number), noise())
     with sqlite3.connect(cache / DATABASE) as database:
         database.execute(f"update images set {damage} where key = ?", (bytes.fromhex(key(1)),))
-    clean(0)
+    shrink_cache(0)
     assert not list((cache / "images").glob("*/*.png"))
     with Store() as store:
         assert [store.image(key(number)) for number in range(3)] == [None] * 3
@@ -120,12 +120,12 @@ def test_damaged_rows_go_like_others(cache: Path, damage: str) -> None:
 def test_no_run_loses_what_it_uses(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_LIMIT", "0")
     said: list[str] = []
-    with using_cache(said.append):
+    with use_cache(said.append):
         with Store() as store:
             store.put(key(0), b"value")
         with pytest.raises(BadFolder, match="in use by a run"):
-            clean(0)
-        with using_cache(said.append):  # one that ends first cleans nothing
+            shrink_cache(0)
+        with use_cache(said.append):  # one that ends first cleans nothing
             pass
         with Store() as store:
             assert store.get(key(0)) == b"value"
@@ -139,24 +139,24 @@ def test_nothing_is_cleaned_after_an_error(cache: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("T2I_CACHE_LIMIT", "0")
     with Store() as store:
         store.put(key(0), b"value")
-    with pytest.raises(ZeroDivisionError), using_cache():
+    with pytest.raises(ZeroDivisionError), use_cache():
         raise ZeroDivisionError
     with Store() as store:
         assert store.get(key(0)) == b"value"
 
 
 def test_a_cache_that_is_not_there_is_empty(cache: Path) -> None:
-    assert cache_use() is None
-    assert clean(0).bytes_before == 0
+    assert measure_cache() is None
+    assert shrink_cache(0).bytes_before == 0
     assert not cache.exists()
 
 
 @pytest.mark.parametrize(("text", "size"), [("0", 0), ("20GB", 20 * 10**9), ("1.5 MiB", 3 * 2**19)])
 def test_sizes(text: str, size: int) -> None:
-    assert read_size(text, "--limit") == size
+    assert parse_size(text, "--limit") == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1", "-1GB"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(BadOption, match="want a size such as 20GB"):
-        read_size(text, "--limit")
+        parse_size(text, "--limit")

@@ -24,9 +24,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from t2i_core import Options, Prompt
-from t2i_core.code_digest import UnhashableCode, code_digest, is_installed
-from t2i_core.distributions import origin_of
+from t2i_core.api import Options, Prompt
+from t2i_core.engine.code.digest import UnhashableCode, digest_code, is_installed
+from t2i_core.engine.code.distributions import find_origin
 from t2i_core.testing import TEST_MODEL
 
 plain = st.recursive(
@@ -55,20 +55,20 @@ def run(source: str, **names: Any) -> dict[str, Any]:
 
 
 def digest(source: str, name: str = "f", **names: Any) -> str:
-    return code_digest(run(source, **names)[name])
+    return digest_code(run(source, **names)[name])
 
 
 # equal values, equal digests ----------------------------------------------------------------------------------
 
 IN_ANOTHER_PROCESS = """
 import json, sys
-from t2i_core.code_digest import code_digest
+from t2i_core.engine.code.digest import digest_code
 cells = json.load(sys.stdin)
 digests = []
 for cell in cells:
     names = {"__name__": "__main__"}
     exec(compile(cell, "<another>", "exec"), names)
-    digests.append(code_digest(names["f"]))
+    digests.append(digest_code(names["f"]))
 print(json.dumps(digests))
 """
 
@@ -84,7 +84,7 @@ CELLS = [
     "f = [D(), D(2)]",
     "import functools, numpy as np\nf = functools.partial(np.add, np.arange(12).reshape(3, 4).T)",
     "import functools\n@functools.cache\ndef f(x): return {x, 'y', 'z'}",
-    "from t2i_core import Options\nimport pydantic\nclass Own(Options):\n    x: float = 0.5\n"
+    "from t2i_core.api import Options\nimport pydantic\nclass Own(Options):\n    x: float = 0.5\n"
     "    @pydantic.field_validator('x')\n    @classmethod\n    def check(cls, x): return x\nf = Own(x=0.25)",
     "class Ring:\n    def __init__(self): self.me, self.some = self, {self, 'a', 'b'}\nf = Ring()",
     "from random import randint\nfrom numpy.random import normal\ndef f(): return randint(0, 3) + normal()",
@@ -119,7 +119,7 @@ def test_equal_code_has_equal_digests_in_every_process() -> None:
 @given(plain)
 def test_a_copy_has_the_same_digest(value: Any) -> None:
     again = eval(repr(value), {"nan": math.nan, "inf": math.inf})
-    assert code_digest(again) == code_digest(value)
+    assert digest_code(again) == digest_code(value)
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_what_code_does_not_depend_on_does_not_count(one: str, other: str) -> No
 
 def test_what_a_cache_remembers_does_not_count() -> None:
     cell = run("import functools\n@functools.cache\ndef g(x): return x\ndef f(x): return g(x)")
-    before = code_digest(cell["f"])
+    before = digest_code(cell["f"])
     cell["f"](3)
-    assert code_digest(cell["f"]) == before
+    assert digest_code(cell["f"]) == before
     prompt = Prompt("id", "text")
-    before = code_digest(prompt)
+    before = digest_code(prompt)
     assert prompt.text_digest
-    assert code_digest(prompt) == before
+    assert digest_code(prompt) == before
 
 
 # different values, different digests --------------------------------------------------------------------------
@@ -215,8 +215,8 @@ DIFFERENT = {
     ),
     "enum": ("import enum\nclass f(enum.Enum): A = 1", "import enum\nclass f(enum.Enum): A = 2"),
     "option": (
-        "from t2i_core import Options\nclass f(Options):\n    a: int = 1",
-        "from t2i_core import Options\nclass f(Options):\n    a: int = 2",
+        "from t2i_core.api import Options\nclass f(Options):\n    a: int = 1",
+        "from t2i_core.api import Options\nclass f(Options):\n    a: int = 2",
     ),
     "wrapped": (
         "import functools\nk = 1\n@functools.wraps(json_dumps)\ndef f(): return k",
@@ -257,7 +257,7 @@ def test_a_difference_gives_another_digest(difference: str) -> None:
 def test_different_constants_have_different_digests(one: Any, other: Any) -> None:
     same = repr(one) == repr(other) if not _has_set(one) else one == other
     cells = [run("def f(): return k", k=value)["f"] for value in (one, other)]
-    assert (code_digest(cells[0]) == code_digest(cells[1])) == same
+    assert (digest_code(cells[0]) == digest_code(cells[1])) == same
 
 
 def _has_set(value: Any) -> bool:
@@ -278,16 +278,16 @@ def test_modules_of_ones_own_count_by_what_is_taken_of_them(
         "def f():\n    import own_tools\n    return own_tools.draw()",
     ):
         function = run(cell)["f"]
-        before = code_digest(function)
+        before = digest_code(function)
         monkeypatch.setattr("own_tools.k", 2)
-        assert code_digest(function) != before
+        assert digest_code(function) != before
         monkeypatch.undo()
         monkeypatch.syspath_prepend(tmp_path)
-        assert code_digest(function) == before
+        assert digest_code(function) == before
     function = run("import own_tools\ndef f(): return own_tools.draw()")["f"]
-    before = code_digest(function)
+    before = digest_code(function)
     monkeypatch.setattr("own_tools.other", 2)
-    assert code_digest(function) == before
+    assert digest_code(function) == before
 
 
 def test_a_module_that_is_imported_when_called_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,27 +319,27 @@ def test_tensors_and_networks_count_by_their_values() -> None:
         torch.nn.init.zeros_(layer.bias)
         return torch.nn.Sequential(layer, torch.nn.BatchNorm1d(2))
 
-    assert code_digest(network(0.5)) == code_digest(network(0.5))
-    assert code_digest(network(0.5)) != code_digest(network(0.25))
+    assert digest_code(network(0.5)) == digest_code(network(0.5))
+    assert digest_code(network(0.5)) != digest_code(network(0.25))
     for dtype in (torch.float32, torch.bfloat16, torch.bool):
-        assert code_digest(torch.ones(3, dtype=dtype)) == code_digest(torch.ones(4, dtype=dtype)[1:])
-        assert code_digest(torch.ones(3, dtype=dtype)) != code_digest(torch.zeros(3, dtype=dtype))
+        assert digest_code(torch.ones(3, dtype=dtype)) == digest_code(torch.ones(4, dtype=dtype)[1:])
+        assert digest_code(torch.ones(3, dtype=dtype)) != digest_code(torch.zeros(3, dtype=dtype))
 
 
 def test_images_count_by_their_pixels(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
     Image.new("RGB", (4, 4), "blue").save(tmp_path / "b.png")
     red, again, blue = (Image.open(tmp_path / name) for name in ("a.png", "a.png", "b.png"))
-    assert code_digest(red) == code_digest(again) != code_digest(blue)
+    assert digest_code(red) == digest_code(again) != digest_code(blue)
 
 
 def test_a_large_array_is_digested_without_a_copy(tmp_path: Path) -> None:
     import tracemalloc
 
     array = np.ones((4096, 4096), np.float32)  # 64 MiB
-    code_digest(np.ones(3))
+    digest_code(np.ones(3))
     tracemalloc.start()
-    code_digest(array)
+    digest_code(array)
     assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
     tracemalloc.stop()
 
@@ -351,7 +351,7 @@ def test_a_long_chain_of_references_is_followed_to_its_end() -> None:
             value = [value]
         return value
 
-    assert code_digest(chain("a")) != code_digest(chain("b"))
+    assert digest_code(chain("a")) != digest_code(chain("b"))
     calls = "".join(f"def f{n}(): return f{n + 1}()\n" for n in range(2000))
     assert digest(f"{calls}def f2000(): return 1", "f0") != digest(f"{calls}def f2000(): return 2", "f0")
 
@@ -416,12 +416,12 @@ def test_installed_code_counts_by_name_and_version() -> None:
 
 
 def test_where_modules_come_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert origin_of("json") == origin_of("builtins") == "python"
-    assert origin_of("t2i_core.testing") == "t2i-core"
-    assert origin_of("numpy.linalg") == f"numpy {np.__version__}"
+    assert find_origin("json") == find_origin("builtins") == "python"
+    assert find_origin("t2i_core.testing") == "t2i-core"
+    assert find_origin("numpy.linalg") == f"numpy {np.__version__}"
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "found_here.py").touch()
-    assert origin_of("found_here") is origin_of("__main__") is origin_of(__name__) is None
+    assert find_origin("found_here") is find_origin("__main__") is find_origin(__name__) is None
 
 
 @pytest.mark.parametrize("hook", ["path file", "import hook"])
@@ -444,11 +444,11 @@ def test_an_editable_distribution_counts_by_its_source(
         (info / "top_level.txt").write_text(f"{package}\n")
     monkeypatch.syspath_prepend(site)
     monkeypatch.syspath_prepend(project)
-    found = origin_of(package)
+    found = find_origin(package)
     assert found is not None
     assert found.startswith(f"{package} ")
     assert found != f"{package} 1.0"
-    assert origin_of("script_here") is None
+    assert find_origin("script_here") is None
 
 
 def test_which_code_is_all_in_installed_files() -> None:

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from PIL import Image as PILImage
 from pydantic import Field
-from t2i_core import (
+from t2i_core.api import (
     Analysis,
     Derive,
     Generated,
@@ -35,19 +35,14 @@ from t2i_core import (
     Row,
     Segments,
 )
-from t2i_core.errors import T2IError
-from t2i_core.images import DamagedImage, Truth
-from t2i_core.masks import PackedMask
-from t2i_core.testing import (
-    GeneratorContract,
-    JudgeContract,
-    MetricContract,
-    PromptSourceContract,
-    sample_images,
-)
-from t2i_core.testing.comparing import CHANCES, disturb_chance
+from t2i_core.api.errors import T2IError
+from t2i_core.api.image import Truth
+from t2i_core.api.mask import PackedMask
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.testing import GeneratorContract, JudgeContract, MetricContract, PromptSourceContract, sample_images
+from t2i_core.testing.answer_comparison import CHANCES, disturb_chance
 from t2i_core.testing.fake_dists import fake_dist
-from t2i_core.testing.ownership import others_with, packages_of
+from t2i_core.testing.ownership import find_other_owners, list_packages
 from t2i_core.testing.parts import CLASSES, TEST_PROMPTS, settle
 
 PROMPTS = list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
@@ -445,7 +440,7 @@ def test_chance_is_found_where_little_is_drawn(drawn: Any, tmp_path: Path) -> No
 
 HASHING = """
 import numpy as np
-from t2i_core import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Prompt, PromptSourceInfo, hookimpl
+from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Prompt, PromptSourceInfo, hookimpl
 
 print("what a plugin prints is in nobody's way")
 NAMES = {order}("dog car cup hat sky sea".split())
@@ -541,8 +536,8 @@ def test_files_in_another_distributions_package_are_found(
     (tmp_path / "other-1.0.dist-info" / "RECORD").write_text("there.py,,\nthereafter/__init__.py,,\n")
     monkeypatch.syspath_prepend(tmp_path)
     mine = distribution("t2i-mine")
-    assert "t2i_mine" in packages_of(mine)
-    assert others_with(packages_of(mine), mine) == shared
+    assert "t2i_mine" in list_packages(mine)
+    assert find_other_owners(list_packages(mine), mine) == shared
 
 
 # waivers ------------------------------------------------------------------------------------------------------
@@ -585,7 +580,7 @@ class TestOfTheWaived(TestNeeded):
 
 def test_a_waiver_that_is_not_needed_is_an_error(tmp_path: Path) -> None:
     plugin = (
-        "from t2i_core import PromptSourceInfo, hookimpl\n\n\n@hookimpl\ndef t2i_prompt_sources():\n"
+        "from t2i_core.api import PromptSourceInfo, hookimpl\n\n\n@hookimpl\ndef t2i_prompt_sources():\n"
         "    return [PromptSourceInfo(name='odd', summary='S.', prompts=lambda setup: [])]\n"
     )
     fake_dist(tmp_path, "t2i-odd", {"t2i.prompt_sources": {"odd": "t2i_odd.plugin"}}, {"t2i_odd.plugin": plugin})

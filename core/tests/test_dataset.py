@@ -15,7 +15,7 @@ import pytest
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
-from t2i_core import (
+from t2i_core.api import (
     Failure,
     Generated,
     GeneratorInfo,
@@ -27,14 +27,15 @@ from t2i_core import (
     SceneObject,
     Truth,
 )
-from t2i_core.errors import BadFolder, BrokenPlugin
-from t2i_core.evaluation import Request, make_plan, run_plan
-from t2i_core.evaluation.request import ModelRequest
-from t2i_core.masks import PackedMask
-from t2i_core.progress import Silent
-from t2i_core.runs import Run
-from t2i_core.sources import _file_digest
-from t2i_core.store import DATABASE
+from t2i_core.api.errors import BadFolder, BrokenPlugin
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.progress import Silent
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
+from t2i_core.files.digest import _file_digest
+from t2i_core.results.run import Run
+from t2i_core.storage.store import DATABASE
 from t2i_core.testing import StaticResolver
 
 DOG, CAT, ZEBRA = ObjectClass("dog", "dog.n.01"), ObjectClass("cat", "cat.n.01"), ObjectClass("zebra", None)
@@ -340,7 +341,7 @@ def test_a_truth_that_cannot_be_read_is_said_and_never_left_out(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is mended before; if one breaks after that, no data set without it is written."""
-    from t2i_core.evaluation import run as running
+    from t2i_core.engine import run as running
 
     generate(painter())
     before = contents()

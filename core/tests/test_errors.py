@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from t2i_core.errors import NotHere, UnknownName, in_one_line
+from t2i_core.api.errors import NotHere, UnknownName, join_clauses
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from t2i_core.errors import NotHere, UnknownName, in_one_line
     ],
 )
 def test_parts_of_a_message_read_as_sentences(parts: list[str], said: str) -> None:
-    assert in_one_line(parts) == said
+    assert join_clauses(parts) == said
 
 
 def test_an_unknown_name_with_and_without_near_ones() -> None:

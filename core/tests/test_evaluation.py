@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image as PILImage
-from t2i_core import (
+from t2i_core.api import (
     ClassScores,
     Defaults,
     Derive,
@@ -43,7 +43,7 @@ from t2i_core import (
     Scene,
     SceneObject,
 )
-from t2i_core.errors import (
+from t2i_core.api.errors import (
     BadFolder,
     BadOption,
     BadPrompts,
@@ -53,23 +53,18 @@ from t2i_core.errors import (
     NoJudge,
     UnknownName,
 )
-from t2i_core.evaluation import (
-    ModelRequest,
-    Request,
-    evaluate,
-    forecast,
-    make_plan,
-    parse_seeds,
-    parse_shard,
-    run_plan,
-)
-from t2i_core.evaluation.manifest import manifest
-from t2i_core.evaluation.selection import limited
-from t2i_core.evaluation.table import TableBuilder
-from t2i_core.images import image_file
-from t2i_core.progress import Silent
-from t2i_core.runs import list_runs, load_run
-from t2i_core.store import Store
+from t2i_core.api.image import load_image
+from t2i_core.api.progress import Silent
+from t2i_core.engine.dry_run import forecast_plan
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.manifest import make_manifest
+from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.prompt_selection import limit_prompts
+from t2i_core.engine.request import ModelRequest, Request, parse_seeds, parse_shard
+from t2i_core.engine.run import run_plan
+from t2i_core.results.run import list_runs, load_run
+from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import sample_images
 
@@ -419,11 +414,11 @@ def test_prompts_need_ids_of_their_own() -> None:
 
 
 def test_the_forecast_counts_what_is_kept(tmp_path: Path) -> None:
-    before = forecast(plan())
+    before = forecast_plan(plan())
     assert before["images"]["to_make"] == before["observations"]["to_make"] == 4
     assert before["images"]["seconds"] is None
     evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "run", resolver=RESOLVER)
-    after = forecast(plan(seeds=(0, 1, 2)))
+    after = forecast_plan(plan(seeds=(0, 1, 2)))
     assert (after["images"]["kept"], after["images"]["to_make"]) == (4, 2)
     assert (after["observations"]["kept"], after["observations"]["to_make"]) == (4, 2)
     assert after["images"]["seconds"] > 0
@@ -451,7 +446,7 @@ def test_the_forecast_counts_once_what_metrics_and_samples_share() -> None:
     resolver = StaticResolver(vectors, TEST_PROMPTS)
 
     def counts(**more: Any) -> list[tuple[int, int]]:
-        found = forecast(make_plan(replace(request, **more), resolver))
+        found = forecast_plan(make_plan(replace(request, **more), resolver))
         return [(found[what]["to_make"], found[what]["kept"]) for what in ("images", "observations")]
 
     assert counts() == [(6, 0), (6 + 2, 0)]  # each image once, and each text
@@ -474,7 +469,7 @@ def test_the_forecast_says_which_images_a_folder_lacks(tmp_path: Path) -> None:
     lacking = model("pics", look_up, existing=True, holds=lambda setup: lambda prompt, seed: seed < 3)
     planned = plan(models=(ModelRequest(lacking),), metrics=(BRIGHTNESS, TWIN), seeds=(0, 1, 2, 3))
     for _ in range(2):
-        found = forecast(planned)
+        found = forecast_plan(planned)
         assert [found["images"][n] for n in ("to_make", "kept", "missing")] == [0, 6, 2]
         assert "pics: 2 of 8 images are missing" in found["notes"]
         assert found["observations"]["to_make"] + found["observations"]["kept"] == 6
@@ -499,15 +494,17 @@ def test_a_dry_plan_needs_no_images_that_are_not_made_yet(tmp_path: Path) -> Non
     metric = MetricInfo(name="own", summary="s", create=OwnImages, measures=BRIGHTNESS.measures)
     request = Request((metric,), (ModelRequest(TEST_MODEL),), ("pictures",))
     resolver = StaticResolver(TEST_JUDGE, source)
-    told = forecast(make_plan(request, resolver, dry=True))
+    told = forecast_plan(make_plan(request, resolver, dry=True))
     assert told["observations"]["to_make"] == 3
     assert told["folder"] is None
     assert "3 images that prompts bring are not there yet: the run makes them first" in told["notes"]
     assert not list(tmp_path.glob("*.png"))
-    assert forecast(make_plan(replace(request, out=tmp_path / "run"), resolver, dry=True))["folder"] is not None
+    assert (
+        forecast_plan(make_plan(replace(request, out=tmp_path / "run"), resolver, dry=True))["folder"] is not None
+    )
     made = make_plan(request, resolver)
-    after = forecast(make_plan(request, resolver, dry=True))
-    assert after["folder"] == forecast(made)["folder"] == str(made.folder)
+    after = forecast_plan(make_plan(request, resolver, dry=True))
+    assert after["folder"] == forecast_plan(made)["folder"] == str(made.folder)
     assert after["observations"]["to_make"] == 3
 
 
@@ -649,12 +646,12 @@ def test_a_limit_spreads_over_facets() -> None:
     prompts = [
         Prompt(f"{a}{b}", "", facets={"first": a, "second": b}) for a in range(10) for b in range(10) if a != b
     ]
-    chosen = limited(prompts, 20)
+    chosen = limit_prompts(prompts, 20)
     assert len(chosen) == 20
-    assert limited(prompts, 20) == chosen
+    assert limit_prompts(prompts, 20) == chosen
     for facet in ("first", "second"):
         assert set(Counter(p.facets[facet] for p in chosen).values()) == {2}
-    assert limited(prompts, 1000) == tuple(prompts)
+    assert limit_prompts(prompts, 1000) == tuple(prompts)
 
 
 def test_the_table_takes_columns_as_they_come() -> None:
@@ -784,7 +781,7 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
     asked = Request(metrics=(metric(0.05),), models=(ModelRequest(TEST_MODEL),))
     plan = make_plan(asked, resolver)
     with Store() as store:
-        assert [said["floor"] for said in manifest(plan, store)["judges"]] == [0.05]
+        assert [said["floor"] for said in make_manifest(plan, store)["judges"]] == [0.05]
     with pytest.raises(BadOption) as error:
         make_plan(replace(asked, metrics=(metric(0.01),)), resolver)
     assert str(error.value) == (
@@ -1124,7 +1121,7 @@ def referring(file: Path, **more: Any) -> MetricInfo:
         def __init__(self, setup: Any) -> None:
             super().__init__(setup)
             ask = Need(
-                "file", "features", images="prompt", per="run", queries=lambda s: [Query((image_file(file),))]
+                "file", "features", images="prompt", per="run", queries=lambda s: [Query((load_image(file),))]
             )
             self.needs = (*Brightness.needs, ask)
 

@@ -15,8 +15,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image as PILImage
 from PIL import ImageOps
-from t2i_core.decoding_rules import DecodingRules
-from t2i_core.image_files import (
+from t2i_core.api.image import load_image
+from t2i_core.files.decoding_rules import DecodingRules
+from t2i_core.files.image_file import (
     ANIMATED,
     CMYK,
     COLOUR_16,
@@ -24,11 +25,10 @@ from t2i_core.image_files import (
     ROTATED,
     DamagedImage,
     decode,
-    header_of,
+    parse_header,
     read_header,
 )
-from t2i_core.images import image_file
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 
 RNG = np.random.default_rng(7)
 PICTURE = RNG.integers(0, 256, (12, 20, 3), np.uint8)
@@ -75,7 +75,7 @@ def test_ordinary_images_are_decoded_as_pillow_does(name: str) -> None:
     with PILImage.open(io.BytesIO(data)) as image:
         expected = np.asarray(image.convert("RGB"))
     assert np.array_equal(decode(data, "x"), expected)
-    header = header_of(data, "x")
+    header = parse_header(data, "x")
     assert (header.size, header.conversions, header.identity) == ((20, 12), (), "")
 
 
@@ -96,14 +96,14 @@ def test_the_exif_orientation_is_applied_and_said(kind: str, orientation: int, t
         expected = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     pixels = decode(data, "x")
     assert np.array_equal(pixels, expected)
-    header = header_of(data, "x")
+    header = parse_header(data, "x")
     assert header.size == pixels.shape[1::-1]
     assert header.conversions == (() if orientation == 1 else (ROTATED,))
     file = tmp_path / "a"
     file.write_bytes(data)
     assert read_header(file) == header
     # what was kept of the image before it was rotated is about other pixels
-    assert (image_file(file).identity == image_file(file).digest) == (orientation == 1)
+    assert (load_image(file).identity == load_image(file).digest) == (orientation == 1)
 
 
 def test_exif_data_that_is_nonsense_changes_nothing() -> None:
@@ -117,7 +117,7 @@ def test_16_bit_grey_keeps_its_shades() -> None:
     shades = np.arange(256, dtype=np.uint16).reshape(16, 16) * 257
     pixels = decode(png_16(shades, 0), "x")
     assert np.array_equal(pixels, np.repeat((shades // 257).astype(np.uint8)[..., None], 3, 2))
-    header = header_of(png_16(shades, 0), "x")
+    header = parse_header(png_16(shades, 0), "x")
     assert header.conversions == (GREY_16,)
     assert header.identity
 
@@ -126,7 +126,7 @@ def test_16_bit_colours_are_said_and_the_same_picture_has_the_same_pixels_in_gre
     shades = RNG.integers(0, 1 << 16, (9, 7), np.uint16)
     colours = png_16(np.repeat(shades[..., None], 3, 2), 2)
     assert np.array_equal(decode(colours, "x"), decode(png_16(shades, 0), "x"))
-    header = header_of(colours, "x")
+    header = parse_header(colours, "x")
     assert (header.conversions, header.identity) == ((COLOUR_16,), "")
 
 
@@ -144,7 +144,7 @@ def test_cmyk_is_converted_and_said() -> None:
         expected = np.asarray(image.convert("RGB"))
     assert np.array_equal(decode(data, "x"), expected)
     assert np.abs(decode(data, "x").astype(int) - PICTURE).mean() < 40  # not inverted
-    header = header_of(data, "x")
+    header = parse_header(data, "x")
     assert (header.conversions, header.identity) == ((CMYK,), "")
 
 
@@ -153,7 +153,7 @@ def test_of_an_animation_the_first_frame_is_taken_and_said(kind: str) -> None:
     frames = [PILImage.fromarray(PICTURE), PILImage.fromarray(255 - PICTURE)]
     data = encoded(frames[0], kind, save_all=True, append_images=frames[1:], lossless=True)
     assert np.array_equal(decode(data, "x"), PICTURE)
-    assert header_of(data, "x").conversions == (ANIMATED,)
+    assert parse_header(data, "x").conversions == (ANIMATED,)
 
 
 @pytest.mark.parametrize("kind", ["GIF", "BMP", "TIFF", "PPM"])
@@ -163,7 +163,7 @@ def test_other_formats_are_refused_unless_they_are_allowed(kind: str) -> None:
         decode(data, "x")
     allowed = DecodingRules(formats=("PNG", kind))
     assert decode(data, "x", allowed).shape == (12, 20, 3)
-    assert header_of(data, "x", allowed).format == kind
+    assert parse_header(data, "x", allowed).format == kind
 
 
 def test_floats_are_taken_from_0_to_1_and_others_refused() -> None:
@@ -205,7 +205,7 @@ def test_ghostscript_is_never_started(ghostscript: Path, tmp_path: Path) -> None
     assert ghostscript.exists()
     ghostscript.unlink()
     with pytest.raises(DamagedImage, match="PostScript"):
-        _ = image_file(file).pixels
+        _ = load_image(file).pixels
     with pytest.raises(DamagedImage, match="PostScript"):
         read_header(file)
     assert not ghostscript.exists()
@@ -226,9 +226,9 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(
     with pytest.raises(DamagedImage, match="100 megapixels"):
         decode(bomb(width, height), "x")
     with pytest.raises(DamagedImage, match="100 megapixels"):
-        header_of(bomb(width, height), "x")
-    assert header_of(bomb(10_000, 10_000), "x").size == (10_000, 10_000)  # with no warning of Pillow's
-    assert header_of(bomb(20_000, 20_000), "x", DecodingRules(megapixels=400)).size == (20_000, 20_000)
+        parse_header(bomb(width, height), "x")
+    assert parse_header(bomb(10_000, 10_000), "x").size == (10_000, 10_000)  # with no warning of Pillow's
+    assert parse_header(bomb(20_000, 20_000), "x", DecodingRules(megapixels=400)).size == (20_000, 20_000)
     assert not recwarn.list
     assert limit == PILImage.MAX_IMAGE_PIXELS
 
@@ -245,7 +245,7 @@ def test_what_is_no_image_is_one_line(data: bytes) -> None:
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
-    for read in (read_header, image_file):
+    for read in (read_header, load_image):
         with pytest.raises(DamagedImage, match="named pipe"):
             read(tmp_path / "a.png")
 
@@ -262,7 +262,7 @@ def test_only_images_that_are_decoded_otherwise_now_are_asked_about_anew(tmp_pat
         images = [store.image(key) for key in keys]
         assert [image is not None and image.identity == image.digest for image in images] == [True, False, False]
         assert [digest is not None for digest in store.digests(keys)] == [True, False, False]
-        assert [store.details(key)[0] for key in keys] == [(20, 12), (12, 20), (2, 2)]
+        assert [kept and kept.size for kept in store.details(keys)] == [(20, 12), (12, 20), (2, 2)]
         assert images[1] is not None
         assert images[1].pixels.shape == (20, 12, 3)
 

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from t2i_core import Measure, Metric, MetricInfo, Need, Row
-from t2i_core.cleaning import clean, using_cache
-from t2i_core.errors import BadFolder
-from t2i_core.evaluation import evaluate
-from t2i_core.prompts import digest_of
-from t2i_core.removal import remove_run
-from t2i_core.store import Store
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadFolder
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.storage.cache import shrink_cache, use_cache
+from t2i_core.storage.run_removal import remove_run
+from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
@@ -209,8 +209,8 @@ def pristine_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache")
     with Store(folder) as store:
         for shade in (10, 20, 30):
-            store.put_image(digest_of(str(shade)), np.full((8, 8, 3), shade, np.uint8))
-        store.put(digest_of("observation"), b"value")
+            store.put_image(digest_data(str(shade)), np.full((8, 8, 3), shade, np.uint8))
+        store.put(digest_data("observation"), b"value")
     return folder
 
 
@@ -231,10 +231,10 @@ def cleaned(root: Path, scene: Scene, limit: int, at_the_end_of_a_run: bool) -> 
         patch.setenv("T2I_CACHE_LIMIT", str(limit))
         try:
             if at_the_end_of_a_run:
-                with using_cache():
+                with use_cache():
                     pass
             else:
-                clean(limit)
+                shrink_cache(limit)
         except BadFolder:
             refused = True
     after = snapshot(root)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
-from t2i_core.capabilities import combine, expand, path, sources
-from t2i_core.checking import stored_form
-from t2i_core.generation import Failure
-from t2i_core.images import Image, image_file
-from t2i_core.judging import CAPABILITIES, Query
-from t2i_core.masks import PackedMask, intersection
-from t2i_core.observations import (
+from t2i_core.api.adapter import combine, expand, find_chain, find_sources
+from t2i_core.api.digest import digest_data
+from t2i_core.api.failure import Failure
+from t2i_core.api.image import Image, load_image
+from t2i_core.api.judge import CAPABILITIES, Query
+from t2i_core.api.mask import PackedMask, count_shared_pixels
+from t2i_core.api.observation import (
     TYPES,
     Caption,
     ClassScores,
@@ -30,7 +30,8 @@ from t2i_core.observations import (
     Reward,
     Segments,
 )
-from t2i_core.prompts import ObjectClass, Relation, Scene, SceneObject, digest_of
+from t2i_core.api.observation_check import encode_checked
+from t2i_core.api.prompt import ObjectClass, Relation, Scene, SceneObject
 
 LABELS = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 masks = arrays(bool, st.tuples(st.integers(1, 20), st.integers(1, 20)))
@@ -51,7 +52,7 @@ def test_masks_survive_packing(mask):
 )
 def test_intersections_are_those_of_whole_masks(pair):
     a, b = pair
-    assert intersection(PackedMask.pack(a), PackedMask.pack(b)) == (a & b).sum()
+    assert count_shared_pixels(PackedMask.pack(a), PackedMask.pack(b)) == (a & b).sum()
 
 
 def detections(cls=Detections, n=2, **more):
@@ -111,18 +112,18 @@ def test_labels_are_found_by_index():
 
 
 def test_adapters_lead_upwards_only():
-    assert path("segment", {"segment"}) == ()
-    assert [a.offered for a in path("detect", {"segment"})] == ["segment"]
-    assert [a.offered for a in path("prefer", {"embed"})] == ["reward", "embed"]
-    assert path("segment", {"detect"}) is None
-    assert path("embed", {"reward"}) is None
-    assert sources("prefer") == ("prefer", "reward", "embed")
+    assert find_chain("segment", {"segment"}) == ()
+    assert [a.offered for a in find_chain("detect", {"segment"})] == ["segment"]
+    assert [a.offered for a in find_chain("prefer", {"embed"})] == ["reward", "embed"]
+    assert find_chain("segment", {"detect"}) is None
+    assert find_chain("embed", {"reward"}) is None
+    assert find_sources("prefer") == ("prefer", "reward", "embed")
 
 
 def test_a_preference_is_made_of_rewards_made_of_embeddings():
     images = tuple(Image(digest, None) for digest in ("a", "b"))
     query = Query(images, ("a dog",))
-    chain = path("prefer", {"embed"})
+    chain = find_chain("prefer", {"embed"})
     asked = expand(chain, query)
     assert asked == [Query((images[0],)), Query(texts=("a dog",)), Query((images[1],)), Query(texts=("a dog",))]
     vectors = [np.array(v, np.float32) for v in ([1, 0], [1, 1], [1, -1], [1, 1])]
@@ -151,7 +152,7 @@ def test_a_preference_is_made_of_rewards_made_of_embeddings():
 def test_what_is_wrong_with_an_answer_is_found_before_it_is_kept(wrong, said):
     capability = "reward" if isinstance(wrong, Reward | Caption) else "embed"
     with pytest.raises((TypeError, ValueError), match=said):
-        stored_form(wrong, capability, None, Query())
+        encode_checked(wrong, capability, None, Query())
 
 
 @pytest.mark.parametrize(
@@ -180,24 +181,24 @@ def test_what_is_wrong_with_an_answer_is_found_before_it_is_kept(wrong, said):
 )
 def test_arrays_of_detections_must_fit(field, value, said):
     with pytest.raises(ValueError, match=said):
-        stored_form(replace(segments(), **{field: value}), "segment", LABELS, Query())
-    assert stored_form(segments(), "segment", LABELS, Query())
+        encode_checked(replace(segments(), **{field: value}), "segment", LABELS, Query())
+    assert encode_checked(segments(), "segment", LABELS, Query())
 
 
 def test_detections_are_of_the_image_that_was_asked_about(tmp_path):
     def query(width, height):
         file = tmp_path / f"{width}.png"
         PILImage.new("RGB", (width, height), "red").save(file)
-        return Query((image_file(file),))
+        return Query((load_image(file),))
 
-    assert stored_form(segments(), "segment", LABELS, query(8, 6))
+    assert encode_checked(segments(), "segment", LABELS, query(8, 6))
     with pytest.raises(ValueError, match="a size of 8 x 6 pixels for an image of 6 x 8"):
-        stored_form(segments(), "segment", LABELS, query(6, 8))
+        encode_checked(segments(), "segment", LABELS, query(6, 8))
 
 
 def test_no_judge_can_change_what_the_next_one_sees(tmp_path):
     PILImage.new("RGB", (4, 4), "red").save(tmp_path / "a.png")
-    pixels = image_file(tmp_path / "a.png").pixels
+    pixels = load_image(tmp_path / "a.png").pixels
     with pytest.raises(ValueError, match="read-only"):
         pixels[:] = 0
 
@@ -217,23 +218,23 @@ def test_no_judge_can_change_what_the_next_one_sees(tmp_path):
 )
 def test_words_and_terms_are_checked_too(wrong, said):
     with pytest.raises((TypeError, ValueError), match=said):
-        stored_form(wrong, wrong.capability, None, Query(texts=("a", "b")))
+        encode_checked(wrong, wrong.capability, None, Query(texts=("a", "b")))
 
 
 def test_embeddings_of_different_spaces_have_no_cosine():
     query = Query((Image("a", None),), ("a dog",))
     answers = [Embedding(np.ones(2, np.float32)), Embedding(np.ones(3, np.float32))]
-    found = combine(path("reward", {"embed"}), query, answers)
+    found = combine(find_chain("reward", {"embed"}), query, answers)
     assert found == Failure("an image's embedding has 2 dimensions, a text's 3")
 
 
 def test_logits_must_fit_the_labels():
     with pytest.raises(ValueError, match="3 logits for 2 labels"):
-        stored_form(ClassScores(np.zeros(3, np.float32), LABELS), "classify", LABELS, Query())
+        encode_checked(ClassScores(np.zeros(3, np.float32), LABELS), "classify", LABELS, Query())
 
 
 def test_detections_of_a_segmenter_have_no_masks():
-    found = combine(path("detect", {"segment"}), Query(), [segments()])
+    found = combine(find_chain("detect", {"segment"}), Query(), [segments()])
     assert type(found) is Detections
     assert np.array_equal(found.boxes, segments().boxes)
 
@@ -253,4 +254,4 @@ def test_scenes_survive_json():
 
 @given(st.text(), st.text())
 def test_digests_tell_texts_apart(a, b):
-    assert (digest_of(a) == digest_of(b)) == (a == b)
+    assert (digest_data(a) == digest_data(b)) == (a == b)

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Derive, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row, evaluate
-from t2i_core.components import component
-from t2i_core.errors import NotReused
-from t2i_core.sources import sources_digest
+from t2i_core import evaluate
+from t2i_core.api import Derive, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row
+from t2i_core.api.errors import NotReused
+from t2i_core.engine.component import settle_component
+from t2i_core.files.package_files import digest_sources
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 
@@ -111,7 +112,8 @@ def test_a_run_without_a_digest_is_measured_under_the_key_that_it_was_planned_wi
 SCRIPT = """
 import json, sys
 import numpy as np
-from t2i_core import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Row, evaluate
+from t2i_core.api import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Row
+from t2i_core import evaluate
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, StaticResolver
 import own_shade
 
@@ -158,11 +160,11 @@ def test_data_of_a_package_that_is_not_installed_counts(tmp_path: Path, monkeypa
         (package / "__init__.py").write_text("def create(setup): ...")
         (package / "words.txt").write_text(text)
         create = __import__(package.name).create
-        fingerprints.append(component(GeneratorInfo(name="x", summary="X.", create=create)).fingerprint)
+        fingerprints.append(settle_component(GeneratorInfo(name="x", summary="X.", create=create)).fingerprint)
     assert fingerprints[0] != fingerprints[1]
 
 
 def test_installed_code_keeps_its_fingerprint() -> None:
-    found = component(TEST_MODEL)
+    found = settle_component(TEST_MODEL)
     assert found.is_installed
-    assert found.code_digest == sources_digest("t2i_core.testing.parts", ("**/*",))
+    assert found.code_digest == digest_sources("t2i_core.testing.parts", ("**/*",))

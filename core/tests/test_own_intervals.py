@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from t2i_core import Measure, Metric, MetricInfo, ModelRequest, Need, Row, Rows, evaluate
-from t2i_core.errors import BrokenPlugin
+from t2i_core import ModelRequest, evaluate
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row, Rows
+from t2i_core.api.errors import BrokenPlugin
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 SEEDS = 5

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core.errors import BadPrompts
-from t2i_core.prompt_files import id_of, is_prompt_file, merge_duplicates, read_prompts
-from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.io.prompt_file import is_prompt_file, make_id, merge_duplicates, read_prompts
 
 CAR = Scene((SceneObject(ObjectClass("car", "car.n.01"), "red"),))
 
@@ -27,7 +27,7 @@ def test_csv_has_ids_scenes_and_facets(tmp_path):
     path = write(tmp_path, "p.csv", f'prompt,id,scene,style\na red car,one,"{scene}",photo\n"two\nlines",,,\n')
     assert read_prompts(path) == [
         Prompt("one", "a red car", CAR, {"style": "photo"}),
-        Prompt(id_of("two\nlines"), "two\nlines"),
+        Prompt(make_id("two\nlines"), "two\nlines"),
     ]
 
 
@@ -174,15 +174,15 @@ def test_files_are_told_from_prompt_sources(tmp_path):
 
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_ids_depend_on_the_text_alone_and_tell_texts_apart(a, b):
-    assert (id_of(a) == id_of(b)) == (a == b)
-    assert 0 < len(id_of(a)) <= 60
-    assert not set(id_of(a)) & set(' /\\\n"')
+    assert (make_id(a) == make_id(b)) == (a == b)
+    assert 0 < len(make_id(a)) <= 60
+    assert not set(make_id(a)) & set(' /\\\n"')
 
 
 def test_ids_are_readable():
-    assert id_of("a photo of a car") == "a-photo-of-a-car"
-    assert id_of("A car!").startswith("a-car-")
-    assert len(id_of("x" * 10_000)) <= 60
+    assert make_id("a photo of a car") == "a-photo-of-a-car"
+    assert make_id("A car!").startswith("a-car-")
+    assert len(make_id("x" * 10_000)) <= 60
 
 
 def test_a_scene_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from t2i_core import real_folder
-from t2i_core.files import replace_file, unfinished_name, write_whole
-from t2i_core.real_folder import is_link, open_folder
+from t2i_core.files import real_folder
+from t2i_core.files.atomic_write import parse_unfinished_name, replace_file, write_whole
+from t2i_core.files.real_folder import is_link, open_folder
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="only administrators can make links on Windows")
 
@@ -100,7 +100,7 @@ def test_a_file_stays_as_it_was_if_writing_it_fails(tmp_path: Path) -> None:
 
     def fail(part: Path) -> None:
         part.write_text("half")
-        assert unfinished_name(part.name) == "target"
+        assert parse_unfinished_name(part.name) == "target"
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError), replace_file(target) as part:

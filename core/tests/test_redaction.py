@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.options import Options, read_secret
-from t2i_core.redaction import RedactingFile, learn_secrets, redact, redact_data, redact_error
-from t2i_core.texts import one_line
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.options import Options, read_secret
+from t2i_core.api.redaction import RedactingFile, learn_secrets, redact, redact_data, redact_error
+from t2i_core.api.text import fit_one_line
 
 KEYS = {
     "plain": "sk-fake-0123456789abcdefghij",
@@ -93,14 +93,14 @@ def test_a_key_that_a_library_cut_is_replaced(key: str) -> None:
 
 def test_reasons_and_errors_hold_no_key(key: str) -> None:
     for name, form in forms(key).items():
-        assert not leaks(one_line(f"ValueError: {form}"), key), name
+        assert not leaks(fit_one_line(f"ValueError: {form}"), key), name
         assert not leaks(str(BadModel(f"cannot ask with {form}")), key), name
 
 
 def test_a_key_at_the_end_of_a_long_reason_is_not_cut_into_an_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", KEYS["plain"])
     for blanks in range(4970, 5000):
-        assert "sk-f" not in one_line(" " * blanks + KEYS["plain"])
+        assert "sk-f" not in fit_one_line(" " * blanks + KEYS["plain"])
 
 
 @given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=20, max_size=90), st.text())

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from t2i_core.files import write_whole
+from t2i_core.files.atomic_write import write_whole
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")

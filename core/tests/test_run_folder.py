@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 from filelock import FileLock
-from t2i_core import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
-from t2i_core.errors import BadFolder, BadModel
-from t2i_core.evaluation import evaluate
-from t2i_core.evaluation.samples import places_of
-from t2i_core.evaluation.streaming import PATIENCE
-from t2i_core.progress import Silent
-from t2i_core.runs import LOCK, Run, list_runs, load_run
-from t2i_core.store import DATABASE
+from t2i_core.api import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
+from t2i_core.api.errors import BadFolder, BadModel
+from t2i_core.api.progress import Silent
+from t2i_core.engine.answer_stream import PATIENCE
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.sample_list import places_of
+from t2i_core.results.run import Run, list_runs, load_run
+from t2i_core.storage.manifest_file import LOCK
+from t2i_core.storage.store import DATABASE
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 TABLES = ("samples.csv", "measurements.csv", "failures.csv")

@@ -13,12 +13,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
-from t2i_core.errors import BadOption
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.runs import load_run
-from t2i_core.spreadsheets import escape, escape_table, unescape, unescape_table
-from t2i_core.tables import read_table
+from t2i_core.api import Generated, GeneratorInfo, Measure, Metric, MetricInfo, Need, Prompt, PromptSourceInfo, Row
+from t2i_core.api.errors import BadOption
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
+from t2i_core.files.spreadsheet import escape, escape_table, unescape, unescape_table
+from t2i_core.io.table import read_table
+from t2i_core.results.run import load_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 
 TEXTS = st.text(st.sampled_from("'=+-@\t\r\n\uff1d1.e a,\"")) | st.text(st.characters(codec="utf-8"))

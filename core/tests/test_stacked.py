@@ -9,12 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows, evaluate
-from t2i_core.errors import BadFolder, BrokenPlugin
-from t2i_core.evaluation.scoring import shared
-from t2i_core.evaluation.table import TableBuilder
-from t2i_core.observations import ClassScores, Embedding, Features
-from t2i_core.store import DATABASE, Store
+from t2i_core import evaluate
+from t2i_core.api import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows
+from t2i_core.api.errors import BadFolder, BrokenPlugin
+from t2i_core.api.observation import ClassScores, Embedding, Features
+from t2i_core.engine.measurement_table import TableBuilder
+from t2i_core.results.score_difference import select_shared
+from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_core.testing.parts import CLASSES
 
@@ -102,8 +103,8 @@ def test_values_that_hang_together_are_compared_where_models_have_the_same_sampl
         pd.concat([table.assign(model=name) for name, table in zip("ab", pair, strict=True)])
         for pair in (tables[:2], tables[1:])
     )
-    assert len(shared(two, "a", "b")) == len(two) == 24
-    assert shared(other, "a", "b").empty  # though each has the seeds 0 to 3
+    assert len(select_shared(two, "a", "b")) == len(two) == 24
+    assert select_shared(other, "a", "b").empty  # though each has the seeds 0 to 3
 
 
 def test_metrics_that_read_alike_give_what_each_gives_alone(run):

@@ -12,14 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image as PILImage
-from t2i_core.errors import BadFolder
-from t2i_core.files import write_whole
-from t2i_core.images import DamagedImage, Instance, Truth, png
-from t2i_core.masks import PackedMask
-from t2i_core.prompts import ObjectClass, Scene, SceneObject, digest_of
-from t2i_core.store import DATABASE, Store, cache_folder
+from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.image import Instance, Truth, encode_png
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.prompt import ObjectClass, Scene, SceneObject
+from t2i_core.files.atomic_write import write_whole
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.storage.store import DATABASE, Store
 
-KEY = digest_of("a sample")
+KEY = digest_data("a sample")
 PIXELS = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
 SIZE = (PIXELS.shape[1], PIXELS.shape[0])
 
@@ -34,12 +37,13 @@ def test_an_image_is_kept_with_its_record_and_pixels(store: Store) -> None:
     again = store.image(KEY)
     assert again == kept
     assert np.array_equal(again.pixels, PIXELS)
-    assert store.details(KEY) == (SIZE, {"tokens_lost": 3})
+    (kept,) = store.details([KEY])
+    assert (kept.size, kept.record) == (SIZE, {"tokens_lost": 3})
     assert store.holds(again)
 
 
 def test_equal_images_are_one_file(store: Store) -> None:
-    a, b = store.put_image(KEY, PIXELS), store.put_image(digest_of("another"), PILImage.fromarray(PIXELS))
+    a, b = store.put_image(KEY, PIXELS), store.put_image(digest_data("another"), PILImage.fromarray(PIXELS))
     assert a.path == b.path
 
 
@@ -47,7 +51,7 @@ def test_nothing_is_found_where_nothing_was_put(store: Store) -> None:
     assert store.image(KEY) is None
     assert store.get(KEY) is None
     assert not store.has(KEY)
-    assert store.details(KEY) == ((0, 0), {})
+    assert store.details([KEY]) == [None]
 
 
 @pytest.mark.parametrize("harm", ["truncate", "empty", "delete"])
@@ -127,7 +131,7 @@ def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, t
 def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) -> None:
     store.put_image(KEY, PIXELS, {"tokens_lost": 3})
     store.put(KEY, b"what was said")
-    other = digest_of("another")
+    other = digest_data("another")
     store.put_failure(other, "it is never drawn")
     store.put_settings("model", {"steps": 50})
     store.put_rate("model", 0.25)
@@ -135,9 +139,9 @@ def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) 
         "get": lambda: store.get(KEY),
         "other": lambda: store.get("00" * 32),
         "image": lambda: store.image(KEY),
-        "size": lambda: store.details(KEY)[0] if any(store.details(KEY)[0]) else None,
-        "record": lambda: store.details(KEY)[1] or None,
-        "failure": lambda: store.failure(other),
+        "size": lambda: kept.size if (kept := store.details([KEY])[0]) else None,
+        "record": lambda: kept.record if (kept := store.details([KEY])[0]) else None,
+        "failure": lambda: store.failures([other])[0],
         "settings": lambda: store.settings("model") or None,
         "rate": lambda: store.rate("model"),
     }[lost]
@@ -154,7 +158,7 @@ def test_a_row_of_another_table_is_not_given_back(store: Store) -> None:
     with sqlite3.connect(store.folder / DATABASE) as database:
         database.execute("insert into observations select * from failures")
     with Store(store.folder) as again:
-        assert again.failure(KEY) == "a safety filter"
+        assert again.failures([KEY])[0] == "a safety filter"
         assert again.get(KEY) is None
 
 
@@ -187,12 +191,12 @@ def test_fresh_takes_nothing_that_was_there(tmp_path: Path) -> None:
 
 PUT_MANY = """
 import sys
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
+from t2i_core.api.digest import digest_data
+from t2i_core.storage.store import Store
 with Store(__import__("pathlib").Path(sys.argv[1])) as store:
     for i in range(100):
-        store.put(digest_of([int(sys.argv[2]), i]), bytes([int(sys.argv[2])]))
-        store.put(digest_of(["shared", i]), b"same")
+        store.put(digest_data([int(sys.argv[2]), i]), bytes([int(sys.argv[2])]))
+        store.put(digest_data(["shared", i]), b"same")
 """
 
 
@@ -200,17 +204,17 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", PUT_MANY, tmp_path, str(w)]) for w in range(3)]
     assert [w.wait() for w in writers] == [0, 0, 0]
     with Store(tmp_path) as store:
-        assert all(store.get(digest_of([w, i])) == bytes([w]) for w in range(3) for i in range(100))
-        assert all(store.get(digest_of(["shared", i])) == b"same" for i in range(100))
+        assert all(store.get(digest_data([w, i])) == bytes([w]) for w in range(3) for i in range(100))
+        assert all(store.get(digest_data(["shared", i])) == b"same" for i in range(100))
 
 
 RACE = """
 import sys, pathlib, numpy as np
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
+from t2i_core.api.digest import digest_data
+from t2i_core.storage.store import Store
 with Store(pathlib.Path(sys.argv[1])) as store:
     for i in range(60):
-        image = store.put_image(digest_of(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
+        image = store.put_image(digest_data(i), np.full((8, 8, 3), int(sys.argv[2]), np.uint8))
         print(image.digest)
 """
 
@@ -225,7 +229,7 @@ def test_processes_that_make_the_same_image_otherwise_all_take_the_first_one(tmp
 
 OPEN = """
 import sys, pathlib, time
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 time.sleep(max(0, float(sys.argv[2]) - time.time()))
 for i in range(10):
     Store(pathlib.Path(sys.argv[1]) / str(i)).close()
@@ -277,7 +281,7 @@ def test_a_database_that_says_it_cannot_be_written_is_damaged_not_forbidden(tmp_
 def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for i in range(200):
-            store.put(digest_of(i), bytes(100))
+            store.put(digest_data(i), bytes(100))
     data = (tmp_path / DATABASE).read_bytes()
     pages = [data[at : at + 4096] for at in range(0, len(data), 4096)]
     (tmp_path / DATABASE).write_bytes(b"".join([*pages[:-2], pages[-1], pages[-2]]))
@@ -287,9 +291,9 @@ def test_what_is_gone_from_a_database_in_disorder_is_said_to_be_damage(tmp_path:
 
 def test_the_cache_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path))
-    assert cache_folder() == tmp_path
+    assert find_cache_folder() == tmp_path
     monkeypatch.delenv("T2I_CACHE_DIR")
-    assert "t2i" in str(cache_folder())
+    assert "t2i" in str(find_cache_folder())
 
 
 def test_truth_survives_storage(store: Store) -> None:
@@ -313,9 +317,9 @@ def test_truth_survives_storage(store: Store) -> None:
 
 def test_pixels_must_be_pixels() -> None:
     with pytest.raises(ValueError, match="float64"):
-        png(np.zeros((2, 2, 3)))
+        encode_png(np.zeros((2, 2, 3)))
     with pytest.raises(ValueError, match="str"):
-        png("no image")
+        encode_png("no image")
 
 
 def test_a_short_write_leaves_no_file(tmp_path: Path) -> None:
@@ -331,10 +335,10 @@ def test_what_another_process_has_kept_meanwhile_stays(store: Store) -> None:
         assert another.put(KEY, b"first") == b"first"
         assert store.put(KEY, b"second") == b"first"
         assert store.get(KEY) == b"first"
-        other = digest_of("another")
+        other = digest_data("another")
         another.put_image(other, PIXELS)
         store.put_failure(other, "it is never drawn")
-        assert store.failure(other) is None
+        assert store.failures([other])[0] is None
     with Store(store.folder, fresh=True) as fresh:
         assert fresh.put(KEY, b"anew") == b"anew"
     assert store.get(KEY) == b"anew"
@@ -344,6 +348,7 @@ def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatc
     path = store.put_image(KEY, PIXELS).path
     os.utime(path, ns=(0, 10**18))
     assert store.image(KEY) is not None
-    monkeypatch.setattr("t2i_core.store.file_digest", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr("t2i_core.storage.store.digest_file", lambda path: pytest.fail("read again"))
     assert store.image(KEY) is not None
-    assert store.details(KEY) == (SIZE, {})
+    (kept,) = store.details([KEY])
+    assert (kept.size, kept.record) == (SIZE, {})

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core.errors import BadModel, BrokenPlugin
-from t2i_core.evaluation.streaming import PATIENCE, answered
-from t2i_core.generation import Failure
-from t2i_core.texts import LONGEST
+from t2i_core.api.errors import BadModel, BrokenPlugin
+from t2i_core.api.failure import Failure
+from t2i_core.api.text import LONGEST
+from t2i_core.engine.answer_stream import PATIENCE, stream_answers
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def batched(size: int, bad: Callable[[int], bool] = lambda i: False, backwards: 
 def test_bad_items_fail_alone_whatever_the_batch_and_order(
     n: int, size: int, bad: set[int], backwards: bool
 ) -> None:
-    answers = list(answered(batched(size, lambda i: i in bad, backwards), items(n), "work"))
+    answers = list(stream_answers(batched(size, lambda i: i in bad, backwards), items(n), "work"))
     assert sorted(item.number for item, _ in answers) == list(range(n))
     for item, answer in answers:
         i = item.number
@@ -59,7 +59,7 @@ def test_what_is_left_out_fails_and_never_gets_anothers_answer(left_out: set[int
     def work(stream: Iterable[Item]) -> Iterator[tuple[Item, int]]:
         return ((item, item.number) for item in list(stream) if item.number not in left_out)
 
-    for item, answer in answered(work, items(20), "work"):
+    for item, answer in stream_answers(work, items(20), "work"):
         expected = Failure("0 answers where one was asked for") if item.number in left_out else item.number
         assert answer == expected
 
@@ -69,28 +69,28 @@ def test_a_batch_that_gives_nothing_is_tried_one_by_one() -> None:
         batch = list(stream)
         return iter([(item, item.number) for item in batch] if len(batch) == 1 else [])
 
-    assert [(item.number, answer) for item, answer in answered(work, items(4), "work")] == [
+    assert [(item.number, answer) for item, answer in stream_answers(work, items(4), "work")] == [
         (0, 0), (1, 1), (2, 2), (3, 3),
     ]  # fmt: skip
 
 
 def test_an_answer_to_nothing_or_given_twice_is_a_broken_plugin() -> None:
     with pytest.raises(BrokenPlugin, match="not asked, or answered it twice"):
-        list(answered(lambda stream: ((i, 1) for i in [*stream, Item(99)]), items(3), "work"))
+        list(stream_answers(lambda stream: ((i, 1) for i in [*stream, Item(99)]), items(3), "work"))
     with pytest.raises(BrokenPlugin, match="not asked, or answered it twice"):
-        list(answered(lambda stream: ((i, 1) for i in [*stream] * 2), items(3), "work"))
+        list(stream_answers(lambda stream: ((i, 1) for i in [*stream] * 2), items(3), "work"))
     with pytest.raises(BrokenPlugin, match="gave int, want pairs"):
-        list(answered(lambda stream: (i.number for i in stream), items(3), "work"))  # type: ignore[misc]
+        list(stream_answers(lambda stream: (i.number for i in stream), items(3), "work"))  # type: ignore[misc]
 
 
 def test_a_plugin_that_never_works_is_given_up_with_its_cause() -> None:
     with pytest.raises(BrokenPlugin, match=f"failed {PATIENCE} times in a row, last with RuntimeError: cannot do"):
-        list(answered(batched(7, lambda i: True), items(1000), "the judge"))
+        list(stream_answers(batched(7, lambda i: True), items(1000), "the judge"))
 
 
 def test_a_plugin_that_is_known_to_work_is_not_given_up_for_the_few_that_fail_again() -> None:
     n = PATIENCE + 5
-    answers = list(answered(batched(4, lambda i: True), items(n), "work", has_worked=True))
+    answers = list(stream_answers(batched(4, lambda i: True), items(n), "work", has_worked=True))
     assert [type(answer) for _, answer in answers] == [Failure] * n
 
 
@@ -99,9 +99,9 @@ def test_a_plugin_that_breaks_before_it_takes_anything_is_broken() -> None:
         raise OSError("no device")
 
     with pytest.raises(BrokenPlugin, match="OSError: no device"):
-        list(answered(work, items(3), "the judge"))
+        list(stream_answers(work, items(3), "the judge"))
     with pytest.raises(BrokenPlugin, match="no answer"):
-        list(answered(lambda stream: iter(()), items(3), "the judge"))
+        list(stream_answers(lambda stream: iter(()), items(3), "the judge"))
 
 
 class Stubborn(BaseException):
@@ -116,7 +116,7 @@ def test_a_plugin_that_wants_to_end_the_process_fails_like_any_other(error: Base
                 raise error
             yield item, item.number
 
-    for item, answer in answered(work, items(10), "work"):
+    for item, answer in stream_answers(work, items(10), "work"):
         if item.number % 3 == 2:
             assert isinstance(answer, Failure)
         else:
@@ -130,7 +130,7 @@ def test_the_users_interrupt_is_no_failure() -> None:
         yield Item(0), 0
 
     with pytest.raises(KeyboardInterrupt):
-        list(answered(work, items(3), "work"))
+        list(stream_answers(work, items(3), "work"))
 
 
 def test_what_is_wrong_with_the_items_is_never_blamed_on_the_plugin() -> None:
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_the_items_is_never_blamed_on_the_plugin() -> None:
         except Exception as error:
             raise RuntimeError("my loader failed") from error
 
-    found = answered(work, broken(), "work")
+    found = stream_answers(work, broken(), "work")
     assert [next(found)[1], next(found)[1]] == [0, 1]
     with pytest.raises(OSError, match="disk full"):
         next(found)
@@ -159,7 +159,7 @@ def test_a_reason_is_one_line_that_any_table_and_terminal_takes(message: str) ->
                 raise RuntimeError(message)
             yield item, item.number
 
-    (reason,) = [a.reason for _, a in answered(work, items(3), "work") if isinstance(a, Failure)]
+    (reason,) = [a.reason for _, a in stream_answers(work, items(3), "work") if isinstance(a, Failure)]
     assert reason.startswith(f"RuntimeError: {message[:3]}" if message.isprintable() else "RuntimeError: ")
     assert len(reason) <= LONGEST
     assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in reason)
@@ -177,7 +177,7 @@ def test_an_error_whose_message_raises_is_still_a_failure() -> None:
                 raise Silent
             yield item, 0
 
-    answers = {item.number: answer for item, answer in answered(work, items(2), "work")}
+    answers = {item.number: answer for item, answer in stream_answers(work, items(2), "work")}
     assert answers == {0: 0, 1: Failure("Silent: (its message cannot be had: ValueError)")}
 
 
@@ -187,7 +187,7 @@ def test_errors_for_the_user_pass_through() -> None:
         raise BadModel("no such model")
 
     with pytest.raises(BadModel):
-        list(answered(work, items(3), "work"))
+        list(stream_answers(work, items(3), "work"))
 
 
 def test_items_are_taken_lazily() -> None:
@@ -198,5 +198,5 @@ def test_items_are_taken_lazily() -> None:
             taken.append(item)
             yield item
 
-    next(answered(batched(5), stream(), "work"))
+    next(stream_answers(batched(5), stream(), "work"))
     assert len(taken) == 5

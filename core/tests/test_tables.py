@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from t2i_core.errors import BadOption, BadPrompts
-from t2i_core.tables import Row, json_lines, read_table
+from t2i_core.api.errors import BadOption, BadPrompts
+from t2i_core.io.table import Row, parse_json_lines, read_table
 
 
 def table(folder: Path, text: str, name: str = "t.csv") -> Path:
@@ -43,7 +43,7 @@ def test_what_is_no_table_is_said_with_its_line(tmp_path: Path, text: str, said:
 
 def test_json_lines_end_where_lines_do_and_nowhere_else(tmp_path: Path) -> None:
     text = '\n{"a": "x\u2028y"}\r\n  \n{"a": null}'
-    assert list(json_lines(tmp_path / "t.jsonl", text, BadOption, "a")) == [
+    assert list(parse_json_lines(tmp_path / "t.jsonl", text, BadOption, "a")) == [
         (2, {"a": "x\u2028y"}),
         (4, {"a": None}),
     ]
@@ -60,6 +60,6 @@ def test_json_lines_end_where_lines_do_and_nowhere_else(tmp_path: Path) -> None:
 )
 def test_what_is_no_json_line_is_said_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(BadPrompts) as error:
-        list(json_lines(tmp_path / "t.jsonl", text, BadPrompts, "a, b"))
+        list(parse_json_lines(tmp_path / "t.jsonl", text, BadPrompts, "a, b"))
     assert str(error.value).startswith(f"{tmp_path / 't.jsonl'}, {said}")
     assert "\n" not in str(error.value)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import Measure, Metric, MetricInfo, Need, Row, evaluate
+from t2i_core import evaluate
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
+from t2i_core.engine.thread_pools import THREADS, WAITING, count_cores, limit_threads, sleep_while_waiting
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
-from t2i_core.thread_pools import THREADS, WAITING, count_cores, limit_threads, sleep_while_waiting
 
 on_linux = pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="needs Linux's scheduler interface")
 
@@ -128,7 +129,7 @@ def test_threads_that_wait_use_no_core() -> None:
     """Spinning, the second thread uses .4 s or more of processor time in these 100 pauses of 10 ms."""
     code = """
 import time
-from t2i_core.thread_pools import sleep_while_waiting
+from t2i_core.engine.thread_pools import sleep_while_waiting
 sleep_while_waiting()
 import torch
 torch.set_num_threads(2)

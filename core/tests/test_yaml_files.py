@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
-from t2i_core.errors import BadOption
-from t2i_core.yaml_files import first_fault, read_mapping
+from t2i_core.api.errors import BadOption
+from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
 
 def test_what_is_named_is_returned(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ class Thing(BaseModel):
 def test_the_first_fault_has_its_place(parts: list[object], said: str) -> None:
     with pytest.raises(ValidationError) as error:
         Thing.model_validate({"parts": parts})
-    assert first_fault(error.value).startswith(said)
+    assert find_first_fault(error.value).startswith(said)

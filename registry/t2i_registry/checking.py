@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from t2i_core.errors import BrokenPlugin, MissingDependency, T2IError
+from t2i_core.api.errors import BrokenPlugin, MissingDependency, T2IError
 
 from .discovery import Entry
 from .loading import load
@@ -103,7 +103,7 @@ def answer() -> None:
 
     from .registry import Registry
 
-    import_module("t2i_core.components")  # what every plugin imports is not the plugin's time
+    import_module("t2i_core.api.plugin_info")  # what every plugin imports is not the plugin's time
     registry, answers = Registry(), []
     for kind, name, dist, module in wanted:
         entry = next(e for e in registry.catalogue.named(kind, name, dist) if e.module == module)

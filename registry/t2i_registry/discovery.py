@@ -13,7 +13,7 @@ from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, d
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from t2i_core.components import Kind
+    from t2i_core.api.plugin_info import Kind
 
 EntryKind = Literal["generator", "judge", "metric", "prompt_source", "command"]
 KIND_OF_GROUP: dict[str, EntryKind] = {

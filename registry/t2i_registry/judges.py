@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from t2i_core.capabilities import Adapter, path, sources
-from t2i_core.components import Component, Domain, JudgeInfo
-from t2i_core.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
-from t2i_core.judging import CAPABILITIES, Capability
-from t2i_core.resolving import JudgeChoice, OptionTable
+from t2i_core.api.adapter import Adapter, find_chain, find_sources
+from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency, NoJudge
+from t2i_core.api.judge import CAPABILITIES, Capability
+from t2i_core.api.plugin_info import Domain, JudgeInfo
+from t2i_core.api.resolver import JudgeChoice, OptionTable
+from t2i_core.engine.component import Component
 
 if TYPE_CHECKING:
     from .discovery import Entry
     from .registry import Registry
+
+Choice = JudgeChoice[Component[JudgeInfo]]
 
 
 class JudgeSearch:
@@ -34,17 +37,18 @@ class JudgeSearch:
         self.options = options
         self.rejected: list[str] = []
 
-    def choose(self, asked: Sequence[str], preferred: Sequence[tuple[str, str]]) -> JudgeChoice:
+    def choose(self, asked: Sequence[str], preferred: Sequence[tuple[str, str]]) -> Choice:
         """Return the choice. Raises NoJudge with all that was looked at."""
         choice = self._asked(asked) or self._preferred(preferred) or self._only()
         if choice is None:
             looked = (
-                "; ".join(self.rejected) or f"no installed judge offers {' or '.join(sources(self.capability))}"
+                "; ".join(self.rejected)
+                or f"no installed judge offers {' or '.join(find_sources(self.capability))}"
             )
             raise NoJudge(f"no judge for {self._need()}: {looked}")
         return choice
 
-    def _asked(self, asked: Sequence[str]) -> JudgeChoice | None:
+    def _asked(self, asked: Sequence[str]) -> Choice | None:
         """The user's word. A judge named for this very capability must be able to serve; so must one named
         without a capability that offers it, but one that offers only others is meant for another need.
         """
@@ -59,11 +63,11 @@ class JudgeSearch:
             judge = self.registry.component("judge", name, self.options)
             if choice := self._choice(judge, f"asked for with --judge {word}"):
                 return choice
-            if equals or not judge.info.capabilities.keys().isdisjoint(sources(self.capability)):
+            if equals or not judge.info.capabilities.keys().isdisjoint(find_sources(self.capability)):
                 raise NoJudge(f"the judge asked for cannot serve {self._need()}: {self.rejected[-1]}")
         return None
 
-    def _preferred(self, preferred: Sequence[tuple[str, str]]) -> JudgeChoice | None:
+    def _preferred(self, preferred: Sequence[tuple[str, str]]) -> Choice | None:
         """The first preferred judge that is installed and can serve; a broken one is an error, not a reason."""
         for name, reason in preferred:
             if not self.registry.catalogue.named("judge", *_name_and_dist(name)):
@@ -78,10 +82,10 @@ class JudgeSearch:
                 return choice
         return None
 
-    def _only(self) -> JudgeChoice | None:
+    def _only(self) -> Choice | None:
         """The only installed judge of the domain that can serve; only those entered for it are imported."""
-        offered = set(sources(self.capability))
-        choices: list[JudgeChoice] = []
+        offered = set(find_sources(self.capability))
+        choices: list[Choice] = []
         for entry in self.registry.catalogue.of_kind("judge"):
             if not offered.isdisjoint(entry.capabilities) and (choice := self._candidate(entry)):
                 choices.append(choice)
@@ -91,7 +95,7 @@ class JudgeSearch:
             raise NoJudge(f"{'; '.join(said)}; say which with --judge {self.capability}=NAME")
         return choices[0] if choices else None
 
-    def _candidate(self, entry: Entry) -> JudgeChoice | None:
+    def _candidate(self, entry: Entry) -> Choice | None:
         """What one installed judge can do, or a note why it cannot; another's faults must not stop the search."""
         clash = len(self.registry.catalogue.named("judge", entry.name)) > 1
         spec = entry.full_name if clash else entry.name
@@ -110,11 +114,11 @@ class JudgeSearch:
             return None
         return self._choice(judge, f"the only installed judge of {self.domain.name} that can serve {self._need()}")
 
-    def _choice(self, judge: Component[JudgeInfo], reason: str) -> JudgeChoice | None:
+    def _choice(self, judge: Component[JudgeInfo], reason: str) -> Choice | None:
         """The choice of a judge, or a note why it cannot serve."""
         offers = judge.info.capabilities
         lacking: list[str] = []
-        for source in sources(self.capability):
+        for source in find_sources(self.capability):
             if source not in offers:
                 continue
             if missing := self.requires - offers[source]:
@@ -122,7 +126,7 @@ class JudgeSearch:
                     f"{judge.spec!r} ({judge.dist}) gives {source} without {', '.join(sorted(missing))}"
                 )
                 continue
-            chain = path(self.capability, (source,))
+            chain = find_chain(self.capability, (source,))
             assert chain is not None
             return JudgeChoice(judge, chain, self._why(judge, chain, reason))
         for note in lacking or [f"{judge.spec!r} ({judge.dist}) offers {', '.join(sorted(offers)) or 'nothing'}"]:

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import BrokenPlugin, MissingDependency, did_you_mean
+from t2i_core.api.errors import BrokenPlugin, MissingDependency, did_you_mean
 
 from .discovery import Entry
 
 if TYPE_CHECKING:
-    from t2i_core.components import Info, Preset
+    from t2i_core.api.plugin_info import Info, Preset
 
 HOOKS = {
     "generator": "t2i_generators",
@@ -58,8 +58,8 @@ def load_target(entry: Entry) -> Any:
 def _ask(entry: Entry, plugin: Any) -> list[Info | Preset]:
     """Call the hook of the entry's kind; everything it returns must be a descriptor of that kind."""
     import pluggy
-    from t2i_core import hookspecs
-    from t2i_core.components import INFO_TYPES, Preset
+    from t2i_core.api import hookspecs
+    from t2i_core.api.plugin_info import INFO_TYPES, Preset
 
     hook = HOOKS[entry.kind]
     manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -90,9 +90,9 @@ def _is_collection(answer: object) -> bool:
 
 def _check(entry: Entry, descriptor: Info | Preset) -> None:
     """Refuse what would fail later with a message that names nobody."""
-    from t2i_core.components import API_VERSION, GeneratorInfo, JudgeInfo, Preset, PromptSourceInfo
-    from t2i_core.judging import CAPABILITIES
-    from t2i_core.options import Options
+    from t2i_core.api.judge import CAPABILITIES
+    from t2i_core.api.options import Options
+    from t2i_core.api.plugin_info import API_VERSION, GeneratorInfo, JudgeInfo, Preset, PromptSourceInfo
 
     if descriptor.api_version != API_VERSION:
         raise _broken(

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from t2i_core.errors import BadOption, did_you_mean, in_one_line
+from t2i_core.api.errors import BadOption, did_you_mean, join_clauses
 
 from .discovery import KINDS, canonical
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
-    from t2i_core.components import Kind
-    from t2i_core.options import Options
-    from t2i_core.resolving import OptionTable
+    from t2i_core.api.options import Options
+    from t2i_core.api.plugin_info import Kind
+    from t2i_core.api.resolver import OptionTable
 
 Path = tuple[str, ...]
 
@@ -148,7 +148,7 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
     lists = {p["loc"][:1] for p in first.errors() if p["type"] in _NO_LIST}
     found = [p for p in first.errors() if p["loc"][:1] not in lists]
     found += [p for p in last.errors() if p["loc"][:1] in lists]
-    raise BadOption(in_one_line(dict.fromkeys(_problems(model, found, whose)))) from first
+    raise BadOption(join_clauses(dict.fromkeys(_problems(model, found, whose)))) from first
 
 
 _NO_LIST = ("list_type", "tuple_type", "set_type", "frozen_set_type")
@@ -184,7 +184,7 @@ def _nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
 
 
 def _as_yaml(text: str) -> Any:
-    from t2i_core.yaml_files import BadYAML, load_yaml
+    from t2i_core.io.yaml_file import BadYAML, load_yaml
 
     try:
         value = load_yaml(text)

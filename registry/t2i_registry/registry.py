@@ -7,16 +7,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import AmbiguousName, BadOption, BrokenPlugin, MissingDependency, UnknownName, did_you_mean
+from t2i_core.api.errors import (
+    AmbiguousName,
+    BadOption,
+    BrokenPlugin,
+    MissingDependency,
+    UnknownName,
+    did_you_mean,
+)
 
 from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, canonical, scan
 from .loading import load, load_target
 from .options import Address, addressed, checked, kind_named, merged, split_assignment
 
 if TYPE_CHECKING:
-    from t2i_core.components import Component, Domain, Info, Kind, Preset
-    from t2i_core.judging import Capability
-    from t2i_core.resolving import JudgeChoice, OptionTable
+    from t2i_core.api.judge import Capability
+    from t2i_core.api.plugin_info import Domain, Info, Kind, Preset
+    from t2i_core.api.resolver import JudgeChoice, OptionTable
+    from t2i_core.engine.component import Component
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,7 @@ class Registry:
 
     def settle(self, entry: Entry, spec: str, options: OptionTable) -> Component[Any]:
         """Return the component of an entry, named as in `spec`, its options checked."""
-        from t2i_core.components import Component
+        from t2i_core.engine.component import Component
 
         described = self.describe(entry)
         kind: Kind = entry.kind  # type: ignore[assignment]  # commands are never settled
@@ -149,7 +157,7 @@ class Registry:
         preferred: Sequence[tuple[str, str]],
         domain: Domain,
         options: OptionTable,
-    ) -> JudgeChoice:
+    ) -> JudgeChoice[Component[Any]]:
         """Return a judge that offers the capability itself or through adapters, and say why it is this one.
 
         A judge that the user named comes first, then the preferred ones in order, then the only installed one of
@@ -205,7 +213,7 @@ class Registry:
         return options
 
     def _describe(self, entry: Entry, path: tuple[Entry, ...]) -> Described:
-        from t2i_core.components import GeneratorInfo, Preset
+        from t2i_core.api.plugin_info import GeneratorInfo, Preset
 
         if entry in path:
             circle = " -> ".join(e.name for e in (*path[path.index(entry) :], entry))

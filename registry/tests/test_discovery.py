@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from t2i_core.errors import MissingDependency, UnknownName
+from t2i_core.api.errors import MissingDependency, UnknownName
 from t2i_registry import Catalogue, Registry, scan
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from t2i_core.components import PHOTOGRAPHS, Domain
-from t2i_core.errors import BadOption, BrokenPlugin, NoJudge, UnknownName
+from t2i_core.api.errors import BadOption, BrokenPlugin, NoJudge, UnknownName
+from t2i_core.api.plugin_info import PHOTOGRAPHS, Domain
 from t2i_registry import Registry
 
 WORLD = Domain("world", "A world.")
@@ -12,7 +12,7 @@ WORLD = Domain("world", "A world.")
 
 def source(name: str, capabilities: dict[str, set[str]], domain: str = "world", more: str = "") -> str:
     return f"""
-from t2i_core import Domain, JudgeInfo, hookimpl
+from t2i_core.api import Domain, JudgeInfo, hookimpl
 
 @hookimpl
 def t2i_judges():

@@ -3,12 +3,12 @@ from __future__ import annotations
 import sys
 
 import pytest
-from t2i_core.errors import AmbiguousName, BrokenPlugin, MissingDependency, UnknownName
+from t2i_core.api.errors import AmbiguousName, BrokenPlugin, MissingDependency, UnknownName
 from t2i_registry import Registry, checking
 from t2i_registry.checking import check
 
 GENERATOR = """
-    from t2i_core import GeneratorInfo, hookimpl
+    from t2i_core.api import GeneratorInfo, hookimpl
 
     @hookimpl
     def t2i_generators():
@@ -25,32 +25,32 @@ BROKEN = {
     "absent": (None, ["does not import", "No module named 'x_bad'"]),
     "silent": ("x = 1", ["implements no hook t2i_generators"]),
     "number": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generators(): return 42",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return 42",
         ["t2i_generators returned 42 (int)", "want GeneratorInfo or Preset"],
     ),
     "text": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generators(): return 'bad'",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return 'bad'",
         ["returned 'bad' (str)"],
     ),
     "items": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generators(): return [None]",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return [None]",
         ["returned a collection with None (NoneType)"],
     ),
     "nothing": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generators(): return None",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return None",
         ["returned None (NoneType)"],
     ),
     "misspelt": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generaters(): return []",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generaters(): return []",
         ["unknown hook 't2i_generaters'", "did you mean 't2i_generators'"],
     ),
     "arguments": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generators(config): return []",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(config): return []",
         ["cannot be registered", "config"],
     ),
     "other name": (GENERATOR.format(name="good"), ["offers 'good', not 'bad'"]),
     "hook raises": (
-        "from t2i_core import hookimpl\n@hookimpl\ndef t2i_generators(): yield 1 / 0",
+        "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): yield 1 / 0",
         ["fails in its hook t2i_generators", "ZeroDivisionError", "x_bad.py:3"],
     ),
     "api version": (
@@ -199,7 +199,7 @@ def test_check_loads_each_module_in_its_own_process(install, monkeypatch):
         {"t2i.judges": {"j": "x_groups"}, "t2i.judges.segment": {"j": "x_groups"}},
         {
             "x_groups": """
-            from t2i_core import JudgeInfo, hookimpl
+            from t2i_core.api import JudgeInfo, hookimpl
             @hookimpl
             def t2i_judges():
                 return [JudgeInfo(name="j", summary="", capabilities={"detect": frozenset()}, create=print)]

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import Field, field_validator
-from t2i_core.errors import AmbiguousName, BadOption, UnknownName
-from t2i_core.options import Options
+from t2i_core.api.errors import AmbiguousName, BadOption, UnknownName
+from t2i_core.api.options import Options
 from t2i_registry import Registry
 from t2i_registry.options import checked, merged, option_help, split_assignment
 
@@ -216,7 +216,7 @@ def test_merging_goes_into_nested_tables():
 
 
 SAME = """
-    from t2i_core import GeneratorInfo, JudgeInfo, Options, hookimpl
+    from t2i_core.api import GeneratorInfo, JudgeInfo, Options, hookimpl
 
     class O(Options):
         a: int = 0

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from t2i_core.errors import BadOption, BrokenPlugin, MissingDependency
+from t2i_core.api.errors import BadOption, BrokenPlugin, MissingDependency
 from t2i_registry import Registry
 
 BASE = """
     from pydantic import BaseModel
-    from t2i_core import GeneratorInfo, Options, hookimpl
+    from t2i_core.api import GeneratorInfo, Options, hookimpl
 
     class Guidance(BaseModel):
         scale: float = 7.5
@@ -29,7 +29,7 @@ BASE = """
         ]
 """
 PRESETS = """
-    from t2i_core import Domain, Preset, hookimpl
+    from t2i_core.api import Domain, Preset, hookimpl
 
     WORLD = Domain("world", "A world.")
 

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from t2i_core.thread_pools import THREADS, WAITING, count_cores
+from t2i_core.engine.thread_pools import THREADS, WAITING, count_cores
 
 JOB = ("eval", "--metric", "tiam", "--model", "mini", "--seeds", "4")
 """The README's main job, on a few seeds."""

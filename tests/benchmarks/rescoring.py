@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 import PIL.Image
-from t2i_core import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Segments
-from t2i_core.evaluation import Request, make_plan, run_plan
-from t2i_core.evaluation.request import ModelRequest
-from t2i_core.masks import PackedMask
+from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Segments
+from t2i_core.api.mask import PackedMask
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_registry import Registry
 
 SIZE = 64
@@ -69,10 +70,10 @@ class WithJudge(Registry):
     """What is installed, and the benchmark's judge."""
 
     def choose_judge(self, *args: Any, **more: Any) -> Any:
-        from t2i_core.components import component
-        from t2i_core.resolving import JudgeChoice
+        from t2i_core.api.resolver import JudgeChoice
+        from t2i_core.engine.component import settle_component
 
-        return JudgeChoice(component(JUDGE), (), "the benchmark's")
+        return JudgeChoice(settle_component(JUDGE), (), "the benchmark's")
 
 
 def main(samples: int) -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from t2i_core import Run
-from t2i_core.errors import BadFolder
-from t2i_core.runs import list_runs, load_run
-from t2i_core.store import DATABASE
+from t2i_core.api.errors import BadFolder
+from t2i_core.results.run import list_runs, load_run
+from t2i_core.storage.store import DATABASE
 
 from . import disks
 from .disturbed import DONE, FAULT, Count, Watching, World, said, world

@@ -26,7 +26,7 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from t2i_core.store import DATABASE
+from t2i_core.storage.store import DATABASE
 
 from fire.disturbed import DONE, FAULT, Count, Watching, World, said
 from fire.small_world import carry_out

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Run, T2IError
-from t2i_core.store import DATABASE
+from t2i_core import Run
+from t2i_core.api import T2IError
+from t2i_core.storage.store import DATABASE
 
 from .small_world import carry_out
 from .tally import Case, Difference, difference, rows

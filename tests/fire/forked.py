@@ -26,8 +26,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Failure, Run
-from t2i_core.evaluation import make_plan, manifest, parse_shard, run_plan
+from t2i_core import Run
+from t2i_core.api import Failure
+from t2i_core.engine import manifest
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import parse_shard
+from t2i_core.engine.run import run_plan
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from fire import small_world

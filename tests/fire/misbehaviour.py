@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import (
+from t2i_core import Run
+from t2i_core.api import (
     Derive,
     Generated,
     GeneratorInfo,
@@ -32,15 +33,16 @@ from t2i_core import (
     PromptSourceInfo,
     Query,
     Row,
-    Run,
     Truth,
 )
-from t2i_core.errors import BrokenPlugin
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.masks import PackedMask
-from t2i_core.progress import Progress
+from t2i_core.api.errors import BrokenPlugin
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.progress import Progress
+from t2i_core.api.text import describe_error
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import TEST_JUDGE, StaticResolver
-from t2i_core.texts import said
 
 from fire import odd_prompts
 from fire.odd_prompts import Notes, cache, table
@@ -611,7 +613,7 @@ def tried(trial: Trial, deed: Deed, name: str, rounds: int, rng: np.random.Gener
             found.append(trial.of(deed, bad, f"{name}-{n}"))
         except Exception as error:
             found.append(Outcome(0, Difference(differing=1)))
-            raised = said(error)
+            raised = describe_error(error)
     again = sum(each.made_again for each in found)
     told = "ends the run, exit code 4" if deed.broken else "failed with its reason" if deed.touches else "as ever"
     return Case(

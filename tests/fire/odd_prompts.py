@@ -24,23 +24,14 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fire.tally import Case, Difference, difference, rows  # noqa: I001 - found by the line above
-from t2i_core import (
-    Generated,
-    GeneratorInfo,
-    JudgeInfo,
-    Measure,
-    Metric,
-    MetricInfo,
-    Need,
-    Reward,
-    Row,
-    Run,
-    load_run,
-)
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.progress import Progress, Silent
-from t2i_core.prompt_files import read_prompts
-from t2i_core.spreadsheets import unescape
+from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row
+from t2i_core import Run, load_run
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.run import run_plan
+from t2i_core.api.progress import Progress, Silent
+from t2i_core.io.prompt_file import read_prompts
+from t2i_core.files.spreadsheet import unescape
 from t2i_core.testing import StaticResolver
 
 TEXTS = (

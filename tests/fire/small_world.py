@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import (
+from t2i_core import Run
+from t2i_core.api import (
     Derive,
     Excluded,
     Failure,
@@ -35,15 +36,16 @@ from t2i_core import (
     PromptSourceInfo,
     Reward,
     Row,
-    Run,
     Segments,
     T2IError,
     Truth,
 )
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.masks import PackedMask
-from t2i_core.progress import Progress
-from t2i_core.sources import _file_digest
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.progress import Progress
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
+from t2i_core.files.digest import _file_digest
 from t2i_core.testing import StaticResolver
 from t2i_folder.plugin import t2i_generators
 

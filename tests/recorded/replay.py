@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from recorded.entries import Entry
 from recorded.recording import IMAGES, Answers, pixel_digest, read_image, write_image
-from t2i_core import Failure, Features, Generated, ModelRequest, ObjectClass, Prompt, Scene, evaluate
-from t2i_core.components import Component
-from t2i_core.observations import TYPES
-from t2i_core.resolving import JudgeChoice, installed_resolver
+from t2i_core import ModelRequest, evaluate
+from t2i_core.api import Failure, Features, Generated, ObjectClass, Prompt, Scene
+from t2i_core.api.observation import TYPES
+from t2i_core.api.resolver import JudgeChoice, installed_resolver
+from t2i_core.engine.component import Component
 
 Swap = Callable[[Component[Any]], Component[Any]]
 REAL = ("folder",)

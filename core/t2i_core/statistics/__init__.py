@@ -13,13 +13,13 @@ Every interval names its method and the question that it answers. ``docs/coverag
 coverage of all of them.
 """
 
-from t2i_core.statistics.comparison import Comparison, holm, paired_difference, statistic_differences
-from t2i_core.statistics.design import ONE_PROMPT, ONE_SEED, Question
-from t2i_core.statistics.estimate import Estimate
-from t2i_core.statistics.means import mean_interval
-from t2i_core.statistics.proportions import clopper_pearson, wilson
-from t2i_core.statistics.resampling import block_jackknife, cluster_weights, statistic_intervals
-from t2i_core.statistics.spread import Spread, level_spread
+from .comparison import Comparison, holm, paired_difference, statistic_differences
+from .design import ONE_PROMPT, ONE_SEED, Question
+from .estimate import Estimate
+from .means import mean_interval
+from .proportions import clopper_pearson, wilson
+from .resampling import block_jackknife, cluster_weights, statistic_intervals
+from .spread import Spread, level_spread
 
 __all__ = [
     "ONE_PROMPT",

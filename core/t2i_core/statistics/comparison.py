@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from t2i_core.statistics.design import Design, Floats, Question
-from t2i_core.statistics.estimate import Estimate, Range, check_level, check_range
-from t2i_core.statistics.means import estimate_mean, sample_and_design
-from t2i_core.statistics.resampling import Draws, Statistic, replicate
+from .design import Design, Floats, Question
+from .estimate import Estimate, Range, check_level, check_range
+from .means import estimate_mean, sample_and_design
+from .resampling import Draws, Statistic, replicate
 
 
 @dataclass(frozen=True)

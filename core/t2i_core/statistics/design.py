@@ -109,7 +109,7 @@ class Design:
         return (variance if variance > rounding else 0.0), df
 
 
-def codes_of(labels: ArrayLike, name: str, n: int) -> tuple[Codes, int]:
+def encode_levels(labels: ArrayLike, name: str, n: int) -> tuple[Codes, int]:
     """Number the distinct labels from 0; returns the code of each row and how many there are.
 
     Raises ValueError where labels are missing or their number is not ``n``.
@@ -156,7 +156,7 @@ def _few(count: int, name: str) -> tuple[str, ...]:
     return (f"{count} {name}: with fewer than {FEW} the interval is rough",) if count < FEW else ()
 
 
-def design_of(
+def make_design(
     prompt: ArrayLike,
     seed: ArrayLike | None,
     n: int,
@@ -174,13 +174,13 @@ def design_of(
         raise ValueError(f"interval must be one of {', '.join(get_args(Question))}, got {interval!r}")
     if n == 0:
         raise ValueError("no rows: nothing to estimate")
-    p_codes, n_prompts = codes_of(prompt, "prompt", n)
+    p_codes, n_prompts = encode_levels(prompt, "prompt", n)
     prompts = Term(p_codes, n_prompts)
-    s_codes, n_seeds = codes_of(np.arange(n) if seed is None else seed, "seed", n)
+    s_codes, n_seeds = encode_levels(np.arange(n) if seed is None else seed, "seed", n)
     cells = _cells(p_codes, n_prompts, s_codes, n_seeds)
     stratified = ""
     if strata is not None:
-        row_stratum, n_strata = codes_of(strata, "strata", n)
+        row_stratum, n_strata = encode_levels(strata, "strata", n)
         if n_strata > 1:
             prompts, stratified = _group_strata(prompts, row_stratum, "prompt"), ", stratified"
     over_prompts = Design(

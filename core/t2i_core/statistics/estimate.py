@@ -8,8 +8,8 @@ from typing import Literal
 
 from scipy.special import expit, logit, stdtrit
 
-from t2i_core.statistics.design import Design
-from t2i_core.statistics.proportions import clopper_pearson, wilson
+from .design import Design
+from .proportions import clopper_pearson, wilson
 
 Form = Literal["t", "logit", "wilson"]
 Range = tuple[float | None, float | None]
@@ -55,7 +55,7 @@ def check_range(least: float, greatest: float, bounds: Range) -> None:
         raise ValueError(f"values from {least} to {greatest} lie outside the declared range {low} to {high}")
 
 
-def from_variance(
+def estimate_from_variance(
     value: float, variance: float, df: float, design: Design, *, form: Form, bounds: Range, level: float
 ) -> Estimate:
     """Form the interval of ``value`` from the variance of its estimate.
@@ -86,7 +86,7 @@ def from_variance(
     return Estimate(value, lo, hi, method, design.question, design.n_clusters, df, se, design.notes)
 
 
-def from_constant(value: float, design: Design, *, bounds: Range, level: float) -> Estimate:
+def estimate_constant(value: float, design: Design, *, bounds: Range, level: float) -> Estimate:
     """Form the interval where all clusters gave exactly ``value``, so that no variance can be estimated.
 
     Within a declared range: each cluster counts as one trial, Clopper and Pearson bound the chance u of
@@ -119,7 +119,7 @@ def from_constant(value: float, design: Design, *, bounds: Range, level: float) 
     )
 
 
-def without_interval(value: float, design: Design, *, bounds: Range) -> Estimate:
+def estimate_without_interval(value: float, design: Design, *, bounds: Range) -> Estimate:
     """Give a value from a single cluster: the declared range, or NaN where there is none."""
     low, high = bounds
     lo, hi = (low, high) if low is not None and high is not None else (math.nan, math.nan)

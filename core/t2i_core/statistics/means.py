@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from t2i_core.statistics.design import FEW, Design, Floats, Question, design_of
-from t2i_core.statistics.estimate import (
+from .design import FEW, Design, Floats, Question, make_design
+from .estimate import (
     Estimate,
     Form,
     Range,
     check_level,
     check_range,
-    from_constant,
-    from_variance,
-    without_interval,
+    estimate_constant,
+    estimate_from_variance,
+    estimate_without_interval,
 )
 
 
@@ -34,7 +34,7 @@ class Sample:
         return bool(((self.value == 0) | (self.value == 1)).all())
 
 
-def sample_of(value: ArrayLike, weights: ArrayLike | None) -> tuple[Sample, np.ndarray | None]:
+def make_sample(value: ArrayLike, weights: ArrayLike | None) -> tuple[Sample, np.ndarray | None]:
     """Check values and weights; returns the sample and, where rows have no weight, which rows remain.
 
     Raises ValueError for values that are not finite, weights that are negative or not finite, no weight at
@@ -73,7 +73,7 @@ def sample_and_design(
     crossed: bool,
 ) -> tuple[Sample, Design]:
     """Check a mean's input; returns its sample and its design, both without the rows of weight 0."""
-    sample, kept = sample_of(value, weights)
+    sample, kept = make_sample(value, weights)
 
     def labels(given: ArrayLike, name: str) -> np.ndarray:
         array = np.asarray(given)
@@ -83,7 +83,7 @@ def sample_and_design(
             raise ValueError(f"{name} must have one label for each of {len(kept)} rows, got {array.shape}")
         return np.asarray(array[kept])
 
-    design = design_of(
+    design = make_design(
         labels(prompt, "prompt"),
         None if seed is None else labels(seed, "seed"),
         len(sample.value),
@@ -144,11 +144,11 @@ def mean_interval(
 def estimate_mean(sample: Sample, design: Design, *, form: Form, bounds: Range, level: float) -> Estimate:
     """Form a mean's interval, whether or not its sample has clusters and variation."""
     if not design.terms:
-        return without_interval(sample.mean, design, bounds=bounds)
+        return estimate_without_interval(sample.mean, design, bounds=bounds)
     variance, df = design.variance(sample.influence)
     if variance == 0:
-        return from_constant(sample.mean, design, bounds=bounds, level=level)
-    estimate = from_variance(sample.mean, variance, df, design, form=form, bounds=bounds, level=level)
+        return estimate_constant(sample.mean, design, bounds=bounds, level=level)
+    estimate = estimate_from_variance(sample.mean, variance, df, design, form=form, bounds=bounds, level=level)
     return estimate.with_notes(*_concentration(sample.influence, design))
 
 

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from t2i_core.statistics.design import Design, Floats, Question, Term, codes_of, design_of
-from t2i_core.statistics.estimate import (
+from .design import Design, Floats, Question, Term, encode_levels, make_design
+from .estimate import (
     Estimate,
     Form,
     Range,
     check_level,
     check_range,
-    from_constant,
-    from_variance,
-    without_interval,
+    estimate_constant,
+    estimate_from_variance,
+    estimate_without_interval,
 )
 
 Statistic = Callable[[Floats], Mapping[str, float]]
@@ -60,7 +60,7 @@ def cluster_weights(cluster: ArrayLike, rounds: int = 1000, *, rng_seed: int = 0
     Source: D. B. Rubin, The Bayesian bootstrap (1981), with the shape of the weights chosen to be unbiased.
     """
     labels = np.asarray(cluster)
-    codes, groups = codes_of(labels, "cluster", labels.size)
+    codes, groups = encode_levels(labels, "cluster", labels.size)
     if groups < 2:
         raise ValueError("one cluster cannot be resampled")
     return _term_weights(Term(codes, groups), rounds, np.random.default_rng(rng_seed))
@@ -86,24 +86,24 @@ class Replicates:
         """
         design = self.design
         if not math.isfinite(value):
-            return without_interval(value, design, bounds=(None, None)).with_notes("it has no value")
+            return estimate_without_interval(value, design, bounds=(None, None)).with_notes("it has no value")
         check_range(value, value, bounds)
         if not design.terms:
-            return without_interval(value, design, bounds=bounds)
+            return estimate_without_interval(value, design, bounds=bounds)
         draws = [of(draw) for draw in self.draws]
         finite = [draw[np.isfinite(draw)] for draw in draws]
         total, kept = sum(map(len, draws)), sum(map(len, finite))
         notes = (f"{total - kept} of {total} rounds gave no value",) if kept < total else ()
         if any(len(some) < 0.9 * len(every) for some, every in zip(finite, draws, strict=True)):
-            return without_interval(value, design, bounds=(None, None)).with_notes(*notes)
+            return estimate_without_interval(value, design, bounds=(None, None)).with_notes(*notes)
         variances = [float(draw.var(ddof=1)) for draw in finite]
         variance, df = design.combine(variances)
         rounding = 1e-24 * max(1.0, value**2)
         if variance <= rounding:  # clusters that agree by accident, as in Design.variance
             variance = max(variances)
         if variance <= rounding:
-            return from_constant(value, design, bounds=bounds, level=level).with_notes(*notes)
-        estimate = from_variance(value, variance, df, design, form=form, bounds=bounds, level=level)
+            return estimate_constant(value, design, bounds=bounds, level=level).with_notes(*notes)
+        estimate = estimate_from_variance(value, variance, df, design, form=form, bounds=bounds, level=level)
         method = f"{estimate.method}, reweighted {len(draws[0])} times"
         return replace(estimate, method=method).with_notes(*notes)
 
@@ -123,7 +123,7 @@ def replicate(
     if rounds < 2:
         raise ValueError(f"rounds must be at least 2, got {rounds}")
     labels = np.asarray(prompt)
-    design = design_of(labels, seed, labels.size, interval=interval, crossed=crossed, strata=strata)
+    design = make_design(labels, seed, labels.size, interval=interval, crossed=crossed, strata=strata)
     full = {name: float(value) for name, value in statistic(np.ones(labels.size)).items()}
     drawn = []
     for number, term in enumerate(design.terms):

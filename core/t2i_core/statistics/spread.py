@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from t2i_core.statistics.design import Floats
-from t2i_core.statistics.means import sample_of
+from .design import Floats
+from .means import make_sample
 
 
 def _means(table: Floats) -> Floats:
@@ -62,7 +62,7 @@ def level_spread(
     Source: permutation within blocks (M. Friedman 1937, E. J. G. Pitman 1938); shrinkage as in B. Efron and
     C. Morris, Data analysis using Stein's estimator (1975).
     """
-    sample, _ = sample_of(value, None)
+    sample, _ = make_sample(value, None)
     rows = pd.DataFrame({"value": sample.value, "prompt": prompt, "level": level})
     cells = rows.pivot_table(index="prompt", columns="level", values="value", aggfunc="mean")
     table = cells.to_numpy(dtype=np.float64)

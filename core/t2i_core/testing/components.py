@@ -15,8 +15,9 @@ from typing import Any, ClassVar, get_args
 import pytest
 from pydantic import BaseModel
 
-from ..components import API_VERSION, INFO_TYPES, Component, Info, Kind
-from .ownership import others_with, packages_of
+from ..api.plugin_info import API_VERSION, INFO_TYPES, Info, Kind
+from ..engine.component import Component
+from .ownership import find_other_owners, list_packages
 from .parts import settle
 from .waivers import waive
 
@@ -83,8 +84,8 @@ class ComponentContract:
     def test_keeps_to_its_own_packages(self, entered: EntryPoint) -> None:
         """What its distribution installs, the light module too, lies in no package of another distribution."""
         assert entered.dist is not None
-        own = packages_of(entered.dist) | {self.module.partition(".")[0]}
-        assert others_with(own, entered.dist) == {}
+        own = list_packages(entered.dist) | {self.module.partition(".")[0]}
+        assert find_other_owners(own, entered.dist) == {}
 
     def test_descriptor(self, info: Info) -> None:
         """The descriptor is of the right type, for these contracts, and says what it is in one line."""

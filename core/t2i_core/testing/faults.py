@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ..components import GeneratorInfo, JudgeInfo
-from ..generation import Failure, ImageRequest
-from ..judging import Capability, Query
+from ..api.failure import Failure
+from ..api.generator import ImageRequest
+from ..api.judge import Capability, Query
+from ..api.plugin_info import GeneratorInfo, JudgeInfo
 
 REASON = "made to fail by the test"
 InfoT = TypeVar("InfoT", GeneratorInfo, JudgeInfo)

@@ -8,22 +8,24 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ..components import Component, GeneratorInfo
-from ..generation import Failure, Generated, ImageRequest
-from ..prompts import Prompt
-from .comparing import (
+from ..api.failure import Failure
+from ..api.generator import Generated, ImageRequest
+from ..api.plugin_info import GeneratorInfo
+from ..api.prompt import Prompt
+from ..engine.component import Component
+from .answer_comparison import (
     CHANCES,
     ODD_TEXTS,
-    answers_at_once,
-    answers_to,
     assert_same_images,
+    collect_answers,
+    collect_answers_at_once,
     disturb_chance,
-    fault_of,
-    made,
-    pixels_of,
+    find_fault,
+    get_pixels,
+    make_component,
 )
 from .components import ComponentContract
-from .elsewhere import answered_elsewhere
+from .other_process import answer_in_another_process
 from .parts import TEST_PROMPTS, settle
 
 
@@ -59,8 +61,8 @@ class GeneratorContract(ComponentContract):
         alone_where_it_fails: bool = False,
     ) -> list[Any]:
         """Answer the requests with a model made anew; as core does, failed ones once more, or without."""
-        ask = answers_to if alone_where_it_fails else answers_at_once
-        with made(component, batch_size) as model:
+        ask = collect_answers if alone_where_it_fails else collect_answers_at_once
+        with make_component(component, batch_size) as model:
             return ask(model.generate, requests)
 
     def test_one_answer_per_request(
@@ -71,7 +73,7 @@ class GeneratorContract(ComponentContract):
         assert all(isinstance(a, Generated | Failure) for a in answers)
         images = [a for a in answers if isinstance(a, Generated)]
         assert images, answers[0]
-        assert [fault for a in images if (fault := fault_of(a)) is not None] == []
+        assert [fault for a in images if (fault := find_fault(a)) is not None] == []
         records = [dict(a.record) for a in images]
         assert json.loads(json.dumps(records, allow_nan=False)) == records
 
@@ -104,7 +106,7 @@ class GeneratorContract(ComponentContract):
     ) -> None:
         """Nothing depends on `hash` or on the order of a set, which differ from process to process."""
         here = self.draw(component, requests[:2])
-        there = answered_elsewhere(component, self.module, requests[:2])
+        there = answer_in_another_process(component, self.module, requests[:2])
         assert_same_images(here, there, self.tolerance, "asked in another process, with another PYTHONHASHSEED")
 
     def test_another_seed_gives_another_image(
@@ -114,7 +116,7 @@ class GeneratorContract(ComponentContract):
         answers = self.draw(component, requests)
         for prompt in prompts:
             drawn = [
-                pixels_of(answer).tobytes()
+                get_pixels(answer).tobytes()
                 for request, answer in zip(requests, answers, strict=True)
                 if request.prompt is prompt and isinstance(answer, Generated)
             ]
@@ -127,8 +129,8 @@ class GeneratorContract(ComponentContract):
         together = self.draw(component, requests)
         backwards = self.draw(component, requests[::-1], batch_size=1)[::-1]
         assert_same_images(together, backwards, self.tolerance, "asked in another order and batch")
-        with made(component) as model:
-            alone = [answers_at_once(model.generate, [request])[0] for request in requests[:2]]
+        with make_component(component) as model:
+            alone = [collect_answers_at_once(model.generate, [request])[0] for request in requests[:2]]
         assert_same_images(together[:2], alone, self.tolerance, "asked in a call of its own")
 
     def test_a_bad_prompt_fails_alone(
@@ -143,6 +145,6 @@ class GeneratorContract(ComponentContract):
 
     def test_settings_are_plain_data(self, component: Component[GeneratorInfo]) -> None:
         """What the model says of itself can be written into a manifest."""
-        with made(component) as model:
+        with make_component(component) as model:
             settings = dict(getattr(model, "settings", {}))
         assert json.loads(json.dumps(settings, allow_nan=False)) == settings

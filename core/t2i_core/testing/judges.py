@@ -14,15 +14,24 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 
-from ..checking import stored_form
-from ..components import Component, JudgeInfo
-from ..generation import Failure
-from ..images import Image, image_file
-from ..judging import Capability, Query
-from ..observations import TYPES, Labels
-from .comparing import CHANCES, ODD_TEXTS, answers_at_once, answers_to, assert_close, disturb_chance, made
+from ..api.failure import Failure
+from ..api.image import Image, load_image
+from ..api.judge import Capability, Query
+from ..api.observation import TYPES, Labels
+from ..api.observation_check import encode_checked
+from ..api.plugin_info import JudgeInfo
+from ..engine.component import Component
+from .answer_comparison import (
+    CHANCES,
+    ODD_TEXTS,
+    assert_close,
+    collect_answers,
+    collect_answers_at_once,
+    disturb_chance,
+    make_component,
+)
 from .components import ComponentContract
-from .elsewhere import answered_elsewhere
+from .other_process import answer_in_another_process
 from .parts import CLASSES, sample_images
 
 READ_TEXTS: tuple[Capability, ...] = ("embed", "prefer", "reward", "likelihood")
@@ -62,7 +71,7 @@ class JudgeContract(ComponentContract):
     @pytest.fixture
     def judge(self, component: Component[JudgeInfo]) -> Iterator[Any]:
         """The judge, made once for a test."""
-        with made(component) as judge:
+        with make_component(component) as judge:
             yield judge
 
     def test_is_entered_for_each_capability(self, info: JudgeInfo) -> None:
@@ -86,7 +95,7 @@ class JudgeContract(ComponentContract):
         said = []
         for chance in CHANCES[:2]:
             disturb_chance(chance)
-            with made(component) as judge:
+            with make_component(component) as judge:
                 queries = {c: self.queries(c, images, text) for c in info.capabilities}
                 said.append([answer for c, asked in queries.items() for answer in _ask(judge, c, asked)])
         for a, b in zip(*said, strict=True):
@@ -97,14 +106,14 @@ class JudgeContract(ComponentContract):
     ) -> None:
         """The classes come in one order, not in that of a set, which differs from process to process."""
         if labels is not None:
-            there = answered_elsewhere(component, self.module, None)
+            there = answer_in_another_process(component, self.module, None)
             assert there == labels, "asked in another process, with another PYTHONHASHSEED, the labels differ"
 
     def test_batch_and_order_change_nothing(
         self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
     ) -> None:
         """An observation depends on its own query alone, never on what else is asked."""
-        with made(component, 1) as one_by_one, made(component, len(images)) as together:
+        with make_component(component, 1) as one_by_one, make_component(component, len(images)) as together:
             for capability in info.capabilities:
                 queries = self.queries(capability, images, text)
                 first = _ask(together, capability, queries)
@@ -131,12 +140,12 @@ class JudgeContract(ComponentContract):
             bad = self.queries(capability, odd, text)
             if capability in READ_TEXTS:
                 bad += [query for each in ODD_TEXTS for query in self.queries(capability, images[:2], each)]
-            answers = answers_to(partial(judge.observe, capability), [*bad, *good])
+            answers = collect_answers(partial(judge.observe, capability), [*bad, *good])
             for query, answer in zip(bad, answers[: len(bad)], strict=True):
                 if odd[-1] in query.images:
                     assert isinstance(answer, Failure), f"{capability}: an answer about what is no image"
                 if not isinstance(answer, Failure):
-                    stored_form(answer, capability, labels, query)
+                    encode_checked(answer, capability, labels, query)
             for a, b in zip(_ask(judge, capability, good), answers[len(bad) :], strict=True):
                 assert_close(a, b, self.tolerance, "asked after odd images and texts")
 
@@ -148,7 +157,7 @@ class JudgeContract(ComponentContract):
             queries = self.queries(capability, images, text)
             for query, answer in zip(queries, _ask(judge, capability, queries), strict=True):
                 if not isinstance(answer, Failure):
-                    stored = stored_form(answer, capability, labels, query)
+                    stored = encode_checked(answer, capability, labels, query)
                     assert_close(answer, TYPES[capability].from_bytes(stored, labels), 0, "kept and read back")
 
     def test_settings_are_plain_data(self, judge: Any) -> None:
@@ -158,7 +167,7 @@ class JudgeContract(ComponentContract):
 
 def _ask(judge: Any, capability: Capability, queries: Sequence[Query]) -> list[Any]:
     """A judge's answers in the order of the queries."""
-    return answers_at_once(partial(judge.observe, capability), queries)
+    return collect_answers_at_once(partial(judge.observe, capability), queries)
 
 
 def _odd_images(folder: Path) -> list[Image]:
@@ -168,5 +177,5 @@ def _odd_images(folder: Path) -> list[Image]:
         PILImage.fromarray(np.zeros(shape, np.uint8)).save(folder / f"odd-{name}.png")
     none = folder / "odd-none.png"
     none.write_bytes(b"no image")
-    kept = [image_file(folder / f"odd-{name}.png") for name in shapes]
+    kept = [load_image(folder / f"odd-{name}.png") for name in shapes]
     return [*kept, Image(hashlib.sha256(none.read_bytes()).hexdigest(), none)]

@@ -13,14 +13,17 @@ from typing import Any, ClassVar
 import pandas as pd
 import pytest
 
-from ..analyzing import analyses, metrics_of
-from ..components import Component, GeneratorInfo, Info, JudgeInfo, MetricInfo
-from ..evaluation import ModelRequest, Request, make_plan, run_plan
-from ..evaluation.folder import slug
-from ..judging import Query
-from ..metrics import Analysis
-from ..runs import Run
-from .comparing import CHANCES, disturb_chance
+from ..api.judge import Query
+from ..api.metric import Analysis
+from ..api.plugin_info import GeneratorInfo, Info, JudgeInfo, MetricInfo
+from ..engine.component import Component
+from ..engine.plan import make_plan
+from ..engine.request import ModelRequest, Request
+from ..engine.run import run_plan
+from ..files.slug import make_slug
+from ..results.analysis import analyze_run, list_metrics
+from ..results.run import Run
+from .answer_comparison import CHANCES, disturb_chance
 from .components import ComponentContract
 from .faults import Faults
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -98,16 +101,16 @@ class MetricContract(ComponentContract):
     def test_analyses_can_be_told_and_drawn(self, info: MetricInfo, run: Run) -> None:
         """What it makes of the run's tables are tables, in files of their own, and figures that can be drawn."""
         resolver = StaticResolver(info)
-        metrics = metrics_of(run, resolver)
+        metrics = list_metrics(run, resolver)
         assert metrics.absent == {}, "it cannot be made again with the options that are kept with its run"
-        found = [analysis for _, analysis in analyses(run, metrics, resolver)]
+        found = [analysis for _, analysis in analyze_run(run, metrics, resolver)]
         for analysis in found:
             assert isinstance(analysis, Analysis), f"`analyses` gives {type(analysis).__name__}, want Analysis"
             assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is no DataFrame"
             assert analysis.table.columns.is_unique, f"two columns of {analysis.name!r} have one name"
             if analysis.figure is not None and find_spec("matplotlib"):
                 _draw(analysis.figure)
-        files = [slug(analysis.name) for analysis in found]
+        files = [make_slug(analysis.name) for analysis in found]
         assert len(set(files)) == len(files), f"two analyses would be written to one file: {files}"
 
     def test_runs_again_to_the_same_results(self, info: MetricInfo, run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 
-def others_with(packages: set[str], dist: Distribution) -> dict[str, str]:
+def find_other_owners(packages: set[str], dist: Distribution) -> dict[str, str]:
     """Return, by top-level name, the other installed distribution that holds files of it, where one does."""
     return {
         package: other.name
@@ -17,7 +17,7 @@ def others_with(packages: set[str], dist: Distribution) -> dict[str, str]:
     }
 
 
-def packages_of(dist: Distribution) -> set[str]:
+def list_packages(dist: Distribution) -> set[str]:
     """The top-level names that a distribution installs."""
     files = (Path(line.partition(",")[0]) for line in _record(dist).splitlines())
     return {

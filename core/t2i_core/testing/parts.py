@@ -10,25 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
 
-from ..capabilities import path
-from ..components import (
-    INFO_TYPES,
-    Component,
-    Domain,
-    GeneratorInfo,
-    Info,
-    JudgeInfo,
-    Kind,
-    PromptSourceInfo,
-    Setup,
-    component,
-)
-from ..errors import NoJudge, UnknownName
-from ..generation import Failure, Generated, ImageRequest
-from ..images import Image, image_file
-from ..judging import CAPABILITIES, Capability, Query
-from ..masks import PackedMask
-from ..observations import (
+from ..api.adapter import find_chain
+from ..api.errors import NoJudge, UnknownName
+from ..api.failure import Failure
+from ..api.generator import Generated, ImageRequest
+from ..api.image import Image, load_image
+from ..api.judge import CAPABILITIES, Capability, Query
+from ..api.mask import PackedMask
+from ..api.observation import (
     Caption,
     ClassScores,
     Detections,
@@ -40,8 +29,10 @@ from ..observations import (
     Reward,
     Segments,
 )
-from ..prompts import ObjectClass, Prompt, Scene, SceneObject
-from ..resolving import JudgeChoice, OptionTable
+from ..api.plugin_info import INFO_TYPES, Domain, GeneratorInfo, Info, JudgeInfo, Kind, PromptSourceInfo, Setup
+from ..api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from ..api.resolver import JudgeChoice, OptionTable
+from ..engine.component import Component, settle_component
 
 CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 
@@ -71,18 +62,27 @@ class StaticResolver:
         preferred: Sequence[tuple[str, str]],
         domain: Domain,
         options: OptionTable,
-    ) -> JudgeChoice:
+    ) -> JudgeChoice[Component[Any]]:
         """Return a judge asked for that can serve, or the first one given that can."""
         wanted = {word.removeprefix(f"{capability}=") for word in asked}
         choices = []
         for (kind, name), info in self._infos.items():
             if kind == "judge" and isinstance(info, JudgeInfo):
-                chain = path(capability, frozenset(info.capabilities))
+                chain = find_chain(capability, frozenset(info.capabilities))
                 if chain is not None and requires <= info.capabilities[chain[-1].offered if chain else capability]:
                     choices.append(JudgeChoice(self.component("judge", name, options), chain, "given by the test"))
         if not choices:
             raise NoJudge(f"no judge given offers {capability}")
         return min(choices, key=lambda c: c.judge.name not in wanted)
+
+    def read_options(self, assignments: Iterable[str]) -> OptionTable:
+        """Read `NAME.KEY=VALUE` texts into an option table."""
+        table: dict[str, dict[str, Any]] = {}
+        for text in assignments:
+            place, _, value = text.partition("=")
+            name, _, key = place.rpartition(".")
+            table.setdefault(name, {})[key] = value
+        return table
 
     def manifest(self) -> list[dict[str, Any]]:
         """Return the names of what was given."""
@@ -174,10 +174,10 @@ def sample_images(folder: Path, count: int = 3, size: int = 32) -> list[Image]:
         pixels: NDArray[np.uint8] = np.clip(ramp + rng.normal(0, 10, (size, size, 3)), 0, 255).astype(np.uint8)
         file = folder / f"{index}.png"
         PILImage.fromarray(pixels).save(file)
-        images.append(image_file(file))
+        images.append(load_image(file))
     return images
 
 
 def settle(info: Info, options: Mapping[str, Any], argument: str | None) -> Component[Any]:
     """Settle a descriptor with options given as plain data."""
-    return component(info, info.options(**options), argument)
+    return settle_component(info, info.options(**options), argument)

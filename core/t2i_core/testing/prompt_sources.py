@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ..components import Component
-from ..prompts import RESERVED, ObjectClass, Prompt, strange_facet
-from .comparing import CHANCES, disturb_chance
+from ..api.prompt import RESERVED, ObjectClass, Prompt, find_invalid_facet
+from ..engine.component import Component
+from .answer_comparison import CHANCES, disturb_chance
 from .components import ComponentContract
-from .elsewhere import HASH_SEEDS, answered_elsewhere
+from .other_process import HASH_SEEDS, answer_in_another_process
 from .parts import CLASSES
 
 
@@ -41,13 +41,13 @@ class PromptSourceContract(ComponentContract):
     def test_another_process_has_the_same(self, component: Component[Any], prompts: list[Prompt]) -> None:
         """Nothing depends on `hash` or on the order of a set, which differ from process to process."""
         for hash_seed in HASH_SEEDS:
-            there = answered_elsewhere(component, self.module, _labels_for(component), hash_seed)
+            there = answer_in_another_process(component, self.module, _labels_for(component), hash_seed)
             assert there == prompts, f"asked with PYTHONHASHSEED={hash_seed}, the prompts differ"
 
     def test_facets_and_scenes_are_plain_data(self, prompts: list[Prompt]) -> None:
         """Facets are texts and numbers, under names that tables have not taken; scenes survive JSON."""
         for prompt in prompts:
-            assert strange_facet(prompt.facets) is None, prompt
+            assert find_invalid_facet(prompt.facets) is None, prompt
             assert not RESERVED & prompt.facets.keys(), prompt
             if prompt.scene is not None:
                 data = json.loads(json.dumps(prompt.scene.to_json()))

@@ -1,7 +1,7 @@
 """Variance of the Laplacian, the focus measure of Pech-Pacheco et al. (2000)."""
 
 import numpy as np
-from t2i_core import Derive, Metric, Need, Row
+from t2i_core.api import Derive, Metric, Need, Row
 
 
 def variance_of_laplacian(pixels, _):

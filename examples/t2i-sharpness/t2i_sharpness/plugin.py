@@ -1,6 +1,6 @@
 """What t2i-sharpness offers: the metric `sharpness`."""
 
-from t2i_core import Measure, MetricInfo, hookimpl
+from t2i_core.api import Measure, MetricInfo, hookimpl
 
 
 def _create(setup):

@@ -22,7 +22,7 @@ from t2i_arena_elo.battles import Battles
 from t2i_arena_elo.metric import POSITION, Elo
 from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.ratings import MEAN, POINTS, rate
-from t2i_core import Setup
+from t2i_core.api import Setup
 from t2i_core.statistics import statistic_intervals
 
 STRENGTHS = np.array([-0.6, -0.1, 0.2, 0.5])

@@ -9,12 +9,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast
 
-from t2i_core.errors import BadOption
-from t2i_core.files import replace_file
-from t2i_core.prompts import writable
-from t2i_core.spreadsheets import escape
-from t2i_core.tables import json_lines, read_table
-from t2i_core.texts import read_text
+from t2i_core.api.errors import BadOption
+from t2i_core.api.prompt import is_writable
+from t2i_core.files.atomic_write import replace_file
+from t2i_core.files.spreadsheet import escape
+from t2i_core.io.table import parse_json_lines, read_table
+from t2i_core.io.text_file import read_text
 
 from .battles import Battle, Battles, Verdict
 
@@ -58,7 +58,7 @@ def read_battles(path: Path) -> Battles:
     if _kind(path) == ".csv":
         lines = read_table(path, BadOption, _REQUIRED, escaped=True)
     else:
-        lines = json_lines(path, read_text(path, BadOption), BadOption, ", ".join(_REQUIRED))
+        lines = parse_json_lines(path, read_text(path, BadOption), BadOption, ", ".join(_REQUIRED))
 
     def battles() -> Iterator[Battle]:
         for line, cells in lines:
@@ -103,7 +103,7 @@ def _text(cell: Any, name: str) -> str:
         return ""
     if not isinstance(cell, str | int | float):
         raise ValueError(f"{name} is {cell!r}; want a text")
-    if not writable(str(cell)):
+    if not is_writable(str(cell)):
         raise ValueError(f"{name} is {cell!r}, which tables cannot hold")
     return str(cell)
 

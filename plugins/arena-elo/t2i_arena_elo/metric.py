@@ -11,10 +11,10 @@ from math import inf, nan
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core import Excluded, Metric, Need, Note, PerTable, Query, Row, Sample, Setup, Unit
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Study
-from t2i_core.prompts import Prompt
+from t2i_core.api import Excluded, Metric, Need, Note, PerTable, Query, Row, Sample, Setup, Unit
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.prompt import Prompt
 
 from .battle_files import read_battles
 from .battles import Battle

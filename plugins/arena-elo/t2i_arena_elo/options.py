@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.options import ExecutionOption, Options
 
 BY = "Facets of prompts at whose levels the analyses look, where prompts have them."
 

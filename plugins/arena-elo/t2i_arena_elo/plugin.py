@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import Defaults, GeneratorInfo, Measure, Metric, MetricInfo, Setup, hookimpl
+from t2i_core.api import Defaults, GeneratorInfo, Measure, Metric, MetricInfo, Setup, hookimpl
 
 from .options import EloOptions, RewardOptions, WikimediaOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Generator
+    from t2i_core.api import Generator
 
 TAXONOMY = (
     "Moskvoretskii et al.: Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchmark. 2025. "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from t2i_core import Failure, Generated, ImageRequest, Prompt, Setup
-from t2i_core.errors import BadModel
-from t2i_core.images import DamagedImage, decode
+from t2i_core.api import Failure, Generated, ImageRequest, Prompt, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.files.image_file import DamagedImage, decode
 
 from .commons import Commons, Unanswered
 from .options import WikimediaOptions

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 import pandas as pd
-from t2i_core import Row
+from t2i_core.api import Row
 
 from .battles import VERDICTS, Battle, Battles, Verdict
 

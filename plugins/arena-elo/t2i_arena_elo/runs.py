@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from t2i_core.errors import BadFolder
-from t2i_core.runs import load_run
+from t2i_core.api.errors import BadFolder
+from t2i_core.results.run import load_run
 
 from .battles import Battles
 from .rows import battles_of

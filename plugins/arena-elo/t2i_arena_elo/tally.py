@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Any
 
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.texts import visible
+from t2i_core.api.errors import BadOption
+from t2i_core.api.text import escape_control_characters
 
 from .agreement import Said, alpha, verdicts
 from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
@@ -138,7 +138,7 @@ def as_text(found: Tally) -> str:
     if found.left_out:
         why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
         parts.append(f"answers that do not count: {why}")
-    return "\n".join(visible(line) for line in "\n\n".join(parts).split("\n"))
+    return "\n".join(escape_control_characters(line) for line in "\n\n".join(parts).split("\n"))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

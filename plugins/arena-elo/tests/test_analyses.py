@@ -12,8 +12,8 @@ from t2i_arena_elo.beside import change, confusion
 from t2i_arena_elo.options import EloOptions, RewardOptions
 from t2i_arena_elo.reward_tests import analyses as reward_analyses
 from t2i_arena_elo.summary import Standing, winner
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Measure, Study
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Measure, Study
 from t2i_core.statistics import holm
 
 SAMPLES = pd.DataFrame(

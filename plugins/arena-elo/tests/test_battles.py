@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from t2i_arena_elo.battle_files import COLUMNS, read_battles, write_battles
 from t2i_arena_elo.battles import VERDICTS, Battle, Battles
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
 BATTLES = st.builds(

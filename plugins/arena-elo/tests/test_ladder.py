@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.ratings import rate
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 
 DROPS = (0.0, 0.2, 0.4, 0.6)
 SMALL = {"size": 64, "spp": 2}

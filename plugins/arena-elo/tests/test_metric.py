@@ -14,10 +14,11 @@ from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.ratings import rate
 from t2i_arena_elo.rows import battles_of
-from t2i_core import Failure, JudgeInfo, Preference, PromptSourceInfo, Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.prompts import Prompt
+from t2i_core.api import Failure, JudgeInfo, Preference, PromptSourceInfo, Setup
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Prompt
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.testing import TEST_MODEL, StaticResolver
 
 (ELO, _) = t2i_metrics()

@@ -2,7 +2,7 @@ from importlib.metadata import entry_points
 
 import pytest
 from t2i_arena_elo.plugin import t2i_generators, t2i_metrics
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 from t2i_core.testing import MetricContract
 from t2i_core.testing.parts import settle
 

@@ -16,8 +16,8 @@ from t2i_arena_elo.analyses import images
 from t2i_arena_elo.commons import Commons, Unanswered
 from t2i_arena_elo.options import WikimediaOptions
 from t2i_arena_elo.plugin import t2i_generators
-from t2i_core import Failure, ImageRequest, ObjectClass, Prompt, PromptSourceInfo, Scene, SceneObject
-from t2i_core.evaluation import evaluate
+from t2i_core.api import Failure, ImageRequest, ObjectClass, Prompt, PromptSourceInfo, Scene, SceneObject
+from t2i_core.engine.evaluation import evaluate
 from t2i_core.testing import TEST_JUDGE, GeneratorContract, StaticResolver
 from t2i_core.testing.parts import settle
 

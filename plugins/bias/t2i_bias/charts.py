@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.images import DamagedImage, Image
+from t2i_core.api.image import Image
+from t2i_core.files.image_file import DamagedImage
 
 
 def bars(table: pd.DataFrame, label: str, even: float, axes: Any) -> None:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from t2i_core.errors import BadOption, did_you_mean
-from t2i_core.yaml_files import first_fault, read_mapping
+from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
 FOLDER = Path(__file__).parent / "data" / "groups"
 UNDECIDED = frozenset({"unknown", "unclear", "unsure", "none", "neither", "other"})
@@ -141,7 +141,7 @@ def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, Group]:
         try:
             found[name] = Group.model_validate(group)
         except ValidationError as error:
-            raise BadOption(f"{path}: {name}: {first_fault(error)}") from error
+            raise BadOption(f"{path}: {name}: {find_first_fault(error)}") from error
     return _chosen(path, found, only)
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.generation import Failure
-from t2i_core.judging import Query
-from t2i_core.metrics import Analysis, Metric, Need, Note, Observed, PerTable, Row, Rows, Sample, Study, Unit
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.failure import Failure
+from t2i_core.api.judge import Query
+from t2i_core.api.metric import Analysis, Metric, Need, Note, Observed, PerTable, Row, Rows, Sample, Study, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import ObjectClass
 
 from .groups import Group, read_groups
 from .options import BiasOptions
@@ -24,7 +24,7 @@ from .spread import Floats, mad, mad_range, printed, std, std_range
 from .votes import cosines, last_best, vote_of
 
 if TYPE_CHECKING:
-    from t2i_core.metrics import MeanOf
+    from t2i_core.api.metric import MeanOf
     from t2i_core.statistics import Estimate
 
 IMAGES, TEXTS, PERSONS = "images", "texts", "persons"

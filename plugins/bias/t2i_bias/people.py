@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-from t2i_core.errors import BadOption, did_you_mean
-from t2i_core.tables import Row, read_table
+from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.io.table import Row, read_table
 
 from .groups import Group
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from t2i_core.components import Setup
-from t2i_core.prompts import Prompt
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .options import PromptOptions
 

@@ -11,7 +11,7 @@ import pandas as pd
 from .spread import Floats
 
 if TYPE_CHECKING:
-    from t2i_core.metrics import MeanOf
+    from t2i_core.api.metric import MeanOf
     from t2i_core.statistics import Estimate
 
 

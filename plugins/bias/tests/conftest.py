@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from t2i_core import Generated, GeneratorInfo, Instance, ObjectClass, Truth
-from t2i_core.masks import PackedMask
+from t2i_core.api import Generated, GeneratorInfo, Instance, ObjectClass, Truth
+from t2i_core.api.mask import PackedMask
 from t2i_miniworld.laws import leaf_of, worn
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.plugin import DOMAIN

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from t2i_bias.groups import provided, read_groups
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 
 def test_the_papers_texts_are_the_references():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from t2i_bias.beside import people
 from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
 from t2i_bias.people import GRID, majorities, not_human, read_answers
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Study
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Study
+from t2i_core.results.images import find_images
 
 HEAD = "model,prompt,seed,annotator,question,answer\n"
 GROUPS = read_groups("paper")
@@ -123,7 +125,8 @@ def study(votes, folder=Path()):
             for s in (0, 1)
         ]
     )
-    return Study(pd.DataFrame(lines).astype({"seed": "Int64"}), samples, folder)
+    table = pd.DataFrame(lines).astype({"seed": "Int64"})
+    return Study(table, samples, folder, find_images=partial(find_images, samples, folder))
 
 
 def analysed(tmp_path, text, votes, **options):

@@ -9,9 +9,9 @@ import pytest
 from t2i_bias.options import BiasOptions, PromptOptions
 from t2i_bias.plugin import t2i_metrics, t2i_prompt_sources
 from t2i_bias.prompts import neutral
-from t2i_core import Setup
-from t2i_core.components import component
-from t2i_core.errors import BadOption
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadOption
+from t2i_core.engine.component import settle_component
 from t2i_core.testing import MetricContract, PromptSourceContract
 
 MODULE = "t2i_bias.plugin"
@@ -74,5 +74,5 @@ def test_results_depend_on_the_content_of_ones_own_groups(tmp_path):
     prints = []
     for text in (said, said.replace("young", "new"), said):
         path.write_text(text)
-        prints.append(component(info, BiasOptions(groups=str(path))).fingerprint)
+        prints.append(settle_component(info, BiasOptions(groups=str(path))).fingerprint)
     assert prints[0] == prints[2] != prints[1]

@@ -9,7 +9,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_core.statistics import wilson
 
 ENOUGH = {20: 16, 10: 8}

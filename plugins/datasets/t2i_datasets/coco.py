@@ -12,9 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import Prompt
-from t2i_core.texts import read_text
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Prompt
+from t2i_core.io.text_file import read_text
 
 from .options import CocoOptions
 from .sampling import rank, sample

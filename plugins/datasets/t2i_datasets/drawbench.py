@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
 
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import Prompt
-from t2i_core.texts import read_text, visible
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Prompt
+from t2i_core.api.text import escape_control_characters
+from t2i_core.io.text_file import read_text
 
 _PROMPT = ("prompts", "prompt")
 _CATEGORY = ("category", "categories")
@@ -48,6 +49,6 @@ def prompts(file: Path) -> Iterator[Prompt]:
 def _column(file: Path, header: list[str], names: tuple[str, ...]) -> int:
     found = next((n for n, name in enumerate(header) if name in names), None)
     if found is None:
-        columns = shorten(visible(", ".join(header)), _SHOWN, placeholder=" ...")
+        columns = shorten(escape_control_characters(", ".join(header)), _SHOWN, placeholder=" ...")
         raise BadPrompts(f"{file}, line 1: no column {names[0].capitalize()!r} (columns: {columns})")
     return found

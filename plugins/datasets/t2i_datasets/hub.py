@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.models import files
-from t2i_core.prompts import RESERVED, Prompt, strange_facet
-from t2i_core.texts import said
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import RESERVED, Prompt, find_invalid_facet
+from t2i_core.api.text import describe_error
+from t2i_torch_support import hub_files
 
 from .options import HubOptions
 from .sampling import sample
@@ -126,7 +126,7 @@ def _prompt(where: str, id: str, row: Mapping[str, Any], text: str, options: Hub
         if not isinstance(id, str | int) or isinstance(id, bool) or not str(id).strip():
             raise BadPrompts(f"{where}: {options.id_column}: want a text or a whole number as id, not {id!r}")
     facets = {name: row[name] for name in options.facets if row[name] is not None}
-    if (strange := strange_facet(facets)) is not None:
+    if (strange := find_invalid_facet(facets)) is not None:
         raise BadPrompts(f"{where}: {strange}: a facet is a text or a number")
     if hidden := RESERVED & facets.keys():
         raise BadPrompts(
@@ -145,7 +145,7 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
     before = hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE
     why, here = None, Path(setup.argument or "").expanduser().exists()
     if not (setup.offline or any(before) or here):
-        why = files.unreachable()
+        why = hub_files.find_outage()
     offline = setup.offline or why is not None
     hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before[0] or offline, before[1] or offline
     nothing = "" if here else f"there is no file or folder {setup.argument} here; "  # one may have been meant
@@ -154,15 +154,15 @@ def _errors_told(setup: Setup[HubOptions], spec: str) -> Iterator[bool]:
     except BadPrompts:
         raise
     except datasets.exceptions.DatasetNotFoundError as error:
-        raise BadPrompts(f"{nothing}{spec}: cannot be had from the hub ({said(error)})") from error
+        raise BadPrompts(f"{nothing}{spec}: cannot be had from the hub ({describe_error(error)})") from error
     except ConnectionError as error:
         if why is not None:
             raise BadPrompts(f"{nothing}no network, and {spec} is not on this machine: {why}") from error
         raise BadPrompts(
-            f"{nothing}{spec}: is not on this machine and cannot be fetched ({said(error)}); "
+            f"{nothing}{spec}: is not on this machine and cannot be fetched ({describe_error(error)}); "
             f"`t2i prefetch {spec}` with a network"
         ) from error
     except (OSError, ValueError, TypeError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        raise BadPrompts(f"{spec}: cannot be read by the library datasets ({said(error)})") from error
+        raise BadPrompts(f"{spec}: cannot be read by the library datasets ({describe_error(error)})") from error
     finally:
         hub.HF_HUB_OFFLINE, datasets.config.HF_HUB_OFFLINE = before

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
-from t2i_core.options import Options
+from t2i_core.api.options import Options
 
 
 class CocoOptions(Options):

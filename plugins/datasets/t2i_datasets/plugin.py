@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import CocoOptions, HubOptions
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import pytest
 from pydantic import ValidationError
-from t2i_core import Prompt
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Prompt
+from t2i_core.api.errors import BadPrompts
 from t2i_core.testing import PromptSourceContract
 from t2i_datasets import coco, drawbench
 from t2i_datasets.options import CocoOptions
@@ -215,7 +215,7 @@ def test_coco_and_drawbench_need_no_library(tmp_path):
     code = f"""
 import sys
 sys.modules.update(dict.fromkeys(("datasets", "pyarrow", "huggingface_hub")))
-from t2i_core import Setup
+from t2i_core.api import Setup
 from t2i_datasets.plugin import t2i_prompt_sources
 coco, drawbench, hub = t2i_prompt_sources()
 print(len(list(coco.prompts(Setup({str(captions_file(tmp_path))!r}, coco.options())))))

@@ -10,8 +10,8 @@ from typing import ClassVar
 import datasets
 import huggingface_hub.constants
 import pytest
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.errors import BadPrompts
 from t2i_core.testing import PromptSourceContract
 from t2i_datasets.options import HubOptions
 from t2i_datasets.plugin import t2i_prompt_sources
@@ -137,7 +137,7 @@ def test_what_is_neither_here_nor_a_repository_is_told(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_told_as_one_and_asked_for_nowhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: None)
+    monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda: None)
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the network was asked"))
     monkeypatch.chdir(tmp_path)
     Path("d").mkdir()
@@ -178,13 +178,13 @@ def test_without_a_network_the_hub_is_asked_once(tmp_path, monkeypatch, caplog, 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
-    monkeypatch.setattr("t2i_core.models.files._SECONDS_TO_REACH", 1)
+    monkeypatch.setattr("t2i_torch_support.hub_files._SECONDS_TO_REACH", 1)
     said = "^there is no file or folder t2i-tests/no-such-data here; no network, and hub:t2i-tests/no-such-data is"
     with pytest.raises(BadPrompts, match=said):
         list(what(Setup("t2i-tests/no-such-data", HubOptions())) or ())
     assert not caplog.records
     assert not datasets.config.HF_HUB_OFFLINE
-    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: pytest.fail("the hub was asked"))
+    monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda: pytest.fail("the hub was asked"))
     assert len(read(saved(tmp_path, "jsonl"))) == 10
 
 

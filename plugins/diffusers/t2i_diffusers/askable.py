@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from t2i_core import Setup
-from t2i_core.errors import BadModel, NoJudge
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, NoJudge
 
 from .asking import asked, check_terms
 from .hub import folder_with, index_folder

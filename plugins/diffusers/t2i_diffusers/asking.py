@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
-from t2i_core import Options
-from t2i_core.errors import BadOption
+from t2i_core.api import Options
+from t2i_core.api.errors import BadOption
 
 SAMPLES = 10
 """The first look at which captions may be given up comes after so many terms of each."""

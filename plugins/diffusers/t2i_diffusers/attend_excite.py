@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from t2i_core import Prompt
-from t2i_core.errors import BadModel
+from t2i_core.api import Prompt
+from t2i_core.api.errors import BadModel
 
 from .sources import parts_of
 

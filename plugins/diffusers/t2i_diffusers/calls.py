@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from diffusers import DiffusionPipeline
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.api.errors import BadModel, BadOption
 
 from .options import RESERVED, CallOptions
 from .sources import Source

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .loading import Stage
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import torch
-from t2i_core.errors import BadModel, FailedRun
-from t2i_core.models.batches import Batches, is_out_of_memory
+from t2i_core.api.errors import BadModel, FailedRun
+from t2i_torch_support.batch import Batches, is_out_of_memory
 
 from .askable import VELOCITIES
 from .conditions import Heard, hear, together

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from accelerate.utils.memory import clear_device_cache
 from numpy.typing import NDArray
-from t2i_core import Failure, Generated, ImageRequest, Setup
-from t2i_core.errors import BadOption, FailedRun
-from t2i_core.models.batches import is_out_of_memory
-from t2i_core.texts import said
+from t2i_core.api import Failure, Generated, ImageRequest, Setup
+from t2i_core.api.errors import BadOption, FailedRun
+from t2i_core.api.text import describe_error
+from t2i_torch_support.batch import is_out_of_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices
@@ -26,8 +26,8 @@ from .stages import Drawn, draw
 from .tokens import Tokenizers, record
 
 if TYPE_CHECKING:
-    from t2i_core import LikelihoodTerms, Query
-    from t2i_core.judging import Capability
+    from t2i_core.api import LikelihoodTerms, Query
+    from t2i_core.api.judge import Capability
 
     from .likelihood import Likelihood
 
@@ -158,7 +158,9 @@ class Diffusers:
                 drawn = draw(self.loaded, prompts, seeds, further)
             except (TypeError, ValueError, AttributeError) as error:
                 if SAID in str(error):
-                    raise BadOption(f"{self.loaded.main.model}: {said(error)}: set height and width so") from error
+                    raise BadOption(
+                        f"{self.loaded.main.model}: {describe_error(error)}: set height and width so"
+                    ) from error
                 if len(batch) == 1 or "generator" not in str(error).lower():
                     raise
                 drawn = None  # it takes no list of generators

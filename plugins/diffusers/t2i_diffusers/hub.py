@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from t2i_core.errors import BadModel, NotHere
-from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.api.errors import BadModel, NotHere
+from t2i_core.api.text import describe_error
+from t2i_torch_support import hub_files
 
 from .mirrors import mirror_of
 from .sources import INDEX, PICKLES, SAFE, Source, pickles_refused
@@ -25,7 +25,7 @@ def commit_of(source: Source, offline: bool) -> str:
     What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
     revision, for a newer one. Raises BadModel where the commit cannot be known.
     """
-    return files.known_commit(source.model, source.revision) or index_folder(source, offline).name
+    return hub_files.find_commit(source.model, source.revision) or index_folder(source, offline).name
 
 
 def index_folder(source: Source, offline: bool) -> Path:
@@ -47,23 +47,23 @@ def folder_with(source: Source, file: str, offline: bool) -> Path:
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     # a revision whose commit is not known is asked for by its own name, so that the cache remembers what it meant
-    revision = files.known_commit(source.model, source.revision) or source.revision
+    revision = hub_files.find_commit(source.model, source.revision) or source.revision
     with suppress(LocalEntryNotFoundError):
         return _folder(hf_hub_download(source.model, file, revision=revision, local_files_only=True), file)
     if offline or constants.HF_HUB_OFFLINE:
         raise not_here(source)
-    if why := files.unreachable():
+    if why := hub_files.find_outage():
         raise not_here(source, network=why)
     try:
         return _folder(hf_hub_download(source.model, file, revision=revision), file)
     except LocalEntryNotFoundError as error:
-        if files.server_answered(error):
-            raise files.hub_error(str(source), source.model, error) from error
-        raise not_here(source, network=said(error)) from error  # the network is gone
+        if hub_files.server_answered(error):
+            raise hub_files.make_hub_error(str(source), source.model, error) from error
+        raise not_here(source, network=describe_error(error)) from error  # the network is gone
     except EntryNotFoundError as error:
         raise BadModel(f"{source}: the repository holds no pipeline of diffusers ({file} is not there)") from error
     except Exception as error:  # the hub's and the network's
-        problem = files.hub_error(str(source), source.model, error)
+        problem = hub_files.make_hub_error(str(source), source.model, error)
         if isinstance(error, RepositoryNotFoundError) and (mirror := mirror_of(source.model)):
             problem = BadModel(f"{problem}; its mirror is {mirror}")
         raise problem from error

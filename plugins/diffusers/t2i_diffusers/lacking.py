@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from diffusers import ModelMixin
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 from transformers import PreTrainedModel
 
 from .quiet import leaving_out

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .loading import Stage
 from .parts import Parts

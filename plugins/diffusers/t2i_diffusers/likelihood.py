@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from t2i_core import Failure, LikelihoodTerms, Query, Setup
-from t2i_core.errors import BadModel
+from t2i_core.api import Failure, LikelihoodTerms, Query, Setup
+from t2i_core.api.errors import BadModel
 
 from .asking import Asked, asked, check_terms
 from .denoising import Denoiser

@@ -15,11 +15,11 @@ import torch
 import transformers
 from diffusers import DiffusionPipeline
 from huggingface_hub import constants
-from t2i_core import Setup
-from t2i_core.errors import BadModel, T2IError
-from t2i_core.models import files
-from t2i_core.models.devices import best_device
-from t2i_core.texts import said
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, T2IError
+from t2i_core.api.text import describe_error
+from t2i_torch_support import hub_files
+from t2i_torch_support.device import select_device
 
 from .calls import call_arguments
 from .devices import place
@@ -95,7 +95,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     Raises BadModel where there is no such model, BadOption where a pipeline does not take what options set.
     """
     options = setup.options
-    device = best_device(setup.device)
+    device = select_device(setup.device)
     dtype = precision(device.type) if options.dtype == "auto" else options.dtype
     plan = planned(setup, pipeline_class)
     stages = tuple(
@@ -128,7 +128,7 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
     if (folder := source.folder) is not None:
         return folder
     commit = commit_of(source, offline)
-    why = None if offline or constants.HF_HUB_OFFLINE else files.unreachable()
+    why = None if offline or constants.HF_HUB_OFFLINE else hub_files.find_outage()
     local = offline or why is not None  # what is here needs no network
     try:
         fetched = Path(
@@ -144,10 +144,10 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
         )
     except Exception as error:  # the hub's, the network's, the library's
         if local:
-            raise not_here(source, said(error), why) from error
+            raise not_here(source, describe_error(error), why) from error
         if "safetensors" in str(error) and not options.pickles and (refused := hub_pickles(source, commit)):
             raise refused from error
-        raise files.hub_error(str(source), source.model, error) from error
+        raise hub_files.make_hub_error(str(source), source.model, error) from error
     check_pinned(source, commit, fetched)
     return fetched
 
@@ -188,8 +188,10 @@ def _pipeline(
         raise
     except Exception as error:
         if setup.offline and source.folder is None and isinstance(error, OSError):
-            raise not_here(source, said(error)) from error
-        raise BadModel(f"{source}: does not load as {cls.__name__}: {_unfit(error) or said(error)}") from error
+            raise not_here(source, describe_error(error)) from error
+        raise BadModel(
+            f"{source}: does not load as {cls.__name__}: {_unfit(error) or describe_error(error)}"
+        ) from error
     pipe.set_progress_bar_config(disable=True)
     own = options.stages[source.option] if source.option else options
     if scheduler := replacement(own, index):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from t2i_core.errors import BadModel
-from t2i_core.sources import file_digest
+from t2i_core.api.errors import BadModel
+from t2i_core.files.digest import digest_file
 
 from .presets import KNOWN
 from .sources import Source, files_of
@@ -33,7 +33,7 @@ def check_pinned(source: Source, commit: str, folder: Path) -> None:
             continue
         for name, sha256 in known.files.items():
             file = folder / name
-            if file.is_file() and (found := file_digest(file)) != sha256:
+            if file.is_file() and (found := digest_file(file)) != sha256:
                 raise BadModel(
                     f"{source}: {name} is not the file that {known.original or known.repository} published: its "
                     f"SHA-256 is {found}, not {sha256}; delete {file.resolve()} and fetch it again (to use other "
@@ -45,4 +45,4 @@ def used_files(source: Source, folder: Path) -> Mapping[str, str]:
     """Return the SHA-256 of each file of a mirror's pipeline, for the manifest; nothing for other repositories."""
     if not any(known.original and known.repository == source.model for known in KNOWN):
         return {}
-    return {file.relative_to(folder).as_posix(): file_digest(file) for file in files_of(folder)}
+    return {file.relative_to(folder).as_posix(): digest_file(file) for file in files_of(folder)}

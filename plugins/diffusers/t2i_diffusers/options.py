@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.options import ExecutionOption, Options
 
 RESERVED = frozenset(
     {"prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "token_indices"}

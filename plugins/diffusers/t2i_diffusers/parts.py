@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .askable import DENOISERS, why_not
 from .loading import Loaded

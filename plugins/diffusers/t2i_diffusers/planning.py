@@ -8,8 +8,8 @@ from importlib import import_module
 
 import diffusers
 from diffusers import DiffusionPipeline
-from t2i_core import Setup
-from t2i_core.errors import BadModel, did_you_mean
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, did_you_mean
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import check_parts

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import GeneratorInfo, Preset, Setup, hookimpl
-from t2i_core.errors import NotHere
+from t2i_core.api import GeneratorInfo, Preset, Setup, hookimpl
+from t2i_core.api.errors import NotHere
 
 from .options import CallOptions, DiffusersOptions, precision
 from .preset_classes import class_in_presets, fit_by_presets
 from .presets import KNOWN
 
 if TYPE_CHECKING:
-    from t2i_core.judging import Capability
+    from t2i_core.api.judge import Capability
 
     from .generating import Diffusers
 
@@ -46,14 +46,14 @@ def _create_attend_excite(setup: Setup[DiffusersOptions]) -> Diffusers:
 
 
 def _check(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
     from .attend_excite import PIPELINE, check_parts
     from .hub import index_folder
     from .sources import check_place, read_index, sources
     from .wholeness import check_folder
 
-    devices.check(setup.device)
+    check_device(setup.device)
     classes: dict[str, str] = {}
     for source in sources(setup.argument, setup.options):
         check_place(source)
@@ -132,8 +132,8 @@ def _resolve_attend_excite(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
 
 
 def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
-    from t2i_core.models.devices import kind_of
-    from t2i_core.models.files import refuse_revision
+    from t2i_torch_support.device import get_device_type
+    from t2i_torch_support.hub_files import refuse_revision
 
     from .hub import commit_of
     from .sources import check_place, sources
@@ -149,7 +149,7 @@ def _settled(setup: Setup[DiffusersOptions]) -> DiffusersOptions:
             own: CallOptions = getattr(options, source.option) if source.option else options
             changes |= {source.option: own.model_copy(update=pinned)} if source.option else pinned
     if options.dtype == "auto":
-        changes["dtype"] = precision(kind_of(setup.device))
+        changes["dtype"] = precision(get_device_type(setup.device))
     return options.model_copy(update=changes)
 
 

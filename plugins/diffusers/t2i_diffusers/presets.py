@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from t2i_core import Preset
+from t2i_core.api import Preset
 
 TIAM = "TIAM: Grimal et al., WACV 2024"
 HYPERNYMY = "Baryshnikov and Ryabinin: Hypernymy Understanding Evaluation of Text-to-Image Models"

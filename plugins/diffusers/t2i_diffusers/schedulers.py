@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import diffusers
-from t2i_core.errors import BadOption, did_you_mean
+from t2i_core.api.errors import BadOption, did_you_mean
 
 from .options import CallOptions
 

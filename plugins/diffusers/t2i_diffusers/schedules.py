@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .askable import is_flow, without_betas
 from .asking import check_steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 from .calls import call_arguments
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.sources import file_digest
+from t2i_core.api.errors import BadModel
+from t2i_core.files.digest import digest_file
 
 from .options import CallOptions, DiffusersOptions
 
@@ -147,7 +147,7 @@ def check_pickles(source: Source, folder: Path, parts: Iterable[str], pinned: It
         safe = {f.name for f in files if f.suffix == SAFE}
         for file in (f for f in files if f.suffix in PICKLES):
             unread = _as_safetensors(file.name) in safe if pinned else safe
-            if not unread and (digest := file_digest(file)) not in pinned:
+            if not unread and (digest := digest_file(file)) not in pinned:
                 unknown[file.relative_to(folder).as_posix()] = digest
     if unknown:
         raise pickles_refused(source, unknown, pinned)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .loading import Loaded, Stage
 from .noise import for_call, generators, karlo_noise

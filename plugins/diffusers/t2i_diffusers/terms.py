@@ -14,7 +14,7 @@ from itertools import groupby
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 from .arithmetic import forward, image_of, learned_variance, log_normal, mean_before, noise_of, noises
 from .asking import Asked

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.models.weights import damage
+from t2i_core.api.errors import BadModel
+from t2i_torch_support.weights import find_damage
 
 from .options import DiffusersOptions
 from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, left_out, parts_of, read_index
@@ -104,7 +104,7 @@ def _of_model(folder: Path, variant: str | None, options: DiffusersOptions) -> I
     for file in found:
         if not file.is_file():
             yield f"its {part} lacks {file}, one of the files that its weights are split into"
-        elif problem := damage(file):
+        elif problem := find_damage(file):
             yield f"its {part} is damaged: {file} {problem}"
         else:
             continue

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_core.api import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 
 
 @pytest.fixture(scope="session")

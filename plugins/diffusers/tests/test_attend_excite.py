@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
-from t2i_core.errors import BadModel
+from t2i_core.api import Failure, Generated, ImageRequest, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadModel
 from t2i_diffusers.attend_excite import NoObjects, token_indices
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators

@@ -229,7 +229,7 @@ def test_the_plan_of_a_known_class_needs_no_diffusers(checkpoint: Any) -> None:
     """Importing it takes seconds."""
     program = """
 import sys
-from t2i_core import Setup
+from t2i_core.api import Setup
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import Component, Setup
+from t2i_core.api import Setup
+from t2i_core.engine.component import Component
 from t2i_core.testing import GeneratorContract
 from t2i_core.testing.parts import settle
 from t2i_diffusers import plugin

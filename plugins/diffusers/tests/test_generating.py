@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image as Pillow
-from t2i_core import Failure, Generated, GeneratorInfo, ImageRequest, Prompt, PromptSourceInfo, Setup
-from t2i_core.errors import BadOption, FailedRun
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
+from t2i_core.api import Failure, Generated, GeneratorInfo, ImageRequest, Prompt, PromptSourceInfo, Setup
+from t2i_core.api.errors import BadOption, FailedRun
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import StaticResolver
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image as Pillow
-from t2i_core import (
+from t2i_core.api import (
     Failure,
     LikelihoodTerms,
     Measure,
@@ -28,10 +28,12 @@ from t2i_core import (
     Row,
     Setup,
 )
-from t2i_core.checking import stored_form
-from t2i_core.errors import BadModel, BadOption, FailedRun, NoJudge
-from t2i_core.evaluation import ModelRequest, Request, evaluate, make_plan
-from t2i_core.images import Image, image_file
+from t2i_core.api.errors import BadModel, BadOption, FailedRun, NoJudge
+from t2i_core.api.image import Image, load_image
+from t2i_core.api.observation_check import encode_checked
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.testing import StaticResolver
 
 CAPTIONS = ("a photo of a cat", "a red dog on the lawn, next to a blue giraffe", "a car")
@@ -49,7 +51,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     ramp = np.linspace(0, 255, 48)
     pixels = np.stack([np.tile(ramp, (32, 1)), np.full((32, 48), 90.0), np.tile(ramp[::-1], (32, 1))], 2)
     Pillow.fromarray(pixels.astype(np.uint8)).save(path)
-    return image_file(path)
+    return load_image(path)
 
 
 def answer(model: Any, image: Image, captions: tuple[str, ...] = CAPTIONS, **params: Any) -> Any:
@@ -58,7 +60,7 @@ def answer(model: Any, image: Image, captions: tuple[str, ...] = CAPTIONS, **par
     ((same, found),) = model.observe("likelihood", iter([query]))
     assert same is query
     if isinstance(found, LikelihoodTerms):
-        stored_form(found, "likelihood", None, query)
+        encode_checked(found, "likelihood", None, query)
     return found
 
 
@@ -351,7 +353,7 @@ def test_the_seed_makes_the_noise_and_images_share_it(model: Any, image: Image, 
     Pillow.new("RGB", (40, 40), "white").save(tmp_path / "white.png")
     first, again = answer(loaded, image).terms, answer(model(batch_size=4), image).terms
     assert all(np.array_equal(first[name], again[name]) for name in first)
-    other = answer(loaded, image_file(tmp_path / "white.png")).terms
+    other = answer(loaded, load_image(tmp_path / "white.png")).terms
     np.testing.assert_allclose(other["log_q"], first["log_q"], rtol=1e-9)
     assert not np.allclose(other["log_p"], first["log_p"])
     assert not np.allclose(answer(loaded, image, seed=1).terms["log_q"], first["log_q"])

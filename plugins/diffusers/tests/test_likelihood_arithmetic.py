@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.api.errors import BadModel, BadOption
 from t2i_diffusers.arithmetic import (
     forward,
     image_of,

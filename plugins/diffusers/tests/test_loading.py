@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import Setup
-from t2i_core.errors import BadModel, BadOption
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel, BadOption
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 from t2i_diffusers.sources import files_of
@@ -121,14 +121,14 @@ def test_damaged_weights_are_named(folder: Path) -> None:
 def test_pickles_are_loaded_only_with_their_digest_pinned(folder: Path, draw: Any, requests: Any) -> None:
     import torch
     from safetensors.torch import load_file
-    from t2i_core.sources import file_digest
+    from t2i_core.files.digest import digest_file
 
     safe = folder / "unet" / "diffusion_pytorch_model.safetensors"
     expected = draw(load(str(folder), steps=1), requests[:1])[0].image
     pickled = safe.with_suffix(".bin")
     torch.save(load_file(safe), pickled)
     safe.unlink()
-    digest = file_digest(pickled)
+    digest = digest_file(pickled)
     with pytest.raises(BadModel, match=rf"unet/diffusion_pytorch_model.bin \(SHA-256 {digest}\).*pickles="):
         load(str(folder))
     with pytest.raises(BadModel, match="SHA-256"):
@@ -140,7 +140,7 @@ def test_pickles_are_loaded_only_with_their_digest_pinned(folder: Path, draw: An
 def test_one_pinned_pickle_lets_no_other_in(folder: Path) -> None:
     import torch
     from safetensors.torch import load_file
-    from t2i_core.sources import file_digest
+    from t2i_core.files.digest import digest_file
 
     def pickled(part: str, name: str) -> Path:
         (safe,) = (folder / part).glob("*.safetensors")
@@ -149,12 +149,12 @@ def test_one_pinned_pickle_lets_no_other_in(folder: Path) -> None:
 
     pinned = pickled("vae", "diffusion_pytorch_model.bin")
     (folder / "vae" / "diffusion_pytorch_model.safetensors").unlink()
-    digest = file_digest(pinned)
+    digest = digest_file(pinned)
     # read in place of what is not there under this name, though there are safetensors of another variant
     other = pickled("unet", "diffusion_pytorch_model.bin")
     safe = folder / "unet" / "diffusion_pytorch_model.safetensors"
     safe.rename(folder / "unet" / "diffusion_pytorch_model.fp16.safetensors")
-    both = json.dumps(sorted([digest, file_digest(other)]))
+    both = json.dumps(sorted([digest, digest_file(other)]))
     with pytest.raises(
         BadModel, match=r"pickles in place of safetensors: unet/diffusion_pytorch_model.bin \("
     ) as e:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Generated
+from t2i_core.api import Generated
 from t2i_diffusers.presets import KNOWN
 
 PIPELINES = sorted({known.pipeline for known in KNOWN})

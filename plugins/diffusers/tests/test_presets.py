@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import GeneratorInfo, Preset
+from t2i_core.api import GeneratorInfo, Preset
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 from t2i_diffusers.presets import KNOWN, Known

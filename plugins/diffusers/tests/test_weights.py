@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Generated, ImageRequest, Setup
+from t2i_core.api import Generated, ImageRequest, Setup
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 from t2i_diffusers.presets import KNOWN, Known

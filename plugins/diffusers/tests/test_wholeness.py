@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import Setup
-from t2i_core.errors import BadModel
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
 

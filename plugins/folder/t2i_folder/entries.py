@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import splitext
 
-from t2i_core.errors import BadModel
-from t2i_core.prompts import Prompt
+from t2i_core.api.errors import BadModel
+from t2i_core.api.prompt import Prompt
 
 Made = tuple[str, ...]
 """What an image was made from: `("text", TEXT)`, or `("id", ID)` where the prompt's text is not known here."""

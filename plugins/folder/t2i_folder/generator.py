@@ -9,9 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.generation import Failure, Generated, ImageRequest
-from t2i_core.image_files import DamagedImage, format_name, header_of, read_header
+from t2i_core.api.errors import BadModel
+from t2i_core.api.failure import Failure
+from t2i_core.api.generator import Generated, ImageRequest
+from t2i_core.files.image_file import DamagedImage, describe_format, parse_header, read_header
 
 from . import files, parquet
 from .entries import Stored, image_path
@@ -105,7 +106,7 @@ class Folder:
             header = read_header(file, self.options.rules)
         except DamagedImage as error:
             return Failure(str(error))
-        self._formats[format_name(header.format)] += 1
+        self._formats[describe_format(header.format)] += 1
         return Generated(file, rules=self.options.rules)
 
     def _of_content(self, stored: Stored, content: bytes | str | None) -> Generated | Failure:
@@ -118,8 +119,8 @@ class Folder:
             except BadModel as error:
                 return Failure(str(error))
         try:
-            header = header_of(content, where, self.options.rules)
+            header = parse_header(content, where, self.options.rules)
         except DamagedImage as error:
             return Failure(str(error))
-        self._formats[format_name(header.format)] += 1
+        self._formats[describe_format(header.format)] += 1
         return Generated(files.unpacked(content, header), rules=self.options.rules)

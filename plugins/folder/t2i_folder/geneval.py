@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel
-from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
-from t2i_core.texts import read_text
+from t2i_core.api.errors import BadModel
+from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.io.text_file import read_text
+from t2i_torch_support.coco_classes import CLASSES
 
 from .entries import Entry
 

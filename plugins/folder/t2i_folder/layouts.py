@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from . import geneval, parquet
 from .options import TABLES, FolderOptions

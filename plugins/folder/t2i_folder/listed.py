@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadModel
-from t2i_core.prompt_files import FILE_FIELDS, Record, prompts_of
+from t2i_core.api.errors import BadModel
+from t2i_core.io.prompt_file import FILE_FIELDS, Record, parse_prompts
 
 from .entries import Entry, File, image_path
 
@@ -31,7 +31,7 @@ def entries(
     for record in records:
         if record.text is None and record.id is None:
             raise BadModel(f"{record.where}: prompt: is missing, and there is no id either")
-    prompts = iter(prompts_of(r for r in records if r.text is not None))
+    prompts = iter(parse_prompts(r for r in records if r.text is not None))
     return [
         Entry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None)
         for r, file in zip(records, files, strict=True)

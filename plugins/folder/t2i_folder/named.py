@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from t2i_core.prompt_files import id_of
-from t2i_core.prompts import Prompt
+from t2i_core.api.prompt import Prompt
+from t2i_core.io.prompt_file import make_id
 
 from .entries import Entry
 from .options import PLACES
@@ -22,7 +22,7 @@ def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[E
         if match := expression.fullmatch(name):
             found = match.groupdict()
             text, seed = found.get("text"), found.get("seed")
-            prompt = Prompt(found.get("id") or id_of(text), text) if text else None
+            prompt = Prompt(found.get("id") or make_id(text), text) if text else None
             file = folder / name
             yield Entry(str(file), file, int(seed) if seed else None, found.get("id"), prompt)
 

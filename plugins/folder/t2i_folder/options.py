@@ -6,8 +6,8 @@ import re
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
-from t2i_core.decoding_rules import MEGAPIXELS, DecodingRules, Format
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.options import ExecutionOption, Options
+from t2i_core.files.decoding_rules import MEGAPIXELS, DecodingRules, Format
 
 TABLES = ("prompts.csv", "prompts.jsonl", "metadata.jsonl", "metadata.csv")
 """The tables that are looked for, in this order."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.errors import BadModel
-from t2i_core.prompt_files import FILE_FIELDS, TEXT_FIELDS, Record
+from t2i_core.api.errors import BadModel
+from t2i_core.io.prompt_file import FILE_FIELDS, TEXT_FIELDS, Record
 
 from .entries import File, Stored
 

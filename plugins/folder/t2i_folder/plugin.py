@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import GeneratorInfo, Prompt, Setup, hookimpl
+from t2i_core.api import GeneratorInfo, Prompt, Setup, hookimpl
 
 from .options import FolderOptions
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from t2i_core.errors import BadModel, BadPrompts
-from t2i_core.prompt_files import merge_duplicates, read_records
-from t2i_core.prompts import Prompt
+from t2i_core.api.errors import BadModel, BadPrompts
+from t2i_core.api.prompt import Prompt
+from t2i_core.io.prompt_file import merge_duplicates, read_records
 
 from . import geneval, listed, named, parquet
 from .entries import Entry, File, Made

@@ -1,5 +1,5 @@
 import pytest
-from t2i_core import Measure, Metric, MetricInfo, Need, Row
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
 
 
 class MeanReward(Metric):

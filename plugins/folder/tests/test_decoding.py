@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from pydantic import ValidationError
-from t2i_core import Features, JudgeInfo, Measure, Metric, MetricInfo, Need, Row
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.runs import Run
+from t2i_core.api import Features, JudgeInfo, Measure, Metric, MetricInfo, Need, Row
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
+from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from pydantic import ValidationError
-from t2i_core import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup
-from t2i_core.components import component
-from t2i_core.errors import BadModel, BadPrompts
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.generation import ImageRequest
+from t2i_core.api import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadModel, BadPrompts
+from t2i_core.api.generator import ImageRequest
+from t2i_core.engine.component import settle_component
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import TEST_JUDGE, TEST_PROMPTS, GeneratorContract, StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators
@@ -182,7 +184,7 @@ def test_options_that_cannot_work_are_refused(options):
 
 def test_another_table_is_another_model(tmp_path):
     def fingerprint() -> str:
-        return component(INFO, argument=str(tmp_path)).fingerprint
+        return settle_component(INFO, argument=str(tmp_path)).fingerprint
 
     folder(tmp_path, "file,prompt\na.png,a car\n")
     before = fingerprint()

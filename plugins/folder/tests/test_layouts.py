@@ -7,16 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image as PILImage
-from t2i_core import Failure, Generated, ObjectClass, Prompt, Relation, Scene, SceneObject, Setup, evaluate
-from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
-from t2i_core.generation import ImageRequest
-from t2i_core.sources import file_digest
+from t2i_core import evaluate
+from t2i_core.api import Failure, Generated, ObjectClass, Prompt, Relation, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.generator import ImageRequest
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
+from t2i_core.files.digest import digest_file
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators
 from t2i_folder.table import Table, read_table
+from t2i_torch_support.coco_classes import CLASSES
 
 (INFO,) = t2i_generators()
 
@@ -328,7 +331,7 @@ def test_the_digest_is_of_the_files_own_bytes(tmp_path, monkeypatch, mean_reward
     (images / "metadata.jsonl").write_text('{"file_name": "a.webp", "text": "a car"}')
     resolver = StaticResolver(INFO, TEST_JUDGE)
     run = evaluate(mean_reward, f"folder:{images}", out=tmp_path / "run", resolver=resolver)
-    assert list(run.samples()["digest"]) == [file_digest(images / "a.webp")]
+    assert list(run.samples()["digest"]) == [digest_file(images / "a.webp")]
 
 
 # what does not fit ------------------------------------------------------------------------------------------

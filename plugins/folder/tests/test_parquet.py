@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image as PILImage
-from t2i_core import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup, evaluate
-from t2i_core.components import component
-from t2i_core.errors import BadModel
-from t2i_core.generation import ImageRequest
+from t2i_core import evaluate
+from t2i_core.api import Failure, ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.generator import ImageRequest
+from t2i_core.engine.component import settle_component
 from t2i_core.testing import TEST_JUDGE, GeneratorContract, StaticResolver
 from t2i_folder.options import FolderOptions
 from t2i_folder.plugin import t2i_generators
@@ -208,7 +209,7 @@ def test_what_is_no_parquet_is_told(tmp_path):
 
 def test_another_table_is_another_model(tmp_path):
     def fingerprint() -> str:
-        return component(INFO, argument=str(tmp_path)).fingerprint
+        return settle_component(INFO, argument=str(tmp_path)).fingerprint
 
     write(tmp_path, image=[encoded(1)], prompt=["a"])
     before = fingerprint()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from t2i_core import Instance, ObjectClass
+from t2i_core.api import Instance, ObjectClass
 
 from t2i_miniworld.captions import statement
 from t2i_miniworld.laws import ATTRIBUTES, forms_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2i_core import Instance
+from t2i_core.api import Instance
 
 
 def leaf_of(instance: Instance) -> str:

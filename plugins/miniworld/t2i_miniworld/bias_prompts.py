@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
 
 from t2i_miniworld.vocabulary import SYNSETS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from t2i_core import Instance
+from t2i_core.api import Instance
 
 from t2i_miniworld.annotations import leaf_of, relation_of
 from t2i_miniworld.laws import ATTRIBUTES

@@ -6,7 +6,7 @@ A vector or a list of boxes alone teaches a network slowly which pixels it is ab
 from __future__ import annotations
 
 import torch
-from t2i_core import Truth
+from t2i_core.api import Truth
 from torch import Tensor, nn
 
 from t2i_miniworld.annotations import leaf_of

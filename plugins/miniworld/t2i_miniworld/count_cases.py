@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
-from t2i_core import ImageRequest, ObjectClass, Prompt, Relation, SceneObject, Truth
-from t2i_core import Scene as AskedScene
+from t2i_core.api import ImageRequest, ObjectClass, Prompt, Relation, SceneObject, Truth
+from t2i_core.api import Scene as AskedScene
 
 from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.count_rows import Rows, mean, share, spread

@@ -19,8 +19,8 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-from t2i_core import Generated, ImageRequest, Instance, Truth
-from t2i_core.masks import PackedMask
+from t2i_core.api import Generated, ImageRequest, Instance, Truth
+from t2i_core.api.mask import PackedMask
 
 from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.count_cases import CASES, RATE, Case, related

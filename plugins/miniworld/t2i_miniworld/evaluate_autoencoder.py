@@ -16,7 +16,7 @@ import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
 from PIL import Image
-from t2i_core import Truth
+from t2i_core.api import Truth
 
 from t2i_miniworld import segmenter
 from t2i_miniworld.latents import trained

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from t2i_core import Instance
+from t2i_core.api import Instance
 from torch import nn
 
 from t2i_miniworld import classifier

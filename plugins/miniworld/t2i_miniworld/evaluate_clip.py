@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core import Instance
+from t2i_core.api import Instance
 from t2i_core.statistics import wilson
 from torch import Tensor
 from transformers import CLIPTokenizer

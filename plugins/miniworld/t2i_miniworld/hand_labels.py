@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
-from t2i_core.runs import Run, load_run
+from t2i_core.results.run import Run, load_run
 from t2i_core.statistics import wilson
 
 _FIELDS = ("prompt", "seed", "digest", "shown")

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from diffusers import AutoencoderKL
 from numpy.typing import NDArray
-from t2i_core.models.training import load_average
+from t2i_torch_support.training import load_average
 
 from t2i_miniworld import autoencoder
 from t2i_miniworld.training_data import read_shard, shards

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.prompt import ObjectClass
 
 from t2i_miniworld.classes import KINDS
 from t2i_miniworld.palette import PAINTS

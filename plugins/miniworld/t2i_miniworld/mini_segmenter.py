@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
-from t2i_core import Failure, ObjectClass, Query, Segments
-from t2i_core.judging import Capability
-from t2i_core.masks import PackedMask
-from t2i_core.models.devices import best_device
+from t2i_core.api import Failure, ObjectClass, Query, Segments
+from t2i_core.api.judge import Capability
+from t2i_core.api.mask import PackedMask
+from t2i_torch_support.device import select_device
 
 from t2i_miniworld import segmenter
 from t2i_miniworld.segmenting import Region, regions
@@ -20,7 +20,7 @@ class MiniSegmenter:
     """The trained judge. ``device`` None takes a GPU where there is one; ``batch_size`` None takes 32."""
 
     def __init__(self, device: str | None = None, batch_size: int | None = None) -> None:
-        self._network = segmenter.load(device=str(best_device(device)))
+        self._network = segmenter.load(device=str(select_device(device)))
         self._labels = tuple(ObjectClass(name, SYNSETS[name]) for name in segmenter.classes(self._network))
         self._batch_size = batch_size or 32
 

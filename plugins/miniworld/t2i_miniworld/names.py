@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.prompt import ObjectClass
 
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
-from t2i_core import ExecutionOption, Options
+from t2i_core.api import ExecutionOption, Options
 
 #: A seed or prompt that is farther off than this makes every rate 0 or 1.
 MOST_SD = 10.0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from t2i_core import (
+from t2i_core.api import (
     ClassScores,
     Failure,
     Instance,
@@ -19,9 +19,9 @@ from t2i_core import (
     SceneObject,
     Segments,
     Truth,
-)  # fmt: skip
-from t2i_core.judging import Capability
-from t2i_core.observations import Observation
+)
+from t2i_core.api.judge import Capability
+from t2i_core.api.observation import Observation
 
 from t2i_miniworld.annotations import leaf_of, relation_of
 from t2i_miniworld.options import OracleOptions

@@ -36,7 +36,7 @@ from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Embedding, Failure, Instance, Truth
+from t2i_core.api import Embedding, Failure, Instance, Truth
 
 from t2i_miniworld.annotations import leaf_of, relation_of
 from t2i_miniworld.names import nouns

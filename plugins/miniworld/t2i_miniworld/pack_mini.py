@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 from diffusers import StableDiffusionPipeline
-from t2i_core.models.training import load_average
+from t2i_torch_support.training import load_average
 
 from t2i_miniworld import denoiser, train_text
 from t2i_miniworld.latents import digest, trained

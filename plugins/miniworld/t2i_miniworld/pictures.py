@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core import Truth
+from t2i_core.api import Truth
 from torch import Tensor
 
 from t2i_miniworld.training_data import PER_SHARD, labels, read_shard, shards

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import (
+from t2i_core.api import (
     Defaults,
     Domain,
     GeneratorInfo,
@@ -20,14 +20,14 @@ from t2i_core import (
     Setup,
     hookimpl,
 )
-from t2i_core.errors import BadOption
-from t2i_core.sources import sources_digest
+from t2i_core.api.errors import BadOption
+from t2i_core.files.package_files import digest_sources
 
 from t2i_miniworld.options import OracleOptions, QuestionOptions, SimulatorOptions
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 
 if TYPE_CHECKING:
-    from t2i_core import Generator, Judge
+    from t2i_core.api import Generator, Judge
 
 #: The tasks of selfeval, and what each asks of a picture.
 _QUESTIONS = {
@@ -239,7 +239,7 @@ def _source(name: str, summary: str, tasks: tuple[str, ...]) -> PromptSourceInfo
 def _prompts(tasks: tuple[str, ...], setup: Setup[QuestionOptions]) -> Iterable[Prompt]:
     from t2i_miniworld.question_prompts import prompts_of
 
-    code = sources_digest(__name__, (*_DRAWING, "question_pictures.py"))
+    code = digest_sources(__name__, (*_DRAWING, "question_pictures.py"))
     return prompts_of(tasks, setup.options, code, setup.dry)
 
 
@@ -268,9 +268,9 @@ def _mini_segmenter(setup: Setup[Any]) -> Judge:
 
 
 def _check_segmenter(setup: Setup[Any]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
 
 
 def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:

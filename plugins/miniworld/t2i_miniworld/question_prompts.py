@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
-from t2i_core import Prompt
-from t2i_core.store import Store
+from t2i_core.api import Prompt
+from t2i_core.io.prompt_images import PromptImages
 
 from t2i_miniworld.options import QuestionOptions
-from t2i_miniworld.question_pictures import Shot, taken
+from t2i_miniworld.question_pictures import Shot, draw_shot
 from t2i_miniworld.questions import TASKS, WINOGROUND, Question, ask
+from t2i_miniworld.workers import map_ordered
+
+#: From so many on, it is said that pictures are drawn: it takes a while.
+_MANY = 40
+_log = logging.getLogger(__name__)
 
 
 def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str, dry: bool = False) -> Iterator[Prompt]:
@@ -19,18 +27,37 @@ def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str, dry: b
     """
     asked = [(task, question) for task in tasks for question in _questions(task, options)]
     shots = [shot for _, question in asked for shot in _shots(question)]
-    paths = iter(_known(shots, options.size, code) if dry else taken(shots, options.size, code, options.workers))
+    paths = iter(
+        _known(shots, options.size, code) if dry else take_pictures(shots, options.size, code, options.workers)
+    )
     for task, question in asked:
         own = [next(paths) for _ in question.scenes]
         yield from [_pair(question, own)] if task == WINOGROUND else _choices(task, question, own)
 
 
-def _known(shots: Sequence[Shot], size: int, code: str) -> list[str]:
-    """The path of each picture that is drawn already, and of any other its digest, where nothing is."""
-    with Store() as store:
-        digests = [shot.digest(size, code) for shot in shots]
-        kept = [store.image(digest) for digest in digests]
-    return [digest if image is None else str(image.path) for digest, image in zip(digests, kept, strict=True)]
+def take_pictures(shots: Sequence[Shot], size: int, code: str, workers: int | None) -> list[Path]:
+    """Return the file of each picture, those that are not kept yet drawn now, in several processes.
+
+    Each is kept as soon as it is drawn, whole, so that a killed command goes on where it was. Raises BadFolder
+    where nothing can be kept.
+    """
+    digests = [shot.digest(size, code) for shot in shots]
+    with PromptImages() as images:
+        kept = {digest: path for digest in digests if (path := images.find(digest)) is not None}
+        missing = [(shot, digest) for shot, digest in zip(shots, digests, strict=True) if digest not in kept]
+        if len(missing) >= _MANY:
+            _log.warning("drawing %d pictures of the mini world, once (a few a second)", len(missing))
+        drawn = map_ordered(partial(draw_shot, size), (shot for shot, _ in missing), workers)
+        for (_, digest), (_, (image, truth)) in zip(missing, drawn, strict=True):
+            kept[digest] = images.put(digest, image, truth)
+    return [kept[digest] for digest in digests]
+
+
+def _known(shots: Sequence[Shot], size: int, code: str) -> list[Path]:
+    """Return the file of each picture that is drawn already, and for any other its digest, where nothing is."""
+    digests = [shot.digest(size, code) for shot in shots]
+    with PromptImages() as images:
+        return [images.find(digest) or Path(digest) for digest in digests]
 
 
 def _questions(task: str, options: QuestionOptions) -> list[Question]:
@@ -44,25 +71,25 @@ def _shots(question: Question) -> list[Shot]:
     return [Shot(scene, caption, question.key(number)) for number, (scene, caption) in pictured]
 
 
-def _choices(task: str, question: Question, paths: Sequence[str]) -> Iterator[Prompt]:
+def _choices(task: str, question: Question, paths: Sequence[Path]) -> Iterator[Prompt]:
     for number, (path, order) in enumerate(zip(paths, question.orders, strict=True)):
         yield Prompt(
             id=f"mini-{question.name}-{number}",
             text=question.captions[number],
             scene=question.scenes[number],
             facets={"task": task, "source": "mini"},
-            images=(path,),
+            images=(str(path),),
             texts=tuple(question.captions[caption] for caption in order),
             answer=order.index(number),
         )
 
 
-def _pair(question: Question, paths: Sequence[str]) -> Prompt:
+def _pair(question: Question, paths: Sequence[Path]) -> Prompt:
     return Prompt(
         id=f"mini-{question.name}",
         text=question.captions[0],
         scene=question.scenes[0],
         facets={"task": WINOGROUND, "source": "mini", "tag": question.tag},
-        images=tuple(paths),
+        images=tuple(map(str, paths)),
         texts=question.captions,
     )

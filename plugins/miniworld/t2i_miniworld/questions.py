@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from t2i_core import ObjectClass, Relation, Scene, SceneObject
+from t2i_core.api import ObjectClass, Relation, Scene, SceneObject
 
 from t2i_miniworld.layout import MOST, PREDICATES
 from t2i_miniworld.palette import PAINTS

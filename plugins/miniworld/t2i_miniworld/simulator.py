@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from t2i_core import (
+from t2i_core.api import (
     Failure,
     Generated,
     ImageRequest,
@@ -18,9 +18,9 @@ from t2i_core import (
     Relation,
     SceneObject,
     Truth,
-)  # fmt: skip
-from t2i_core import Scene as AskedScene
-from t2i_core.masks import PackedMask
+)
+from t2i_core.api import Scene as AskedScene
+from t2i_core.api.mask import PackedMask
 
 from t2i_miniworld.classes import KINDS
 from t2i_miniworld.faults import Draw, Faults, apply, extra_of, wrong_thing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import permutations, product
 
-from t2i_core import Instance, Scene
+from t2i_core.api import Instance, Scene
 
 from t2i_miniworld.annotations import leaf_of, relation_of
 from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, Side

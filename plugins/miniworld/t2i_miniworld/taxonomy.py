@@ -6,7 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.prompt import ObjectClass
 
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, LEAVES
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from t2i_core import Truth
-from t2i_core.models.training import CHECKPOINT, Course, train
+from t2i_core.api import Truth
+from t2i_torch_support.training import CHECKPOINT, Course, train
 from torch import Tensor, nn
 
 from t2i_miniworld import autoencoder

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from t2i_core import Truth
-from t2i_core.models.training import Course, train
+from t2i_core.api import Truth
+from t2i_torch_support.training import Course, train
 from torch import Tensor, nn
 
 from t2i_miniworld import classifier

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from t2i_core.models.training import Course, load_average, train
+from t2i_torch_support.training import Course, load_average, train
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 

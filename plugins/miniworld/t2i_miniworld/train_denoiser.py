@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from t2i_core import Instance
-from t2i_core.models.training import Course, train
+from t2i_core.api import Instance
+from t2i_torch_support.training import Course, train
 from torch import Tensor, nn
 from transformers import CLIPTextModel, CLIPTokenizer
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from loky import cpu_count
-from t2i_core.models.training import follow
+from t2i_torch_support.training import update_average
 from torch import Tensor, nn
 
 from t2i_miniworld import segmenter, training_data
@@ -92,7 +92,7 @@ def _train(rank: int, data: Path, out: Path, settings: Settings, meeting: str) -
         optimiser.step()
         if rank > 0:
             continue
-        follow(average, network, min(0.998, (step + 1) / (step + 10)))
+        update_average(average, network, min(0.998, (step + 1) / (step + 10)))
         losses.append(float(loss.detach()))
         if (step + 1) % 50 == 0 or step + 1 == steps:
             speed = (step + 1 - start) * settings.batch / (time.monotonic() - begun)

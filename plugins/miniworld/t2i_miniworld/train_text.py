@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from t2i_core import Instance, Truth
-from t2i_core.models.training import Course, load_average, train
+from t2i_core.api import Instance, Truth
+from t2i_torch_support.training import Course, load_average, train
 from torch import Tensor, nn
 from transformers import CLIPTokenizer
 

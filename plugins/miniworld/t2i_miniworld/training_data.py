@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Truth
+from t2i_core.api import Truth
 
 from t2i_miniworld.layout import plan
 from t2i_miniworld.scene import Scene

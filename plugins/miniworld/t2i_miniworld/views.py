@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from t2i_core import Instance, Truth
+from t2i_core.api import Instance, Truth
 from torch import Tensor, nn
 
 from t2i_miniworld.annotations import leaf_of

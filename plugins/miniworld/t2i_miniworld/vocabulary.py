@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.prompt import ObjectClass
 
 #: PaintSkills' 21 kinds of things, then TIAM's five, each with its WordNet 3.0 synset. WordNet has no stop sign
 #: and no potted plant: the nearest are a street sign and a pot plant.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from t2i_core import ImageRequest
+from t2i_core.api import ImageRequest
 from t2i_core.testing import PromptSourceContract
 from t2i_miniworld.bias_prompts import prompts
 from t2i_miniworld.options import SimulatorOptions

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core import Instance, ObjectClass, Relation, Scene, SceneObject
-from t2i_core.masks import PackedMask
+from t2i_core.api import Instance, ObjectClass, Relation, Scene, SceneObject
+from t2i_core.api.mask import PackedMask
 from t2i_miniworld.captions import caption, statement
 from t2i_miniworld.laws import ATTRIBUTES, forms_of
 from t2i_miniworld.palette import PAINTS

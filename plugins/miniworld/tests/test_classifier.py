@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image as PILImage
-from t2i_core import Instance, ObjectClass, Query, Truth
-from t2i_core.images import image_file
-from t2i_core.masks import PackedMask
-from t2i_core.models import training
-from t2i_core.models.training import Course
+from t2i_core.api import Instance, ObjectClass, Query, Truth
+from t2i_core.api.image import load_image
+from t2i_core.api.mask import PackedMask
 from t2i_core.testing import sample_images
 from t2i_miniworld import classifier, evaluate_classifier, train_classifier, training_data
 from t2i_miniworld.evaluate_classifier import Answers, calibration_error, measure
@@ -20,6 +18,8 @@ from t2i_miniworld.training_data import Drawn, write_shard
 from t2i_miniworld.training_scenes import for_classifier
 from t2i_miniworld.views import Things, View, cut
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+from t2i_torch_support import training
+from t2i_torch_support.training import Course
 
 SIDE = 128
 
@@ -216,7 +216,7 @@ def test_the_installed_judge_knows_renders_that_it_never_saw(tmp_path):
         scene = lay_out((wanted,), "classifier-scene", "test", index)
         path = tmp_path / f"{index}.png"
         PILImage.fromarray(draw(scene, SIDE, 4).image).save(path)
-        ((_, answer),) = judge.observe("classify", [Query((image_file(path),))])
+        ((_, answer),) = judge.observe("classify", [Query((load_image(path),))])
         right += answer.labels[int(answer.logits.argmax())].synset == leaf_of(wanted.kind, wanted.form)
     # The model card has the exact figures; here, that the weights in the package are the ones that earned them.
     assert right >= total - 2

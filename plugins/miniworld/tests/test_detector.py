@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from scipy.special import expit, logit
-from t2i_core import Instance, Truth
-from t2i_core.masks import PackedMask
-from t2i_core.models.training import Course
+from t2i_core.api import Instance, Truth
+from t2i_core.api.mask import PackedMask
 from t2i_miniworld import classifier, detector, oracle, training_data
 from t2i_miniworld.laws import leaves_of
 from t2i_miniworld.training_data import Drawn, write_shard
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_registry import Registry
+from t2i_torch_support.training import Course
 
 PLUGIN = Path(__file__).parents[1]
 FOLDER, WEIGHTS = PLUGIN / "training", PLUGIN / "t2i_miniworld" / "weights" / "mini-detector"

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 from PIL import Image
-from t2i_core.evaluation import evaluate
+from t2i_core.engine.evaluation import evaluate
 from t2i_miniworld import hand_labels
 from t2i_registry import Registry
 

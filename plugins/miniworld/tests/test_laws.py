@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, chisquare
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from t2i_miniworld.laws import (
     ATTRIBUTES,
     Laws,

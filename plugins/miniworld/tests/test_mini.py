@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 import torch
 from diffusers import StableDiffusionPipeline
-from t2i_core import Instance, ObjectClass, Query, Truth
-from t2i_core.masks import PackedMask
-from t2i_core.models import training
-from t2i_core.models.training import Course
+from t2i_core.api import Instance, ObjectClass, Query, Truth
+from t2i_core.api.mask import PackedMask
 from t2i_core.testing import sample_images
 from t2i_miniworld import (
     autoencoder,
@@ -43,6 +41,8 @@ from t2i_miniworld.statements import holds
 from t2i_miniworld.train_autoencoder import Weighing, losses
 from t2i_miniworld.training_data import Drawn, load, write_shard
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
+from t2i_torch_support import training
+from t2i_torch_support.training import Course
 from typer.testing import CliRunner
 
 SIDE, SHARD = 128, 8
@@ -464,7 +464,7 @@ def test_the_packed_clip_gives_the_trained_ones_vectors_by_the_plugin(trained, t
 
 def test_the_installed_clip_knows_renders_that_it_never_saw(tmp_path):
     from PIL import Image
-    from t2i_core.images import image_file
+    from t2i_core.api.image import load_image
     from t2i_miniworld.layout import plan
     from t2i_miniworld.render import draw
     from t2i_miniworld.simulator import instances
@@ -481,7 +481,7 @@ def test_the_installed_clip_knows_renders_that_it_never_saw(tmp_path):
         path = tmp_path / f"{index}.png"
         Image.fromarray(picture.image).save(path)
         shown.append(instances(scene, picture))
-        queries.append(Query((image_file(path),)))
+        queries.append(Query((load_image(path),)))
     vectors = [answer.values for _, answer in judge.observe("embed", queries)]
     rng = np.random.default_rng(0)
     pool = [caption(one, rng) for one in shown]

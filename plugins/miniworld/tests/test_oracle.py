@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from t2i_core import Failure, Image, Instance, ObjectClass, Query, Relation, Scene, SceneObject, Truth
-from t2i_core.masks import PackedMask
+from t2i_core.api import Failure, Image, Instance, ObjectClass, Query, Relation, Scene, SceneObject, Truth
+from t2i_core.api.mask import PackedMask
 from t2i_miniworld.options import OracleOptions
 from t2i_miniworld.oracle import Oracle
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS

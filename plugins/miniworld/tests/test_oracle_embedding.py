@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from t2i_core import Failure, Instance, ObjectClass, Truth
-from t2i_core.masks import PackedMask
+from t2i_core.api import Failure, Instance, ObjectClass, Truth
+from t2i_core.api.mask import PackedMask
 from t2i_miniworld.names import nouns, words
 from t2i_miniworld.oracle_embedding import SHARED, Concept, embed_image, embed_text, length, weight
 from t2i_miniworld.palette import PAINTS

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from t2i_miniworld.names import FILE, nouns, words
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import Phrase, Side, read

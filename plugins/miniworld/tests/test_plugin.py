@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import (
+from t2i_core.api import (
     Generated,
     Image,
     ImageRequest,
@@ -17,7 +17,7 @@ from t2i_core import (
     Setup,
     Truth,
 )
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 from t2i_core.testing import GeneratorContract, JudgeContract
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.plugin import t2i_judges

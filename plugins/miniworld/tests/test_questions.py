@@ -6,17 +6,17 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import Query, Setup
-from t2i_core.images import Image, image_file
-from t2i_core.store import Store
+from t2i_core.api import Query, Setup
+from t2i_core.api.image import Image, load_image
+from t2i_core.storage.store import Store
 from t2i_core.testing import PromptSourceContract
-from t2i_miniworld import plugin, question_pictures, question_prompts
+from t2i_miniworld import plugin, question_prompts
 from t2i_miniworld.options import QuestionOptions
 from t2i_miniworld.oracle import Oracle
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
-from t2i_miniworld.question_pictures import draw_shot, taken
-from t2i_miniworld.question_prompts import _questions, _shots
+from t2i_miniworld.question_pictures import draw_shot
+from t2i_miniworld.question_prompts import _questions, _shots, take_pictures
 from t2i_miniworld.questions import STREAM, TASKS, WINOGROUND, ask
 from t2i_miniworld.statements import holds, reading_of
 from t2i_miniworld.training_data import _KEYS
@@ -29,7 +29,7 @@ FEW = {"limit": 5, "size": 64, "workers": 2}
 @pytest.fixture
 def undrawn(monkeypatch):
     """Questions alone, without their pictures."""
-    monkeypatch.setattr(question_prompts, "taken", lambda shots, *_: [f"{shot.key}.png" for shot in shots])
+    monkeypatch.setattr(question_prompts, "take_pictures", lambda shots, *_: [f"{shot.key}.png" for shot in shots])
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_pictures_show_what_their_captions_say(task, drawn):
         for prompt in drawn[task]:
             for number, path in enumerate(prompt.images):
                 right = number if prompt.answer is None else prompt.answer
-                image = image_file(Path(path))
+                image = load_image(Path(path))
                 truth = store.truth(image.digest)
                 assert [holds(read(text), truth.instances) for text in prompt.texts] == [
                     place == right for place in range(len(prompt.texts))
@@ -164,8 +164,8 @@ def chosen(image, texts):
 
 class TestKeeping:
     def test_a_picture_is_drawn_once(self, drawn, monkeypatch):
-        monkeypatch.setattr(question_pictures, "draw_shot", lambda size, shot: pytest.fail("drawn again"))
-        monkeypatch.setattr(question_pictures, "map_ordered", lambda function, jobs, _: map(function, jobs))
+        monkeypatch.setattr(question_prompts, "draw_shot", lambda size, shot: pytest.fail("drawn again"))
+        monkeypatch.setattr(question_prompts, "map_ordered", lambda function, jobs, _: map(function, jobs))
         assert prompts("shape", **FEW) == drawn["shape"]
 
     def test_what_was_drawn_before_a_kill_is_kept(self, tmp_path, monkeypatch):
@@ -185,11 +185,11 @@ class TestKeeping:
                 calls.append(shot)
                 yield shot, function(shot)
 
-        monkeypatch.setattr(question_pictures, "map_ordered", until_killed)
+        monkeypatch.setattr(question_prompts, "map_ordered", until_killed)
         with pytest.raises(KeyboardInterrupt):
-            taken(shots, 64, "code", 1)
-        monkeypatch.setattr(question_pictures, "map_ordered", counted)
-        assert len(set(taken(shots, 64, "code", 1))) == 3
+            take_pictures(shots, 64, "code", 1)
+        monkeypatch.setattr(question_prompts, "map_ordered", counted)
+        assert len(set(take_pictures(shots, 64, "code", 1))) == 3
         assert calls == shots[1:]
 
     def test_a_picture_that_is_gone_or_cut_off_is_drawn_again_as_it_was(self, drawn):
@@ -207,7 +207,7 @@ class TestKeeping:
     def test_a_picture_is_a_function_of_its_shot(self, drawn):
         (shot, *_) = _shots(ask("shape", 0, 0))
         image, truth = draw_shot(64, shot)
-        assert (image == image_file(Path(drawn["shape"][0].images[0])).pixels).all()
+        assert (image == load_image(Path(drawn["shape"][0].images[0])).pixels).all()
         assert truth.asked == shot.scene
         assert truth.text == shot.caption
 

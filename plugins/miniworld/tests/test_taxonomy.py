@@ -1,7 +1,7 @@
 """The package's part of WordNet agrees with the vocabulary, the kinds' bodies, and itself."""
 
 import pytest
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from t2i_miniworld.classes import KINDS
 from t2i_miniworld.laws import forms_of, leaf_of, leaves_of
 from t2i_miniworld.taxonomy import ancestors, leaves_under

@@ -19,9 +19,9 @@ from evaluate_detector import answers, are_right
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_expit, logit
-from t2i_core.models.training import load_average
 from t2i_miniworld import detector
 from t2i_miniworld.training_data import load
+from t2i_torch_support.training import load_average
 from t2i_transformers.coloured_network import Coloured
 from train_detector import Learning, pack
 

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
-from t2i_core import Detections, Instance, Query, Setup, Truth
-from t2i_core.images import image_file
+from t2i_core.api import Detections, Instance, Query, Setup, Truth
+from t2i_core.api.image import load_image
 from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.detector import NATURAL
 from t2i_miniworld.evaluate_segmenter import share
@@ -50,7 +50,7 @@ def answers(folder: Path, pictures: Sequence[Drawn], device: str) -> Iterator[tu
         ):
             file = Path(place) / f"{len(queries)}.png"
             PILImage.fromarray(image).save(file)
-            queries.append(Query((image_file(file),)))
+            queries.append(Query((load_image(file),)))
             truths.append(truth)
         for (_, found), truth in zip(judge.observe("detect", queries), truths, strict=True):
             yield found, truth

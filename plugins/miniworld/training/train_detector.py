@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from t2i_core import Truth
-from t2i_core.models.training import Course, load_average, train
+from t2i_core.api import Truth
 from t2i_miniworld import classifier, detector
 from t2i_miniworld.augment import degrade
 from t2i_miniworld.cells import GROUPS, cells_loss, cells_of
 from t2i_miniworld.train_classifier import read
+from t2i_torch_support.training import Course, load_average, train
 from t2i_transformers.coloured_network import Coloured
 from torch import Tensor, nn
 

@@ -12,13 +12,13 @@ import open_clip
 import torch
 from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
 from open_clip.transform import PreprocessCfg, image_transform_v2
-from t2i_core import Embedding, Failure, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
-from t2i_core.models import files
-from t2i_core.models.batches import Batches
-from t2i_core.models.devices import best_device
-from t2i_core.models.weights import unreadable
+from t2i_core.api import Embedding, Failure, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
+from t2i_torch_support import hub_files
+from t2i_torch_support.batch import Batches
+from t2i_torch_support.device import select_device
+from t2i_torch_support.weights import explain_load_error
 
 from t2i_open_clip import sources
 from t2i_open_clip.options import ClipOptions
@@ -46,7 +46,7 @@ class Embedder:
 
     def __init__(self, setup: Setup[ClipOptions]) -> None:
         source = sources.find(setup.argument or "")
-        self._device = best_device(setup.device)
+        self._device = select_device(setup.device)
         file = sources.fetch(source, setup.options, setup.offline)
         self._tokenizer = sources.tokenizer(source, setup.options, setup.offline)
         sources.text_config(source, setup.options, setup.offline)
@@ -59,7 +59,7 @@ class Embedder:
         bias = getattr(network, "logit_bias", None)
         self._fixed = {
             "weights": str(file) if source.file or source.folder else source.argument,
-            "commit": files.commit(file),
+            "commit": hub_files.read_commit(file),
             "quick_gelu": _is_quick(network),
             "preprocessing": {k: _plain(v) for k, v in network.visual.preprocess_cfg.items()},
             "context_length": self._tokenizer.context_length,
@@ -156,12 +156,12 @@ def load(source: Source, file: Path, setup: Setup[ClipOptions]) -> Any:
         kwargs["pretrained"] = str(file)
         kwargs["force_preprocess_cfg"] = {k: source.tag[k] for k in _PREPROCESSING if k in source.tag}
     try:
-        with files.network(allowed=False):  # all that it asks for is here by now
+        with hub_files.network(allowed=False):  # all that it asks for is here by now
             return open_clip.create_model(
                 name, precision=precision, require_pretrained=True, device=torch.get_default_device(), **kwargs
             )
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({unreadable(error)})") from error
+        raise BadModel(f"{source.spec}: cannot be loaded from {file} ({explain_load_error(error)})") from error
 
 
 def _is_quick(network: torch.nn.Module) -> bool:

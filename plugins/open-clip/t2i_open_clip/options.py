@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field
-from t2i_core import Options
+from t2i_core.api import Options
 
 
 class ClipOptions(Options):

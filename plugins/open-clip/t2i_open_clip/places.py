@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from t2i_core.errors import BadModel
-from t2i_core.models import files
+from t2i_core.api.errors import BadModel
+from t2i_torch_support import hub_files
 
 from t2i_open_clip.options import ClipOptions
 
@@ -77,9 +77,9 @@ def settled(argument: str, options: ClipOptions, offline: bool) -> ClipOptions:
     """
     if not (repository := _repository(argument)):
         if own := folder(argument) or own_file(argument):
-            files.refuse_revision(options.revision, own, f"open-clip:{argument}")
+            hub_files.refuse_revision(options.revision, own, f"open-clip:{argument}")
         return options
-    commit = files.commit_of(repository, CONFIG, options.revision, offline, f"open-clip:{argument}")
+    commit = hub_files.resolve_commit(repository, CONFIG, options.revision, offline, f"open-clip:{argument}")
     return options.model_copy(update={"revision": commit})
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import JudgeInfo, Preset, Setup, hookimpl
+from t2i_core.api import JudgeInfo, Preset, Setup, hookimpl
 
 from t2i_open_clip.options import ClipOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
 _OPENAI = "Radford et al.: Learning Transferable Visual Models From Natural Language Supervision. ICML 2021"
 _LAION = "Schuhmann et al.: LAION-5B. NeurIPS 2022; Cherti et al.: Reproducible scaling laws. CVPR 2023"
@@ -83,9 +83,9 @@ def _weights(argument: str | None, options: ClipOptions) -> Iterable[Path | str]
 
 
 def _check(setup: Setup[ClipOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline:
         return  # spares the import of open_clip
@@ -95,13 +95,13 @@ def _check(setup: Setup[ClipOptions]) -> None:
     if setup.offline:
         _prefetch(setup)
     if source.folder or source.file:
-        from t2i_core.models.trial import try_out
+        from t2i_torch_support.trial_load import try_load
 
         from t2i_open_clip import embedder
 
         file = sources.fetch(source, setup.options, offline=True)
         sources.text_config(source, setup.options, setup.offline)
-        try_out(lambda: embedder.load(source, file, setup))
+        try_load(lambda: embedder.load(source, file, setup))
 
 
 def _settled(setup: Setup[ClipOptions]) -> ClipOptions:

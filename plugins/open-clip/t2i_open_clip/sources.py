@@ -10,9 +10,10 @@ from typing import Any
 
 import open_clip
 from huggingface_hub import constants
-from t2i_core.errors import BadModel, NotHere, UnknownName
-from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.api.errors import BadModel, NotHere, UnknownName
+from t2i_core.api.text import describe_error
+from t2i_torch_support import hub_files
+from t2i_torch_support.weights import check_file
 
 from t2i_open_clip import places
 from t2i_open_clip.options import ClipOptions
@@ -84,14 +85,14 @@ def fetch(source: Source, options: ClipOptions, offline: bool) -> Path:
         found = places.file_of(source.folder, source.argument)
     elif found is None:
         found = _from_hub(source, options, offline)
-    return files.check(found, options.sha256, source.spec)
+    return check_file(found, options.sha256, source.spec)
 
 
 def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
     repository, name = source.repository_and_name
     if source.repository:
-        files.from_hub(repository, (places.CONFIG,), options.revision, offline, source.spec)
+        hub_files.fetch_from_hub(repository, (places.CONFIG,), options.revision, offline, source.spec)
     elif not repository:
         raise BadModel(
             f"{source.spec}: its weights are not on the hub but at {source.tag.get('url') or 'no known place'}"
@@ -100,13 +101,15 @@ def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
     if name:  # weights under another name than open_clip's, safe ones beside them
         safe = f"{Path(name).stem}.safetensors"
         wanted = (safe, name) if options.sha256 else (safe,)
-    return files.from_hub(repository, wanted, options.revision, offline, source.spec)
+    return hub_files.fetch_from_hub(repository, wanted, options.revision, offline, source.spec)
 
 
 def place(source: Source, options: ClipOptions, offline: bool) -> str:
     """Return the name by which open_clip finds architecture and tokenizer."""
     if source.repository:
-        config = files.from_hub(source.repository, (places.CONFIG,), options.revision, offline, source.spec)
+        config = hub_files.fetch_from_hub(
+            source.repository, (places.CONFIG,), options.revision, offline, source.spec
+        )
         return f"local-dir:{config.parent}"
     return f"local-dir:{source.folder}" if source.folder else source.model
 
@@ -145,7 +148,7 @@ def _text_config(source: Source, name: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = dict(json.loads(file.read_text(encoding="utf-8"))["model_cfg"]["text_cfg"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({said(error)})") from error
+        raise BadModel(f"{source.spec}: {file} is no config of open_clip ({describe_error(error)})") from error
     return found
 
 
@@ -157,16 +160,18 @@ def _here_or_fetched(
     of_hub: whether the hub has them at all
     """
     try:
-        with files.network(allowed=False):
+        with hub_files.network(allowed=False):
             return made()
     except _FAILS as error:
         if not of_hub:
-            raise BadModel(f"{source.spec}: {what} cannot be had from {source.folder} ({said(error)})") from error
+            raise BadModel(
+                f"{source.spec}: {what} cannot be had from {source.folder} ({describe_error(error)})"
+            ) from error
         if offline or constants.HF_HUB_OFFLINE:
             raise NotHere(what, source.spec) from error
-        if why := files.unreachable():
+        if why := hub_files.find_outage():
             raise NotHere(what, source.spec, why) from error
     try:
         return made()
     except _FAILS as error:
-        raise BadModel(f"{source.spec}: {what} cannot be had ({said(error)})") from error
+        raise BadModel(f"{source.spec}: {what} cannot be had ({describe_error(error)})") from error

@@ -14,9 +14,9 @@ import open_clip
 import pytest
 import torch
 from PIL import Image as PILImage
-from t2i_core import Embedding, Failure, JudgeInfo, Preset, Query, Setup
-from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
-from t2i_core.images import Image
+from t2i_core.api import Embedding, Failure, JudgeInfo, Preset, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_open_clip import embedder, places, plugin, sources
 from t2i_open_clip.options import ClipOptions
@@ -294,7 +294,7 @@ def test_without_a_network_a_missing_tokenizer_is_said_at_once(
 def test_a_tokenizer_that_is_here_asks_nothing_of_the_hub(
     tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: pytest.fail("it asks"))
+    monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda: pytest.fail("it asks"))
     source = sources.find(str(tiny_clip))
     assert sources.tokenizer(source, ClipOptions(), offline=False)(["a dog"]).shape == (1, 77)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import open_clip
 import pytest
-from t2i_core import Measure, Metric, MetricInfo, Need, Row, evaluate
+from t2i_core import evaluate
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
 from t2i_core.testing import TEST_MODEL
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.images import image_file
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.image import load_image
 from t2i_open_clip import plugin
 
 pytestmark = pytest.mark.weights
@@ -28,7 +28,7 @@ def test_openais_own_example(argument: str) -> None:
     assert isinstance(info, JudgeInfo)
     judge = info.create(Setup(argument, info.options()))
     asked = [
-        Query((image_file(Path(os.environ["T2I_CLIP_DIAGRAM"])),)),
+        Query((load_image(Path(os.environ["T2I_CLIP_DIAGRAM"])),)),
         *(Query(texts=(text,)) for text in ("a diagram", "a dog", "a cat")),
     ]
     vectors = np.stack([embedding.values for _, embedding in judge.observe("embed", asked)])  # type: ignore[union-attr]

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core import Setup
-from t2i_core.generation import Failure, Generated, ImageRequest
-from t2i_core.images import DamagedImage, decode
+from t2i_core.api import Setup
+from t2i_core.api.failure import Failure
+from t2i_core.api.generator import Generated, ImageRequest
+from t2i_core.files.image_file import DamagedImage, decode
 
 from .flight import in_flight
 from .image_fetch import ImageFetcher, web_address

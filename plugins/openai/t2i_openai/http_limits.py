@@ -6,7 +6,7 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import httpx2
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .replies import Unreadable, Unusable
 

@@ -14,7 +14,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 
 import httpx2
 import openai
-from t2i_core.errors import BadModel
+from t2i_core.api.errors import BadModel
 
 from .http_limits import ACCEPTED, address_of, limit_size, origin
 from .replies import Unusable

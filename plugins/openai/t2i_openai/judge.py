@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core import Setup
-from t2i_core.generation import Failure
-from t2i_core.images import Image
-from t2i_core.judging import Capability, Query
-from t2i_core.observations import Preference
-from t2i_core.pair_questions import question, verdict
+from t2i_core.api import Setup
+from t2i_core.api.failure import Failure
+from t2i_core.api.image import Image
+from t2i_core.api.judge import Capability, Query
+from t2i_core.api.observation import Preference
+from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from .flight import in_flight
 from .options import JudgeOptions
@@ -66,7 +66,7 @@ class PairJudge:
             {"type": "image_url", "image_url": {"url": _data_url(image), "detail": self.options.detail}}
             for image in query.images
         )
-        return question(self.options.template, query.texts[0], definitions, first, second)
+        return write_question(self.options.template, query.texts[0], definitions, first, second)
 
     async def _send(self, client: AsyncOpenAI, messages: Any, query: Query) -> ChatReply:
         options = self.options
@@ -87,7 +87,7 @@ def _preference(choice: Choice) -> Preference:
     words = "\n\n".join(text for text in (message.thoughts, message.text) if text)
     if message.refusal or choice.finish_reason == "content_filter":
         return Preference("refused", reasoning="\n\n".join(t for t in (words, message.refusal) if t))
-    return Preference(verdict(message.text, finished=choice.finish_reason not in _CUT), reasoning=words)
+    return Preference(read_verdict(message.text, finished=choice.finish_reason not in _CUT), reasoning=words)
 
 
 def _data_url(image: Image) -> str:

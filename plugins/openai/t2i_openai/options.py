@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
-from t2i_core.options import ExecutionOption, Options
-from t2i_core.pair_questions import TEMPLATE, checked_template
+from t2i_core.api.options import ExecutionOption, Options
+from t2i_torch_support.pair_questions import TEMPLATE, check_template
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -88,7 +88,7 @@ class ImageOptions(ServerOptions):
 class JudgeOptions(ServerOptions):
     """How a model is asked which of two images is better."""
 
-    template: Annotated[str, AfterValidator(checked_template)] = Field(
+    template: Annotated[str, AfterValidator(check_template)] = Field(
         TEMPLATE,
         description="The question, with {prompt}, {first}, {second} (the images) and {definitions}; it must ask "
         "for [[A]], [[B]], [[C]] (tie) or [[D]] (both bad).",

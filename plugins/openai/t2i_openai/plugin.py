@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from t2i_core import GeneratorInfo, JudgeInfo, Setup, hookimpl, pair_questions
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.options import read_secret
+from t2i_core.api import GeneratorInfo, JudgeInfo, Setup, hookimpl
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.options import read_secret
+from t2i_torch_support import pair_questions
 
 from .options import OPENAI, ImageOptions, JudgeOptions, ServerOptions
 

@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 import openai
-from t2i_core.errors import BadModel
-from t2i_core.options import read_secret
-from t2i_core.texts import one_line
+from t2i_core.api.errors import BadModel
+from t2i_core.api.options import read_secret
+from t2i_core.api.text import fit_one_line
 
 from .http_limits import ACCEPTED, address_of, limit_size, refuse_other_servers
 from .options import ServerOptions
@@ -231,7 +231,7 @@ class Server:
         # the text of 401 may hold parts of the key
         if text and status != 401 and (status, codes) not in self._told:
             self._told.add((status, codes))
-            _log.warning("%s answered %d and says: %s", self.options.base_url, status, one_line(text))
+            _log.warning("%s answered %d and says: %s", self.options.base_url, status, fit_one_line(text))
 
 
 def is_here(url: str) -> bool:

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import Prompt
-from t2i_core.errors import BadModel
-from t2i_core.generation import Failure, Generated, ImageRequest
+from t2i_core.api import Prompt
+from t2i_core.api.errors import BadModel
+from t2i_core.api.failure import Failure
+from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.testing import GeneratorContract
 from t2i_core.testing.parts import settle
 from t2i_openai.plugin import t2i_generators

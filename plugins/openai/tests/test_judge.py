@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core import pair_questions
-from t2i_core.errors import BadModel
-from t2i_core.generation import Failure
-from t2i_core.judging import Query
-from t2i_core.observations import Preference
+from t2i_core.api.errors import BadModel
+from t2i_core.api.failure import Failure
+from t2i_core.api.judge import Query
+from t2i_core.api.observation import Preference
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_core.testing.parts import settle
 from t2i_openai.plugin import t2i_judges
+from t2i_torch_support import pair_questions
 
 PROMPT = "An image of a cat"
 

@@ -10,8 +10,9 @@ from urllib.parse import quote
 import httpx2
 import openai
 import pytest
-from t2i_core import Measure, Metric, MetricInfo, ModelRequest, Need, Query, Row, evaluate
-from t2i_core.errors import BadOption
+from t2i_core import ModelRequest, evaluate
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Query, Row
+from t2i_core.api.errors import BadOption
 from typer.testing import CliRunner
 
 GOOD = {

@@ -16,8 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image as PILImage
-from t2i_core import Derive, Measure, Metric, MetricInfo, ModelRequest, Need, Query, Row, evaluate
-from t2i_core.errors import BadModel, BadOption
+from t2i_core import ModelRequest, evaluate
+from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, Query, Row
+from t2i_core.api.errors import BadModel, BadOption
 
 TEXTS = ["a cat", "a dog", "a horse", "a boat"]
 

@@ -13,10 +13,11 @@ from functools import cache
 import numpy as np
 import pytest
 from t2i_cli.app import app
-from t2i_core import Prompt
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.generation import Failure, Generated, ImageRequest
-from t2i_core.judging import Query
+from t2i_core.api import Prompt
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.failure import Failure
+from t2i_core.api.generator import Generated, ImageRequest
+from t2i_core.api.judge import Query
 from t2i_core.testing import sample_images
 from t2i_core.testing.parts import settle
 from t2i_openai import image_fetch

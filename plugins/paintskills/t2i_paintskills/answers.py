@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Analysis
-from t2i_core.tables import read_table
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Analysis
+from t2i_core.io.table import read_table
 
 COLUMNS = ("model", "prompt", "seed", "annotator", "answer")
 ANSWERS = {"yes": True, "no": False, "1": True, "0": False}

@@ -22,8 +22,8 @@ def paintskills_scenes(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the draw.")] = 0,
 ) -> None:
     """Draw PaintSkills' scene configurations and write DIR/SKILL/scenes/SKILL_SPLIT.json, in the official form."""
-    from t2i_core.errors import BadFolder
-    from t2i_core.files import write_whole
+    from t2i_core.api.errors import BadFolder
+    from t2i_core.files.atomic_write import write_whole
 
     from .splits import draw_split
 

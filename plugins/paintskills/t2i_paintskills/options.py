@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
-from t2i_core.errors import did_you_mean
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.errors import did_you_mean
+from t2i_core.api.options import ExecutionOption, Options
 
 from .skills import NAMES
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Defaults, Measure, Metric, MetricInfo, Options, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Measure, Metric, MetricInfo, Options, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import (
     ColorOptions,

@@ -8,13 +8,14 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.generation import Failure
-from t2i_core.judging import Query
-from t2i_core.metrics import Answer, Metric, Need, Note, Row, Sample, Unit
-from t2i_core.prompt_files import read_prompts
-from t2i_core.prompts import Prompt, digest_of
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.failure import Failure
+from t2i_core.api.judge import Query
+from t2i_core.api.metric import Answer, Metric, Need, Note, Row, Sample, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
+from t2i_core.io.prompt_file import read_prompts
 
 from . import retrieval
 from .options import RetrievalOptions
@@ -111,7 +112,7 @@ class RPrecision(Metric):
 
     def _rng(self, sample: Sample) -> np.random.Generator:
         """What an image's negatives are drawn by: the same for every model."""
-        return np.random.default_rng(int(digest_of([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
+        return np.random.default_rng(int(digest_data([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
 
     @cached_property
     def _reference_draws(self) -> NDArray[np.int32]:

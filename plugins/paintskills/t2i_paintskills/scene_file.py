@@ -15,8 +15,8 @@ from pathlib import Path
 from sys import float_info
 from typing import Any, NoReturn
 
-from t2i_core.errors import BadPrompts, did_you_mean
-from t2i_core.texts import read_text
+from t2i_core.api.errors import BadPrompts, did_you_mean
+from t2i_core.io.text_file import read_text
 
 from .skills import COLOURS, RELATIONS, SHAPES, SKILLS, Item, items
 

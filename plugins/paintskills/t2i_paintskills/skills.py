@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal, get_args
 
-from t2i_core.prompts import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
 
 Skill = Literal["object", "count", "color", "spatial"]
 SKILLS: tuple[Skill, ...] = get_args(Skill)

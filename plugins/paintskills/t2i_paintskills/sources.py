@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.prompt_files import id_of
-from t2i_core.prompts import Prompt
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
+from t2i_core.io.prompt_file import make_id
 
 from .options import SourceOptions
 from .scene_file import read_scenes
@@ -50,7 +50,7 @@ def _of_file(path: Path, skills: Sequence[Skill], shapes: Iterable[str]) -> Iter
             continue
         prompt = item.prompt()
         if scene.text != item.text:
-            prompt = replace(prompt, text=scene.text, id=f"{item.skill}-{id_of(scene.text)}")
+            prompt = replace(prompt, text=scene.text, id=f"{item.skill}-{make_id(scene.text)}")
         first = seen.setdefault(scene.text, prompt)
         if first.scene != prompt.scene:
             raise BadPrompts(

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from t2i_core import Detections, Prompt, Row, Sample, Unit
-from t2i_core.metrics import Answer, Observed
+from t2i_core.api import Detections, Prompt, Row, Sample, Unit
+from t2i_core.api.metric import Answer, Observed
 from t2i_paintskills.metrics import NEED
 from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, Item
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from t2i_core import Study
-from t2i_core.errors import BadOption
+from t2i_core.api import Study
+from t2i_core.api.errors import BadOption
 from t2i_paintskills.analyses import analyse
 from t2i_paintskills.answers import majorities, phi, read_answers
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from t2i_cli.app import app
-from t2i_core.errors import NoJudge
-from t2i_core.evaluation import ModelRequest, evaluate
+from t2i_core.api.errors import NoJudge
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
 from t2i_paintskills.skills import SKILLS
 from typer.testing import CliRunner
 

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from t2i_core import (
+from t2i_core import ModelRequest
+from t2i_core.api import (
     Detections,
     GeneratorInfo,
     JudgeInfo,
     MetricInfo,
-    ModelRequest,
     Prompt,
     PromptSourceInfo,
     Relation,
@@ -22,8 +22,9 @@ from t2i_core import (
     SceneObject,
     Setup,
 )
-from t2i_core.errors import BadOption, BadPrompts
-from t2i_core.evaluation import Request, make_plan
+from t2i_core.api.errors import BadOption, BadPrompts
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import Request
 from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolver
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from t2i_core.errors import BadFolder, BadPrompts
+from t2i_core.api.errors import BadFolder, BadPrompts
 from t2i_paintskills.scene_file import of_scenes, read_scenes
 from t2i_paintskills.skills import COLOURS, SHAPES, SKILLS
 from t2i_paintskills.splits import CHARACTERS, REPEATS, SCALES, STATES, draw_split

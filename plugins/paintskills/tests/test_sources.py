@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 from pydantic import ValidationError
-from t2i_core import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.evaluation.selection import limited
-from t2i_core.prompts import Relation
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Relation
+from t2i_core.engine.prompt_selection import limit_prompts
 from t2i_paintskills.options import SourceOptions
 from t2i_paintskills.scene_file import of_scenes
 from t2i_paintskills.skills import SHAPES, SKILLS
@@ -29,7 +29,7 @@ def test_the_distinct_texts(skill, number):
 def test_all_four():
     assert [p.id for p in prompts(*SKILLS)] == [p.id for skill in SKILLS for p in prompts(skill)]
     assert len({p.id for p in prompts(*SKILLS)}) == 1995
-    sample = Counter(p.facets["skill"] for p in limited(prompts(*SKILLS), 16))
+    sample = Counter(p.facets["skill"] for p in limit_prompts(prompts(*SKILLS), 16))
     assert sample == dict.fromkeys(SKILLS, 4)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import Browser, sync_playwright
-from t2i_core.images import png
+from t2i_core.api.image import encode_png
 from t2i_report.gallery import Column, Gallery, Shown
 from t2i_report.page import write_page
 from t2i_report.thumbnails import Picture, Thumbnails
@@ -39,7 +39,7 @@ def picture(folder: Path, number: int) -> Picture:
     across, down, radius = rng.uniform((30, 30, 12), (98, 98, 40))
     disc = (x - across) ** 2 + (y - down) ** 2 < radius**2
     wall[disc] = rng.uniform(0, 255, 3) * (0.7 + 0.3 * (x - y)[disc] / SIDE)[:, None]
-    data = png(wall.clip(0, 255).astype(np.uint8))
+    data = encode_png(wall.clip(0, 255).astype(np.uint8))
     path = folder / f"{number}.png"
     path.write_bytes(data)
     return Picture(hashlib.sha256(data).hexdigest(), path)

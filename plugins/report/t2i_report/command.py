@@ -1,4 +1,4 @@
-"""The commands `t2i report` and `t2i compare`. Each one's work is imported when it runs."""
+"""The commands `t2i report`, `t2i compare` and `t2i analyze`. Each one's work is imported when it runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from t2i_core.api.text import escape_control_characters
+from t2i_core.files.byte_size import format_size
 
 report_app = typer.Typer(add_completion=False)
 compare_app = typer.Typer(add_completion=False)
+analyze_app = typer.Typer(add_completion=False)
 
 SideOption = Annotated[
     int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Of the longer side of pictures.")
@@ -29,20 +32,18 @@ ImagesFromOption = Annotated[
 
 
 def _warn(message: str) -> None:
-    from t2i_core.texts import visible
 
-    print(f"warning: {visible(message)}", file=sys.stderr)
+    print(f"warning: {escape_control_characters(message)}", file=sys.stderr)
 
 
 def _said(page: Path) -> None:
-    from t2i_core.cleaning import size_text
 
-    print(f"{page} ({size_text(page.stat().st_size)})", file=sys.stderr)
+    print(f"{page} ({format_size(page.stat().st_size)})", file=sys.stderr)
 
 
 def _check_table(how: str, table: str | None) -> None:
     """Refuse a table where a page is wanted, which has all of them."""
-    from t2i_core.errors import BadOption
+    from t2i_core.api.errors import BadOption
 
     if how == "html" and table is not None:
         raise BadOption(f"--table {table}: a page holds all tables; name a --format other than html")
@@ -70,12 +71,12 @@ def report(
     images_from: ImagesFromOption = None,
 ) -> None:
     """Write runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
-    from t2i_core.runs import finished_run
+    from t2i_core.results.run import load_finished_run
 
     _check_table(how, table)
-    read = list({run.folder: run for run in (finished_run(run, images_from or ()) for run in runs)}.values())
+    read = list({run.folder: run for run in (load_finished_run(run, images_from or ()) for run in runs)}.values())
     if how == "html":
-        from t2i_core.resolving import installed_resolver
+        from t2i_core.api.resolver import installed_resolver
 
         from .report import write_report
 
@@ -116,14 +117,14 @@ def compare(
     images_from: ImagesFromOption = None,
 ) -> None:
     """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
-    from t2i_core.resolving import installed_resolver
-    from t2i_core.runs import finished_run
+    from t2i_core.api.resolver import installed_resolver
+    from t2i_core.results.run import load_finished_run
 
     from .compare import as_text, check, write_comparison
     from .compare import compare as compared
 
     _check_table(how, table)
-    read = [finished_run(run, images_from or ()) for run in (first, second)]
+    read = [load_finished_run(run, images_from or ()) for run in (first, second)]
     found = compared(*read, (a, b), installed_resolver())
     check(found, pictures=how == "html" and out is not None)
     if how != "html":
@@ -135,3 +136,28 @@ def compare(
     if out is not None:
         write_comparison(found, out, side, _warn)
         _said(out)
+
+
+@analyze_app.command()
+def analyze(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.", file_okay=False),
+    ],
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME.KEY=VALUE",
+            help="Option of a metric, for its analyses alone (see t2i info NAME); may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, alone on standard output.")] = False,
+    images_from: ImagesFromOption = None,
+) -> None:
+    """Show what the metrics make of runs beyond their scores."""
+    from .analyses import print_analyses
+
+    print_analyses(runs, option or [], out, json, images_from or [])

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.analyzing import metrics_of
-from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
-from t2i_core.evaluation.stored import Paired, Side, paired
-from t2i_core.images import Image
-from t2i_core.numbers import interval, number, p_value
-from t2i_core.prompts import digest_of
-from t2i_core.resolving import Resolver
-from t2i_core.runs import Run
-from t2i_core.texts import visible
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
+from t2i_core.api.image import Image
+from t2i_core.api.resolver import Resolver
+from t2i_core.api.text import escape_control_characters
+from t2i_core.results.analysis import list_metrics
+from t2i_core.results.number_format import format_interval, format_number, format_p_value
+from t2i_core.results.run import Run
 
 from .gallery import Column, Gallery, Shown, gallery
 from .names import model_names, run_names
 from .page import write_page
+from .stored_comparison import Paired, Side, paired
 from .thumbnails import CHUNK, Thumbnails
 
 MOST_ROWS = 1000
@@ -87,7 +87,7 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
     if names[0] == names[1]:  # one model, measured in two runs
         names = [f"{label} ({name})" for label, name in zip((a, b), run_names([first, second]), strict=True)]
     sides = Side(first, a, names[0]), Side(second, b, names[1])
-    metrics = metrics_of(first, resolver)
+    metrics = list_metrics(first, resolver)
     theirs = _metrics(second)
     found, left_out = [], []
     for name in (name for name in metrics.made if name in theirs):
@@ -147,7 +147,15 @@ def as_text(found: Compared, most: int) -> str:
     for pair in found.pairs:
         assert pair.found is not None
         c = pair.found
-        rows.append((pair.metric, number(c.diff), interval(_ends(c.lo, c.hi)), p_value(_there(c.p)), str(c.n)))
+        rows.append(
+            (
+                pair.metric,
+                format_number(c.diff),
+                format_interval(_ends(c.lo, c.hi)),
+                format_p_value(_there(c.p)),
+                str(c.n),
+            )
+        )
     if found.pairs:
         lines += _aligned(rows)
     prompts = found.prompts()
@@ -158,13 +166,16 @@ def as_text(found: Compared, most: int) -> str:
         lines += _aligned(
             [
                 ("prompt", "a", "b", "a - b", "n"),
-                *((r.prompt, number(r.a), number(r.b), number(r.diff), str(r.n)) for r in shown.itertuples()),
+                *(
+                    (r.prompt, format_number(r.a), format_number(r.b), format_number(r.diff), str(r.n))
+                    for r in shown.itertuples()
+                ),
             ]
         )
     methods = dict.fromkeys(f"interval of {pair.metric}: {_interval(pair)}" for pair in found.pairs)
     notes = dict.fromkeys(f"note: {note}" for pair in found.pairs if pair.found for note in pair.found.notes)
     left_out = [f"not compared: {metric}: {why}" for metric, why in found.left_out]
-    return "\n".join(visible(line) for line in [*lines, "", *methods, *notes, *left_out])
+    return "\n".join(escape_control_characters(line) for line in [*lines, "", *methods, *notes, *left_out])
 
 
 def _there(value: float) -> float | None:
@@ -198,7 +209,7 @@ def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[s
         ends=_there,
         most_rows=MOST_ROWS,
         gallery=lambda: {
-            "id": digest_of(["compare", a.run.manifest["plan"], b.run.manifest["plan"], a.label, b.label]),
+            "id": digest_data(["compare", a.run.manifest["plan"], b.run.manifest["plan"], a.label, b.label]),
             "side": side,
             **columns.plain(pictures.damaged),
         },
@@ -236,7 +247,9 @@ class _Sides:
             apart = [None if None in (x, y) else x - y for x, y in zip(*columns, strict=True)]
             better = pair.measure.higher_is_better
             title = f"{pair.metric}: a - b"
-            measures.append({**Column(title, None, apart).plain(), "sides": list(map(visible, names))})
+            measures.append(
+                {**Column(title, None, apart).plain(), "sides": list(map(escape_control_characters, names))}
+            )
             measures += [
                 Column(f"{pair.metric}: {name}", better, own).plain()
                 for name, own in zip(names, columns, strict=True)
@@ -256,11 +269,11 @@ class _Sides:
             **plain,
             "sides": 2,
             "chunk": CHUNK,
-            "sideNames": [visible(name) for name in names],
-            "models": [visible(" | ".join(names))],
+            "sideNames": [escape_control_characters(name) for name in names],
+            "models": [escape_control_characters(" | ".join(names))],
             "model": [0] * len(images),
             "measures": [m for m in measures if any(v is not None for v in m["values"])],
-            "why": {n: visible(said) for n, said in why.items()},
+            "why": {n: escape_control_characters(said) for n, said in why.items()},
         }
 
     @staticmethod

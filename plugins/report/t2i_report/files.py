@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from t2i_core.errors import BadFolder
-from t2i_core.files import replace_file
+from t2i_core.api.errors import BadFolder
+from t2i_core.files.atomic_write import replace_file
 
 
 @contextmanager

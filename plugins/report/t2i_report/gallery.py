@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-from t2i_core.images import Image
-from t2i_core.metrics import Measure
-from t2i_core.runs import Run
-from t2i_core.texts import visible
+from t2i_core.api.image import Image
+from t2i_core.api.metric import Measure
+from t2i_core.api.text import escape_control_characters
+from t2i_core.results.run import Run
 
 from .names import model_names, run_names
 from .thumbnails import CHUNK
@@ -60,7 +60,7 @@ class Column:
         """As the page's script takes it."""
         there = {value for value in self.values if value is not None}
         return {
-            "title": visible(self.title),
+            "title": escape_control_characters(self.title),
             "better": self.better,
             "right": self.better is not None and there <= {0.0, 1.0},  # each value is a hit or a miss
             "values": [None if value is None else float(f"{value:.6g}") for value in self.values],
@@ -92,13 +92,13 @@ class Gallery:
         return {
             "chunk": CHUNK,
             "sides": 1,
-            "models": [visible(model) for model in models],
-            "prompts": [[visible(id), visible(text)] for id, text in prompts],
+            "models": [escape_control_characters(model) for model in models],
+            "prompts": [[escape_control_characters(id), escape_control_characters(text)] for id, text in prompts],
             "model": [model_numbers[image.model] for image in self.images],
             "prompt": [numbers[image.prompt, image.text] for image in self.images],
             "seed": [image.seed for image in self.images],
-            "why": {n: visible(image.why) for n, image in enumerate(self.images) if image.why}
-            | {n: visible(why) for n, why in damaged.items()},
+            "why": {n: escape_control_characters(image.why) for n, image in enumerate(self.images) if image.why}
+            | {n: escape_control_characters(why) for n, why in damaged.items()},
             "measures": [column.plain() for column in self.columns],
             "facets": [_coded(name, levels) for name, levels in self.facets.items()],
         }
@@ -108,8 +108,8 @@ def _coded(name: str, levels: Sequence[str | None]) -> dict[str, Any]:
     known = sorted({level for level in levels if level is not None}, key=_by_number)
     codes = {level: number for number, level in enumerate(known)}
     return {
-        "name": visible(name),
-        "levels": [visible(level) for level in known],
+        "name": escape_control_characters(name),
+        "levels": [escape_control_characters(level) for level in known],
         "codes": [-1 if level is None else codes[level] for level in levels],
     }
 

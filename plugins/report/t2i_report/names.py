@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2i_core.runs import Run
+from t2i_core.results.run import Run
 
 _Place = tuple[str, str, int]
 

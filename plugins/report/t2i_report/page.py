@@ -11,8 +11,8 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
-from t2i_core.numbers import interval, number, p_value
-from t2i_core.texts import visible
+from t2i_core.api.text import escape_control_characters
+from t2i_core.results.number_format import format_interval, format_number, format_p_value
 
 from .files import written_whole
 
@@ -22,10 +22,16 @@ _STATIC = files(__package__) / "static"
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__), autoescape=True, undefined=jinja2.StrictUndefined,
-        finalize=lambda value: visible(value) if type(value) is str else value,
+        finalize=lambda value: escape_control_characters(value) if type(value) is str else value,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"number": number, "interval": interval, "p_value": p_value, "cell": _cell, "whole": _whole}
+    made.filters |= {
+        "number": format_number,
+        "interval": format_interval,
+        "p_value": format_p_value,
+        "cell": _cell,
+        "whole": _whole,
+    }
     return made
 
 
@@ -38,7 +44,7 @@ def _cell(value: Any) -> str:
 
 def _whole(text: str) -> Markup:
     """A text of several lines, each made fit to be shown."""
-    return Markup("\n").join(visible(line) for line in text.split("\n"))
+    return Markup("\n").join(escape_control_characters(line) for line in text.split("\n"))
 
 
 def embedded(data: Any) -> Markup:

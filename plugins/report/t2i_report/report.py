@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.analyzing import StoredMetrics, analyses, metrics_of
-from t2i_core.errors import T2IError
-from t2i_core.metrics import Analysis, Measure
-from t2i_core.prompts import digest_of
-from t2i_core.resolving import Resolver
-from t2i_core.runs import Run
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import T2IError
+from t2i_core.api.metric import Analysis, Measure
+from t2i_core.api.resolver import Resolver
+from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
+from t2i_core.results.run import Run
 
 from .gallery import gallery
 from .names import run_names
@@ -128,7 +128,7 @@ def write_report(
     """
     told, measures = [], {}
     for name, run in zip(run_names(runs), runs, strict=True):
-        metrics = metrics_of(run, resolver)
+        metrics = list_metrics(run, resolver)
         own = {spec: made.info.measures for spec, made in metrics.made.items()}
         measures |= own
         told.append(_told(name, run, own, metrics, resolver))
@@ -143,7 +143,7 @@ def write_report(
         pictures=pictures,
         n_images=len(shown.images),
         gallery=lambda: {
-            "id": digest_of([run.manifest["plan"] for run in runs]),
+            "id": digest_data([run.manifest["plan"] for run in runs]),
             "side": side,
             **shown.plain(pictures.damaged),
         },
@@ -161,7 +161,7 @@ def _told(
     def failing(spec: str, error: T2IError) -> None:
         told.faults.append(f"the analyses of {spec} are left out: {error}")
 
-    for metric, analysis in analyses(run, metrics, resolver, failing=failing):
+    for metric, analysis in analyze_run(run, metrics, resolver, failing=failing):
         told.analyses.append(
             ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _drawn(analysis, told))
         )

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.numbers import number
-from t2i_core.runs import Run
-from t2i_core.spreadsheets import escape_table
-from t2i_core.texts import visible
+from t2i_core.api.errors import BadOption
+from t2i_core.api.text import escape_control_characters
+from t2i_core.files.spreadsheet import escape_table
+from t2i_core.results.number_format import format_number
+from t2i_core.results.run import Run
 
 from .files import written_whole
 from .names import model_names, run_names
@@ -113,7 +113,7 @@ def _cell(value: Any) -> str:
     """A cell for readers: numbers as t2i prints them, nothing where there is none."""
     if value is None or value is pd.NA or value != value:
         return ""
-    return number(value) if isinstance(value, float) else visible(str(value))
+    return format_number(value) if isinstance(value, float) else escape_control_characters(str(value))
 
 
 def _markdown(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from PIL import Image as PILImage
-from t2i_core.images import DamagedImage, Image
-from t2i_core.run_images import left_out_note
+from t2i_core.api.image import Image
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.results.images import describe_left_out
 
 QUALITY = 72
 """Of WebP, 0 to 100: at this one a picture of 128 x 128 pixels takes three or four kilobytes."""
@@ -44,7 +45,7 @@ class Thumbnails:
     @property
     def left_out(self) -> str | None:
         """A note on the pictures that may not be shown, if there are any."""
-        return left_out_note(self.pictures)
+        return describe_left_out(self.pictures)
 
     def tell(self, warn: Callable[[str], None]) -> None:
         """Say how many pictures are left out or could not be read, and why the first could not."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import (
+from t2i_core.api import (
     Failure,
     Generated,
     GeneratorInfo,
@@ -24,9 +24,10 @@ from t2i_core import (
     Query,
     Row,
 )
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.metrics import Analysis, Study
-from t2i_core.runs import Run, finished_run
+from t2i_core.api.metric import Analysis, Study
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
+from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 
 PROMPTS = {
@@ -168,7 +169,7 @@ def write_run(folder: Path, metrics: Any = "bright", seeds: int = 4, models: Any
         max_failed=0.5,
         **more,
     )
-    return finished_run(folder)
+    return load_finished_run(folder)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.errors import BadFolder, BadOption, UnknownName
-from t2i_core.runs import Run
+from t2i_core.api.errors import BadFolder, BadOption, UnknownName
+from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
 from t2i_report.compare import Compared, as_text, compare, write_comparison
@@ -131,7 +131,7 @@ def test_the_page_has_both_pictures_of_each_pair(compared: Any, shared_run: Run,
 def test_the_command_prints_and_exports(
     shared_run: Run, resolver: StaticResolver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("t2i_core.resolving.installed_resolver", lambda: resolver)
+    monkeypatch.setattr("t2i_core.api.resolver.installed_resolver", lambda: resolver)
     words = [str(shared_run.folder), str(shared_run.folder), "--a", "dark", "--b", "light"]
     printed = CliRunner().invoke(compare_app, [*words, "--out", str(tmp_path / "c.html")])
     assert (printed.exit_code, (tmp_path / "c.html").exists()) == (0, True), printed.output
@@ -143,7 +143,7 @@ def test_the_command_prints_and_exports(
 @pytest.fixture
 def told(resolver: StaticResolver, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Call the command as `t2i compare` does, but for its errors."""
-    monkeypatch.setattr("t2i_core.resolving.installed_resolver", lambda: resolver)
+    monkeypatch.setattr("t2i_core.api.resolver.installed_resolver", lambda: resolver)
     return lambda *words: CliRunner().invoke(compare_app, list(map(str, words)))
 
 

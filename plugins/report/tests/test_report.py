@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from PIL import Image as PILImage
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.evaluation.jobs import IMAGES
-from t2i_core.runs import Run, finished_run
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.engine.job import IMAGES
+from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import report_app
 from t2i_report.gallery import gallery
@@ -131,14 +131,16 @@ def test_folders_are_told_from_where_the_reader_is(
     assert [warning.partition(":")[0] for warning in warnings] == ["run", str(tmp_path / "b" / "run")]
     assert "<h3>run</h3>" in text
     monkeypatch.chdir(tmp_path)
-    text, warnings = page(tmp_path / "r.html", resolver, *(finished_run(f"{place}/run") for place in ("a", "b")))
+    text, warnings = page(
+        tmp_path / "r.html", resolver, *(load_finished_run(f"{place}/run") for place in ("a", "b"))
+    )
     assert [warning.partition(":")[0] for warning in warnings] == ["a/run", "b/run"]
     assert "<h3>a/run</h3>" in text
 
 
 def test_a_run_that_goes_on_or_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadFolder, match="holds no run"):
-        finished_run(tmp_path)
+        load_finished_run(tmp_path)
 
 
 def test_the_command_writes_the_page_though_no_plugin_is_there_any_more(shared_run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.runs import Run
+from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare, write_comparison
 from t2i_report.gallery import Column, Gallery, Shown

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from t2i_core.errors import BadOption
-from t2i_core.runs import Run
+from t2i_core.api.errors import BadOption
+from t2i_core.results.run import Run
 from t2i_report.command import report_app
 from t2i_report.tables import comparisons, measured, scores, write_table
 from typer.testing import CliRunner

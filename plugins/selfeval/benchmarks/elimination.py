@@ -24,7 +24,7 @@ import pandas as pd
 import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from t2i_core.evaluation import evaluate
+from t2i_core import evaluate
 from t2i_core.statistics import wilson
 from t2i_diffusers.arithmetic import forward, mean_before, noises
 from t2i_diffusers.asking import Asked

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 from scipy.stats import norm
-from t2i_core import Generated, GeneratorInfo, LikelihoodTerms, Prompt, PromptSourceInfo, Query
-from t2i_core.evaluation import evaluate
-from t2i_core.runs import Run
+from t2i_core import Run, evaluate
+from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Prompt, PromptSourceInfo, Query
 from t2i_core.testing import StaticResolver
 from t2i_selfeval.plugin import t2i_metrics
 from t2i_selfeval.samples import choice

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from t2i_core import Query, Setup
-from t2i_core.images import Image as Kept
-from t2i_core.images import image_file
+from t2i_core.api import Query, Setup
+from t2i_core.api.image import Image as Kept
+from t2i_core.api.image import load_image
 from t2i_diffusers.arithmetic import forward, image_of, log_normal, mean_before, noises
 from t2i_diffusers.generating import Diffusers
 from t2i_diffusers.latents import fitted
@@ -43,7 +43,7 @@ def picture(folder: Path, number: int) -> Kept:
     ramp = np.linspace(0, 255, 128)[:, None, None] * rng.uniform(0.3, 1, 3)
     path = folder / f"{number}.png"
     Image.fromarray(np.clip(ramp + rng.normal(0, 10, (128, 128, 3)), 0, 255).astype(np.uint8)).save(path)
-    return image_file(path)
+    return load_image(path)
 
 
 @torch.inference_mode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from t2i_core.prompts import Prompt
+from t2i_core.api.prompt import Prompt
 
 from .estimators import Floats, Terms, estimated, log_likelihood, share
 

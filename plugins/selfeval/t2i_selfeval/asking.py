@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Need, Query, Sample
-from t2i_core.images import Image, image_file
+from t2i_core.api import Need, Query, Sample
+from t2i_core.api.image import Image, load_image
 
 from .options import ElboOptions, SelfEvalOptions, TermsOptions, WinogroundOptions
 
@@ -31,7 +31,7 @@ def need(options: TermsOptions, asked: Sequence[Params], empty: bool = False, bl
     def queries(samples: Sequence[Sample]) -> list[Query]:
         sample = samples[0]
         texts = (*sample.prompt.texts, EMPTY) if empty else sample.prompt.texts
-        images: tuple[Image, ...] = (image_file(GREY),) if blind else sample.own_images
+        images: tuple[Image, ...] = (load_image(GREY),) if blind else sample.own_images
         # the noise of all samples of one seed is the same: a repeat is another seed
         return [Query((image,), texts, {**own, "seed": sample.seed}) for own in params for image in images]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from t2i_core.prompts import Prompt
+from t2i_core.api.prompt import Prompt
 
 
 def right_captions(samples: Iterable[Prompt]) -> Iterator[Prompt]:

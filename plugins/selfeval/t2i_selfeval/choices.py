@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Metric, PerTable, Row, Study
-from t2i_core.prompts import Prompt
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Analysis, Metric, PerTable, Row, Study
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .estimators import Floats, share
 from .samples import PAPER_CHANCE, wrong_with

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from t2i_core.components import Setup
-from t2i_core.generation import Failure
-from t2i_core.judging import Query
-from t2i_core.metrics import Need, Note, Observed, Row, Sample, Unit
-from t2i_core.observations import LikelihoodTerms
-from t2i_core.prompts import Prompt
+from t2i_core.api.failure import Failure
+from t2i_core.api.judge import Query
+from t2i_core.api.metric import Need, Note, Observed, Row, Sample, Unit
+from t2i_core.api.observation import LikelihoodTerms
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .ablation import ESTIMATORS, STEPS, TRIALS, above, by_estimator, by_steps, by_trials, written
 from .asking import NEED, chain_params, elimination, need

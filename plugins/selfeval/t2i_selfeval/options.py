@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
-from t2i_core import Options
-from t2i_core.options import ExecutionOption
+from t2i_core.api import Options
+from t2i_core.api.options import ExecutionOption
 
 Votes = Annotated[Path | None, ExecutionOption()]
 _VOTES = Field(

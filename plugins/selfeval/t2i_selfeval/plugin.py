@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from t2i_core import Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api.errors import BadPrompts
 
 from .options import ClipOptions, ElboOptions, SelfEvalOptions, WinogroundOptions
 
@@ -42,7 +42,7 @@ def _made(module: str, name: str) -> Callable[[Setup[Any]], Metric]:
 
 
 def _captions(setup: Setup[Any]) -> Iterator[Prompt]:
-    from t2i_core.prompt_files import is_prompt_file, read_prompts
+    from t2i_core.io.prompt_file import is_prompt_file, read_prompts
 
     from .captions import right_captions
     from .task_sources import t2i_prompt_sources as task_sources

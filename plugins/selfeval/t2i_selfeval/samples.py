@@ -21,7 +21,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
-from t2i_core import Prompt
+from t2i_core.api import Prompt
 
 Task = Literal["attribute-binding", "colour", "count", "shape", "spatial", "text-corruption"]
 TASKS: tuple[Task, ...] = get_args(Task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pydantic import Field, field_validator
-from t2i_core import Options
+from t2i_core.api import Options
 
 HOW_TO_GET_WINOGROUND = (
     "Winoground is gated, for research only: accept its licence at huggingface.co/datasets/facebook/winoground, "

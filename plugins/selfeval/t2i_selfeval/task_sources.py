@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from t2i_core import Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .task_options import (
     HOW_TO_GET_WINOGROUND,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Analysis
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Analysis
+from t2i_core.io.table import parse_table
+from t2i_core.io.text_file import read_text
 from t2i_core.statistics import wilson
-from t2i_core.tables import table_of
-from t2i_core.texts import read_text
 
 COLUMNS = ("prompt", "left", "right", "verdict", "judge")
 """Of a table of battles, as `t2i arena export` writes people's votes. If there, `seed` tells images apart, and
@@ -29,7 +29,7 @@ def read_votes(path: Path) -> pd.DataFrame:
     """
     seen: set[tuple[str, ...]] = set()
     votes: list[dict[str, Any]] = []
-    names, rows = table_of(path, read_text(path, BadOption), BadOption, COLUMNS, escaped=True)
+    names, rows = parse_table(path, read_text(path, BadOption), BadOption, COLUMNS, escaped=True)
     for row in rows:
         where = f"{path}, line {row.line}"
         if empty := next((name for name in COLUMNS if name not in row.cells), None):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.generation import Failure
-from t2i_core.metrics import Metric, Note, Row, Unit
-from t2i_core.prompts import Prompt
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.failure import Failure
+from t2i_core.api.metric import Metric, Note, Row, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .asking import NEED, chain_params, need
 from .estimators import Floats, Terms, Unusable, errors_of, log_likelihood

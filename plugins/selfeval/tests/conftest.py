@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
-from t2i_core import LikelihoodTerms, Prompt, Sample, Setup, Unit
-from t2i_core.metrics import Answer, Observed
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_core.api import LikelihoodTerms, Prompt, Sample, Setup, Unit
+from t2i_core.api.metric import Answer, Observed
 from t2i_selfeval.samples import choice
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 
 # shared machines stall: a slow example is no failure
 settings.register_profile(

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Study
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Study
 from t2i_selfeval.analyses import analyse
 from t2i_selfeval.captions import right_captions
 from t2i_selfeval.samples import choice, pair

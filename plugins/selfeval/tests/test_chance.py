@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import binom
-from t2i_core import Generated, GeneratorInfo, LikelihoodTerms, Query
-from t2i_core.evaluation import evaluate
-from t2i_core.runs import Run
+from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Query
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.results.run import Run
 from t2i_core.statistics import mean_interval
-from t2i_core.store import Store
+from t2i_core.storage.store import Store
 from t2i_selfeval.samples import TASKS
 
 LEVEL = 0.992

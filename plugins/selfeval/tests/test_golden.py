@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Setup
+from t2i_core.api import Setup
 from t2i_selfeval.choices import ABOVE, ABOVE_PAPER, ACCURACY, CHANCE
 from t2i_selfeval.estimators import errors_of, estimated, log_likelihood, posterior, standing, trials_of
 from t2i_selfeval.metrics import SelfEval

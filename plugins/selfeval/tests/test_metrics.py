@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from t2i_core import Embedding, Failure, Note, Row, Sample
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Embedding, Failure, Note, Row, Sample
+from t2i_core.api.errors import BadPrompts
 from t2i_selfeval.ablation import read
 from t2i_selfeval.metrics import SelfEval, SelfEvalClip, SelfEvalElbo
 from t2i_selfeval.options import ClipOptions, ElboOptions, SelfEvalOptions, WinogroundOptions

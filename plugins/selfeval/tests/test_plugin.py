@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import (
+from t2i_core import Run
+from t2i_core.api import (
     Embedding,
     Generated,
     GeneratorInfo,
@@ -16,7 +17,6 @@ from t2i_core import (
     Prompt,
     PromptSourceInfo,
     Query,
-    Run,
     Setup,
 )
 from t2i_core.testing import MetricContract, PromptSourceContract

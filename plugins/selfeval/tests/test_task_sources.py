@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image as PILImage
-from t2i_core import Setup
-from t2i_core.errors import BadPrompts, MissingDependency
-from t2i_core.store import cache_folder
+from t2i_core.api import Setup
+from t2i_core.api.cache_folder import find_cache_folder
+from t2i_core.api.errors import BadPrompts, MissingDependency
 from t2i_core.testing import PromptSourceContract
 from t2i_selfeval.samples import wrong_with
 from t2i_selfeval.task_sources import t2i_prompt_sources
@@ -564,7 +564,7 @@ def encoded(number, side):
 def test_winoground_is_read_from_parquet(tmp_path):
     parquet(tmp_path, images=encoded)
     assert len({path for prompt in planned("winoground-pairs", tmp_path) for path in prompt.images}) == 6
-    assert not list(cache_folder().rglob("*.png"))
+    assert not list(find_cache_folder().rglob("*.png"))
     asked = read("winoground-pairs", tmp_path)
     assert [prompt.id for prompt in asked] == ["winoground-0", "winoground-1", "winoground-2"]
     for number, prompt in enumerate(asked):

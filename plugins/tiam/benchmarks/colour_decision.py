@@ -12,10 +12,10 @@ import statistics
 import time
 
 import numpy as np
-from t2i_core.components import Setup
-from t2i_core.masks import PackedMask
-from t2i_core.observations import Segments
-from t2i_core.prompts import SceneObject
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.observation import Segments
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import SceneObject
 from t2i_tiam.evidence import Evidence
 from t2i_tiam.labels import LABELS
 from t2i_tiam.metric import Tiam

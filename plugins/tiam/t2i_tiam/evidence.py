@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.masks import intersection
-from t2i_core.observations import Arrays, Segments
+from t2i_core.api.mask import count_shared_pixels
+from t2i_core.api.observation import Arrays, Segments
 
 from .references import Lab
 from .table import count_colours, load_table
@@ -57,7 +57,7 @@ def _overlaps(found: Segments, areas: NDArray[np.integer]) -> NDArray[np.int32]:
     candidates = (found.classes[first] != found.classes[second]) & (most > 0) & (most >= OVERLAP_FLOOR * union)
     pairs = []
     for i, j in zip(first[candidates].tolist(), second[candidates].tolist(), strict=True):
-        shared = intersection(found.masks[i], found.masks[j])
+        shared = count_shared_pixels(found.masks[i], found.masks[j])
         if shared >= OVERLAP_FLOOR * (areas[i] + areas[j] - shared):
             pairs.append((i, j, shared))
     return np.array(pairs, np.int32).reshape(-1, 3)

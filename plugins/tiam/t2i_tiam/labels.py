@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from t2i_core.coco import CLASSES
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.prompt import ObjectClass
+from t2i_torch_support.coco_classes import CLASSES
 
 
 def _pick(names: str) -> tuple[ObjectClass, ...]:

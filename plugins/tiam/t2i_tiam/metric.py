@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Derive, Metric, Need, Note, PerTable, Row, Study, Unit
-from t2i_core.prompts import Prompt, SceneObject
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Analysis, Derive, Metric, Need, Note, PerTable, Row, Study, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt, SceneObject
 
 from .evidence import Evidence
 from .options import TiamOptions

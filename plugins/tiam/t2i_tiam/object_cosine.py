@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.judging import Query
-from t2i_core.metrics import Answer, Excluded, Metric, Need, Row, Sample, Unit
-from t2i_core.prompts import Prompt
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.judge import Query
+from t2i_core.api.metric import Answer, Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .options import CosineOptions
 from .sources import SENTENCES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.options import ExecutionOption, Options
 
 from .references import REFERENCES, Lab
 

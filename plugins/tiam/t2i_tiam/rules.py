@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.observations import Arrays, Detections
-from t2i_core.prompts import SceneObject
+from t2i_core.api.observation import Arrays, Detections
+from t2i_core.api.prompt import SceneObject
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
-from t2i_core.yaml_files import first_fault, read_mapping
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
 from .labels import LABELS
 
@@ -158,4 +158,4 @@ def read_template(path: Path) -> Template:
     try:
         return Template.model_validate(data)
     except ValidationError as error:
-        raise BadPrompts(f"{path}: {first_fault(error)}") from error
+        raise BadPrompts(f"{path}: {find_first_fault(error)}") from error

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
-from t2i_core.masks import PackedMask
-from t2i_core.metrics import Analysis, Answer, Study
+from t2i_core.api import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
+from t2i_core.api.mask import PackedMask
+from t2i_core.api.metric import Analysis, Answer, Study
+from t2i_core.results.images import find_images
 from t2i_tiam.labels import LABELS
 from t2i_tiam.metric import NEED, Tiam
 from t2i_tiam.options import TiamOptions
@@ -142,7 +144,7 @@ class Runs:
         samples = (
             table[["model", "prompt", "seed"]].drop_duplicates().assign(status="ok", image="none.png", digest="")
         )
-        return Study(table, samples, folder, others, **known)
+        return Study(table, samples, folder, others, find_images=partial(find_images, samples, folder), **known)
 
     def analyses(self, study: Study, **options: Any) -> dict[str, Analysis]:
         """What the metric makes of it, by name."""

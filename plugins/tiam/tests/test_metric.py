@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from t2i_core import Note, Prompt, Row, Scene
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import Relation
+from t2i_core.api import Note, Prompt, Row, Scene
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import Relation
 from t2i_tiam.options import TiamOptions
 
 

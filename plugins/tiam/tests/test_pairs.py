@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import pearsonr, spearmanr
-from t2i_core import Embedding, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Answer, Excluded, Row
+from t2i_core.api import Embedding, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Answer, Excluded, Row
 from t2i_tiam.labels import LABELS
 from t2i_tiam.object_cosine import NEED, ObjectCosine
 from t2i_tiam.options import CosineOptions

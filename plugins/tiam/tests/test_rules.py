@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from t2i_core import Segments
-from t2i_core.observations import arrays_from_bytes, arrays_to_bytes
+from t2i_core.api import Segments
+from t2i_core.api.observation import decode_arrays, encode_arrays
 from t2i_tiam.colours import nearest
 from t2i_tiam.evidence import OVERLAP_FLOOR, Evidence
 from t2i_tiam.references import REFERENCES
@@ -160,7 +160,7 @@ def test_evidence_holds_every_overlap_above_the_floor_and_survives_the_store(wor
                 expected.append([i, j, shared])
     assert evidence["overlaps"].tolist() == expected
     np.testing.assert_array_equal(evidence["colours"].sum(axis=1), [m.sum() for m in masks])
-    stored = arrays_from_bytes(arrays_to_bytes(evidence))
+    stored = decode_arrays(encode_arrays(evidence))
     for name, array in evidence.items():
         np.testing.assert_array_equal(stored[name], array)
         assert stored[name].dtype == np.int32

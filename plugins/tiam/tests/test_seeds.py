@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 from t2i_tiam.study.mining import mine_seeds, split
 from t2i_tiam.study.seeds import best_and_worst
 from t2i_tiam.study.tables import read_tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import Setup, Study
+from t2i_core.api import Setup, Study
 from t2i_core.statistics import mean_interval
 from t2i_tiam.metric import Tiam
 from t2i_tiam.options import TiamOptions

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core import ObjectClass, Prompt, Scene, SceneObject, Setup
-from t2i_core.errors import BadPrompts
+from t2i_core.api import ObjectClass, Prompt, Scene, SceneObject, Setup
+from t2i_core.api.errors import BadPrompts
 from t2i_tiam.labels import LABELS
 from t2i_tiam.plugin import t2i_prompt_sources
 from t2i_tiam.sources import TEMPLATES

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 from PIL.Image import Image as PILImage
-from t2i_core import ClassScores, ObjectClass, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
-from t2i_core.models.batches import Batches
-from t2i_core.models.devices import best_device
+from t2i_core.api import ClassScores, ObjectClass, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
+from t2i_torch_support.batch import Batches
+from t2i_torch_support.device import select_device
 
 from t2i_timm.options import ClassifierOptions
 
@@ -43,7 +43,7 @@ class Classifier:
     """
 
     def __init__(self, loaded: Loaded, setup: Setup[ClassifierOptions]) -> None:
-        self._device = best_device(setup.device)
+        self._device = select_device(setup.device)
         self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
         self._network = loaded.network.eval().requires_grad_(False).to(self._device, self._dtype)
         self._loaded = loaded

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
-from t2i_core import Options
+from t2i_core.api import Options
 
 Preprocessing = Literal["model", "paper", "reference"]
 LabelList = Literal[

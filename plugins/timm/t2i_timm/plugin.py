@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 
 from t2i_timm.options import ClassifierOptions, TimmOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
 _LICENCE = "BSD-3-Clause (torchvision), trained on ImageNet, whose images are for research"
 #: name -> architecture and weights of torchvision, what they are, and GB of memory
@@ -107,11 +107,11 @@ def _timm_weights(argument: str | None, options: TimmOptions) -> Iterable[Path |
 
 
 def _check_timm(setup: Setup[TimmOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
     from t2i_timm import timm_models
 
-    devices.check(setup.device)
+    check_device(setup.device)
     argument, options = _given(setup), setup.options
     own = timm_models.is_here(argument, options)
     if setup.offline or own:
@@ -119,9 +119,9 @@ def _check_timm(setup: Setup[TimmOptions]) -> None:
     timm_models.labels(argument, options)
     # who gives the digest knows the file, and is spared the import of timm
     if (own or options.checkpoint) and not options.sha256:
-        from t2i_core.models.trial import try_out
+        from t2i_torch_support.trial_load import try_load
 
-        try_out(lambda: timm_models.load(argument, options, setup.offline))
+        try_load(lambda: timm_models.load(argument, options, setup.offline))
 
 
 def _settled_timm(setup: Setup[TimmOptions]) -> TimmOptions:
@@ -154,9 +154,9 @@ def _torchvision_weights(argument: str | None, options: ClassifierOptions) -> It
 
 
 def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
     known = any(setup.argument == argument for argument, *_ in _PRESETS.values())
     if known and not setup.offline and not setup.options.checkpoint:
         return  # spares the import of torchvision
@@ -166,9 +166,9 @@ def _check_torchvision(setup: Setup[ClassifierOptions]) -> None:
     if setup.offline or setup.options.checkpoint:
         torchvision_models.fetch(weights, setup.options, offline=True)
     if setup.options.checkpoint:
-        from t2i_core.models.trial import try_out
+        from t2i_torch_support.trial_load import try_load
 
-        try_out(lambda: torchvision_models.load(_given(setup), setup.options, offline=True))
+        try_load(lambda: torchvision_models.load(_given(setup), setup.options, offline=True))
 
 
 def _prefetch_torchvision(setup: Setup[ClassifierOptions]) -> None:

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 
 #: timm's lists by the names that timm.data.ImageNetInfo gives them.
 LISTS = {

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import ObjectClass
-from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
-from t2i_core.models import files
-from t2i_core.models.weights import unreadable
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
+from t2i_torch_support import hub_files
+from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_timm import synsets
 from t2i_timm.options import TimmOptions
@@ -66,12 +66,12 @@ def settled(argument: str, options: TimmOptions, offline: bool) -> TimmOptions:
     if is_here(argument, options):
         own = _folder(argument) or options.checkpoint
         assert own is not None
-        files.refuse_revision(options.revision, own, f"timm:{argument}")
+        hub_files.refuse_revision(options.revision, own, f"timm:{argument}")
         return options
     if not (repository := _repository(argument)):
         return options  # `fetch` says where its weights are
     try:
-        commit = files.commit_of(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
+        commit = hub_files.resolve_commit(repository, _CONFIG, options.revision, offline, f"timm:{argument}")
     except BadModel as error:
         raise _neither(argument, error) from error
     return options.model_copy(update={"revision": commit})
@@ -84,9 +84,9 @@ def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
     if not folder and "/" in argument:
         _config_of(argument, options, offline)
     if options.checkpoint:
-        return files.check(options.checkpoint, options.sha256, spec)
+        return check_file(options.checkpoint, options.sha256, spec)
     if folder:
-        return files.check(_file_of(folder, argument), options.sha256, spec)
+        return check_file(_file_of(folder, argument), options.sha256, spec)
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
     repository = argument
     if "/" not in argument:
@@ -100,8 +100,8 @@ def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
         # some are published in another library's format alone, NumPy arrays for instance, which timm converts
         if (name := registered.hf_hub_filename) and not name.endswith((".bin", ".pth")):
             wanted = (name,)
-    found = files.from_hub(repository, wanted, options.revision, offline, spec)
-    return files.check(found, options.sha256, spec)
+    found = hub_files.fetch_from_hub(repository, wanted, options.revision, offline, spec)
+    return check_file(found, options.sha256, spec)
 
 
 def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
@@ -117,7 +117,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
     try:
         network = _network(argument, options, file, len(classes))
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({unreadable(error)})") from error
+        raise BadModel(f"timm:{argument}: cannot be loaded from {file} ({explain_load_error(error)})") from error
     config = resolve_model_data_config(network)
     size = (config["input_size"][1], config["input_size"][2])
     check_head(network, classes, size, f"timm:{argument}")
@@ -128,7 +128,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
         classes,
         {
             "weights": str(file) if options.checkpoint or _folder(argument) else _repository(argument),
-            "commit": files.commit(file),
+            "commit": hub_files.read_commit(file),
             "labels": source,
             "preprocessing": options.preprocessing,
             **{key: config[key] for key in ("input_size", "interpolation", "crop_pct", "crop_mode")},
@@ -216,7 +216,7 @@ def _folder(argument: str) -> Path | None:
 def _config_of(repository: str, options: TimmOptions, offline: bool) -> Path:
     """The config of a repository on the hub. Raises BadModel where it cannot be had."""
     try:
-        return files.from_hub(repository, (_CONFIG,), options.revision, offline, f"timm:{repository}")
+        return hub_files.fetch_from_hub(repository, (_CONFIG,), options.revision, offline, f"timm:{repository}")
     except BadModel as error:
         raise _neither(repository, error) from error
 

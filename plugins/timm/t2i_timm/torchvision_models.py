@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 import torchvision
-from t2i_core.errors import BadModel, UnknownName
-from t2i_core.models import files
-from t2i_core.models.weights import unreadable
+from t2i_core.api.errors import BadModel, UnknownName
+from t2i_torch_support import url_files
+from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_timm import preprocessing, synsets
 from t2i_timm.classifier import Loaded, check_head
@@ -54,10 +54,10 @@ def fetch(weights: Any, options: ClassifierOptions, offline: bool) -> Path:
     """
     spec = f"torchvision:{_model(weights)}.{weights.name}"
     if options.checkpoint:
-        return files.check(options.checkpoint, options.sha256, spec)
+        return check_file(options.checkpoint, options.sha256, spec)
     digest = Path(weights.url).stem.rpartition("-")[2]
-    file = files.from_url(weights.url, digest, offline, spec)
-    return files.check(file, options.sha256, spec)
+    file = url_files.fetch_from_url(weights.url, digest, offline, spec)
+    return check_file(file, options.sha256, spec)
 
 
 def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
@@ -69,7 +69,7 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
         network.load_state_dict(_read(file))
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
         raise BadModel(
-            f"torchvision:{argument}: {file} does not hold its weights ({unreadable(error)})"
+            f"torchvision:{argument}: {file} does not hold its weights ({explain_load_error(error)})"
         ) from error
     own = weights.transforms()
     size = (own.crop_size[0], own.crop_size[0])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 
 Save = Callable[..., Path]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import Measure, Metric, MetricInfo, Need, Row, evaluate
+from t2i_core import evaluate
+from t2i_core.api import Measure, Metric, MetricInfo, Need, Row
 from t2i_core.testing import TEST_MODEL
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from t2i_timm import make_senses, synsets
 
 #: SHA-256 of the names that NLTK's reader gives timm's wnids, one a line, in timm's order.

@@ -13,10 +13,10 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file
-from t2i_core import JudgeInfo, ObjectClass, Query, Setup
-from t2i_core.errors import BadModel, BadOption, NotHere, UnknownName
-from t2i_core.images import Image
-from t2i_core.sources import file_digest
+from t2i_core.api import JudgeInfo, ObjectClass, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption, NotHere, UnknownName
+from t2i_core.api.image import Image
+from t2i_core.files.digest import digest_file
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin
 from t2i_timm.options import TimmOptions
@@ -146,7 +146,7 @@ def test_what_fits_is_not_loaded_by_the_plan(tiny_timm: Path, monkeypatch: pytes
     monkeypatch.setattr("t2i_timm.classifier.check_head", seen)
     check(tiny_timm)
     assert looked_at == [{"meta"}]
-    check(tiny_timm, sha256=file_digest(tiny_timm / "model.safetensors"))
+    check(tiny_timm, sha256=digest_file(tiny_timm / "model.safetensors"))
     assert looked_at == [{"meta"}], "a file that is known by its digest"
 
 
@@ -161,7 +161,7 @@ def test_a_path_that_leads_nowhere_is_told_as_one(tmp_path: Path, monkeypatch: p
             NotHere, match="there is no folder ck/nope here; timm:ck/nope: ck/nope is not on this mac"
         ):
             asked(setup)
-    monkeypatch.setattr("t2i_core.models.files.unreachable", lambda: "no route")
+    monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda: "no route")
     with pytest.raises(NotHere, match="there is no folder ck/nope here; no network, and timm:ck/nope"):
         INFO.resolve(Setup("ck/nope", TimmOptions()))
     with pytest.raises(

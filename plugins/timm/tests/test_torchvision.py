@@ -13,9 +13,9 @@ import torch
 import torchvision
 from PIL import Image as PILImage
 from safetensors.torch import save_file
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.errors import BadModel, BadOption, UnknownName
-from t2i_core.images import Image
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption, UnknownName
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_timm import plugin, torchvision_models
 from t2i_timm.options import ClassifierOptions

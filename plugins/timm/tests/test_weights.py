@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.images import image_file
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.image import load_image
 from t2i_timm import plugin, synsets
 
 pytestmark = pytest.mark.weights
@@ -42,7 +42,7 @@ def test_accuracy_is_the_published_one(name: str, argument: str | None, publishe
     assert isinstance(offered, JudgeInfo)
     judge = offered.create(Setup(argument, offered.options()))
     files = chain.from_iterable(sorted((folder / wnid).iterdir()) for wnid in synsets.wnids("imagenet-1k"))
-    queries = (Query((image_file(file),)) for file in files)
+    queries = (Query((load_image(file),)) for file in files)
     right = seen = 0
     for query, scores in judge.observe("classify", queries):
         wnid = query.images[0].path.parent.name

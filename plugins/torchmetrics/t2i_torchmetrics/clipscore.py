@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Failure, Metric, Need, Note, Query, Row, Sample, Setup, Unit
+from t2i_core.api import Failure, Metric, Need, Note, Query, Row, Sample, Setup, Unit
 
 from t2i_torchmetrics.options import ClipScoreOptions
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Answer, Failure, Note, Row, Unit
+from t2i_core.api import Answer, Failure, Note, Row, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Derive
-from t2i_core.image_files import read_header
+from t2i_core.api import Derive
+from t2i_core.files.image_file import read_header
 
 from t2i_torchmetrics.reference import RULES, format_of
 

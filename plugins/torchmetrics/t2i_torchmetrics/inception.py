@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from t2i_core import ClassScores, Features, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
-from t2i_core.models.batches import Batches
-from t2i_core.models.devices import best_device
-from t2i_core.texts import said
+from t2i_core.api import ClassScores, Features, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
+from t2i_core.api.text import describe_error
+from t2i_torch_support.batch import Batches
+from t2i_torch_support.device import select_device
 from torchmetrics.image.fid import NoTrainInceptionV3
 
 from t2i_torchmetrics import weights
@@ -38,7 +38,7 @@ class Inception:
 
     def __init__(self, setup: Setup[InceptionOptions]) -> None:
         options = setup.options
-        self._device = best_device(setup.device)
+        self._device = select_device(setup.device)
         file = weights.fetch(options, setup.offline)
         self._network = network(options, file).requires_grad_(False).to(self._device)
         self._labels = _labels(None, options)
@@ -99,4 +99,4 @@ def network(options: InceptionOptions, file: Path) -> Any:
             antialias=options.resize == "antialias",
         )
     except RuntimeError as error:  # tensors of another model
-        raise BadModel(f"inception-v3: {file} is not this network's ({said(error)})") from error
+        raise BadModel(f"inception-v3: {file} is not this network's ({describe_error(error)})") from error

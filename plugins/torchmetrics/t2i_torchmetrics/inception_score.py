@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import log_softmax
-from t2i_core import Excluded, Metric, Need, Note, Row, Setup, Unit
+from t2i_core.api import Excluded, Metric, Need, Note, Row, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.options import InceptionScoreOptions

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import JudgeInfo, ObjectClass, Setup, hookimpl
+from t2i_core.api import JudgeInfo, ObjectClass, Setup, hookimpl
 
 from t2i_torchmetrics.options import InceptionOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
 SHA256 = "6726825d0af5f729cebd5821db510b11b1cfad8faad88a03f1befd49fb9129b2"
 """Of the published weights."""
@@ -58,11 +58,11 @@ def _weights(_: str | None, options: InceptionOptions) -> Iterable[Path | str]:
 
 
 def _check(setup: Setup[InceptionOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
     from t2i_torchmetrics import weights
 
-    devices.check(setup.device)
+    check_device(setup.device)
     weights.check(setup.options, setup.offline)
     if setup.options.checkpoint:
         from t2i_torchmetrics import inception

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from t2i_core import Answer, Failure, Note, Row, Unit
+from t2i_core.api import Answer, Failure, Note, Row, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.images import Seen

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core import Defaults, Measure, MetricInfo, Setup, hookimpl
+from t2i_core.api import Defaults, Measure, MetricInfo, Setup, hookimpl
 
 from t2i_torchmetrics import reference
 from t2i_torchmetrics.options import ClipScoreOptions, InceptionScoreOptions, KidOptions, ReferenceOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Metric
+    from t2i_core.api import Metric
 
 #: what measuring depends on: not the judge
 _CODE = ("plugin.py", "options.py", "vectors.py", "remarks.py")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from t2i_core.decoding_rules import DecodingRules
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
+from t2i_core.files.decoding_rules import DecodingRules
 
 FORMATS = {
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF",
@@ -34,7 +34,7 @@ def check(folder: Path) -> None:
 
     Of a PNG every part's checksum is looked at, so that one that was cut off is told; of other formats the head.
     """
-    from t2i_core.image_files import DamagedImage, verify
+    from t2i_core.files.image_file import DamagedImage, verify
 
     for path in files(folder):
         try:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Metric, Need, Note, Query, Sample, Unit
-from t2i_core.images import Image, image_file
+from t2i_core.api import Metric, Need, Note, Query, Sample, Unit
+from t2i_core.api.image import Image, load_image
 
 from t2i_torchmetrics import reference, remarks
 from t2i_torchmetrics.images import SIZE, Seen, seen_in
@@ -34,7 +34,7 @@ class Distance(Metric):
 
     @cached_property
     def _reference_images(self) -> list[Image]:
-        return [image_file(path, reference.RULES) for path in reference.files(self.options.reference)]
+        return [load_image(path, reference.RULES) for path in reference.files(self.options.reference)]
 
     @cached_property
     def _reference_seen(self) -> Seen:

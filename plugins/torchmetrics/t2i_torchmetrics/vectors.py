@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core import Sample
+from t2i_core.api import Sample
 
 Floats = NDArray[np.float64]
 

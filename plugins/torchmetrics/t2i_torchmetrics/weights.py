@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from t2i_core.errors import BadModel
-from t2i_core.models import files
-from t2i_core.models.weights import unreadable
+from t2i_core.api.errors import BadModel
+from t2i_torch_support import url_files
+from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_torchmetrics.judge_plugin import SHA256
 from t2i_torchmetrics.options import InceptionOptions
@@ -22,8 +22,8 @@ URL = "https://github.com/toshas/torch-fidelity/releases/download/v0.2.0/weights
 def fetch(options: InceptionOptions, offline: bool) -> Path:
     """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
     if options.checkpoint:
-        return files.check(options.checkpoint, options.sha256, SPEC)
-    return files.from_url(URL, SHA256, offline, SPEC)
+        return check_file(options.checkpoint, options.sha256, SPEC)
+    return url_files.fetch_from_url(URL, SHA256, offline, SPEC)
 
 
 def check(options: InceptionOptions, offline: bool) -> None:
@@ -31,7 +31,7 @@ def check(options: InceptionOptions, offline: bool) -> None:
     if offline or options.checkpoint:
         fetch(options, offline=True)
     else:
-        files.check_url(URL, offline, SPEC)
+        url_files.check_url(URL, offline, SPEC)
 
 
 def trusted(file: Path) -> io.BytesIO:
@@ -55,5 +55,5 @@ def _state(file: Path) -> Mapping[str, torch.Tensor]:
             return load_file(file)
         state: Mapping[str, torch.Tensor] = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds: no archive, more than weights
-        raise BadModel(f"{SPEC}: {file} does not hold weights ({unreadable(error)})") from error
+        raise BadModel(f"{SPEC}: {file} does not hold weights ({explain_load_error(error)})") from error
     return state

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_fidelity.feature_extractor_inceptionv3 as original
 from filelock import FileLock
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 
 
 @pytest.fixture(scope="session")

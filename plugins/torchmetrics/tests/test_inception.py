@@ -11,10 +11,11 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import save_file
-from t2i_core import Query
-from t2i_core.components import component
-from t2i_core.errors import BadModel, BadOption, NotHere
-from t2i_core.images import Image, image_file
+from t2i_core.api import Query
+from t2i_core.api.errors import BadModel, BadOption, NotHere
+from t2i_core.api.image import Image, load_image
+from t2i_core.engine.component import settle_component
+from t2i_core.files.digest import digest_file
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_torchmetrics import weights
 from t2i_torchmetrics.judge_plugin import OUTPUTS, SHA256, t2i_judges
@@ -38,11 +39,11 @@ class TestInception(JudgeContract):
         small = sample_images(tmp_path, 2, size=40)
         wide = tmp_path / "wide.png"
         PILImage.fromarray(np.random.default_rng(9).integers(0, 256, (310, 450, 3), dtype=np.uint8)).save(wide)
-        return [*small, image_file(wide)]
+        return [*small, load_image(wide)]
 
 
 def _judge(**options: Any) -> Any:
-    return INFO.create(component(INFO, InceptionOptions(**options)).setup(device="cpu"))
+    return INFO.create(settle_component(INFO, InceptionOptions(**options)).setup(device="cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_the_two_ways_to_resize_differ_where_images_shrink(
     file = tmp_path / "large.png"
     PILImage.fromarray(np.random.default_rng(0).integers(0, 256, (600, 600, 3), dtype=np.uint8)).save(file)
     other = _judge(checkpoint=random_inception, resize="antialias")
-    published, smooth = (_features(judge, image_file(file)) for judge in (plain, other))
+    published, smooth = (_features(judge, load_image(file)) for judge in (plain, other))
     assert np.abs(published - smooth).max() > 0.1 * np.abs(published).max()
 
 
@@ -113,7 +114,7 @@ def test_a_file_that_holds_no_weights_is_refused_without_advice_to_trust_it(
     """By the plan too: torch's own words are to read such files without care."""
     file = tmp_path / "w.pt"
     file.write_bytes(content)
-    info = component(INFO, InceptionOptions(checkpoint=file))
+    info = settle_component(INFO, InceptionOptions(checkpoint=file))
     for tried in (lambda: INFO.check(info.setup(device="cpu")), lambda: _judge(checkpoint=file)):
         with pytest.raises(BadModel, match=r"inception-v3: .*w\.pt does not hold weights") as error:
             tried()
@@ -122,22 +123,22 @@ def test_a_file_that_holds_no_weights_is_refused_without_advice_to_trust_it(
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pth")
-    info = component(INFO, InceptionOptions(checkpoint=tmp_path / "other.pth"))
+    info = settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "other.pth"))
     for tried in (lambda: INFO.check(info.setup()), lambda: INFO.create(info.setup(device="cpu"))):
         with pytest.raises(BadModel, match="is not this network's"):
             tried()
 
 
 def test_weights_that_fit_are_taken_by_the_plan(random_inception: Path) -> None:
-    INFO.check(component(INFO, InceptionOptions(checkpoint=random_inception)).setup(offline=True))
+    INFO.check(settle_component(INFO, InceptionOptions(checkpoint=random_inception)).setup(offline=True))
 
 
 def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     with pytest.raises(BadModel, match="t2i prefetch inception-v3"):
-        INFO.check(component(INFO).setup(offline=True))
+        INFO.check(settle_component(INFO).setup(offline=True))
     with pytest.raises(BadModel, match="there is no file"):
-        INFO.check(component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
+        INFO.check(settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
 
 
 def test_without_a_network_missing_weights_are_said_before_anything_runs(
@@ -147,7 +148,7 @@ def test_without_a_network_missing_weights_are_said_before_anything_runs(
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     monkeypatch.setattr(weights, "URL", "http://127.0.0.1:1/inception.pth")
     with pytest.raises(NotHere) as error:
-        INFO.check(component(INFO).setup())
+        INFO.check(settle_component(INFO).setup())
     put = tmp_path / "checkpoints" / "inception.pth"
     assert str(error.value).startswith(
         f"no network, and inception-v3 (http://127.0.0.1:1/inception.pth, to be put at {put}) is not on this "
@@ -155,13 +156,13 @@ def test_without_a_network_missing_weights_are_said_before_anything_runs(
     )
     put.parent.mkdir()
     put.write_bytes(b"here")
-    INFO.check(component(INFO).setup())
+    INFO.check(settle_component(INFO).setup())
 
 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        INFO.check(component(INFO).setup(device="cuda"))
+        INFO.check(settle_component(INFO).setup(device="cuda"))
 
 
 def test_another_file_in_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,11 +179,11 @@ def test_prefetch_takes_what_a_server_has_and_checks_it(tmp_path: Path, monkeypa
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     monkeypatch.setattr(weights, "URL", served.as_uri())
     with pytest.raises(BadModel, match="gives another file: its SHA-256 is"):
-        INFO.prefetch(component(INFO).setup())
-    monkeypatch.setattr(weights, "SHA256", weights.files.file_digest(served))
-    INFO.prefetch(component(INFO).setup())
+        INFO.prefetch(settle_component(INFO).setup())
+    monkeypatch.setattr(weights, "SHA256", digest_file(served))
+    INFO.prefetch(settle_component(INFO).setup())
     assert (tmp_path / "checkpoints" / served.name).read_bytes() == served.read_bytes()
-    INFO.check(component(INFO).setup(offline=True))
+    INFO.check(settle_component(INFO).setup(offline=True))
 
 
 @pytest.mark.weights

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, strategies
 from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
-from t2i_core import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
-from t2i_core.components import component
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.evaluation import ModelRequest, evaluate
-from t2i_core.metrics import Sample
-from t2i_core.prompts import Prompt
-from t2i_core.sources import files_digest
+from t2i_core.api import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.metric import Sample
+from t2i_core.api.prompt import Prompt
+from t2i_core.engine.component import settle_component
+from t2i_core.engine.evaluation import evaluate
+from t2i_core.engine.request import ModelRequest
+from t2i_core.files.digest import digest_files
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, MetricContract, StaticResolver, sample_images
 from t2i_core.testing.parts import CLASSES
 from t2i_torchmetrics.clipscore import clip_score
@@ -395,14 +396,14 @@ def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp
         (tmp_path, "holds no images, want at least two"),
     ):
         with pytest.raises(BadOption, match=why):
-            info.check(component(info, info.options(reference=folder)).setup())
+            info.check(settle_component(info, info.options(reference=folder)).setup())
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"no image", lambda data: b""])
 def test_a_damaged_reference_image_is_refused_before_anything_runs(tmp_path: Path, damage: Any) -> None:
     sample_images(tmp_path, 3)
     info = INFOS["fid"]
-    setup = component(info, info.options(reference=tmp_path)).setup()
+    setup = settle_component(info, info.options(reference=tmp_path)).setup()
     info.check(setup)
     file = tmp_path / "1.png"
     file.write_bytes(damage(file.read_bytes()))
@@ -431,7 +432,7 @@ def test_another_reference_is_another_metric(tmp_path: Path) -> None:
         for i in range(2):
             PILImage.new("RGB", (4, 4), (grey, i, i)).save(tmp_path / name / f"{i}.png")
         options = INFOS["fid"].options(reference=tmp_path / name)
-        digests[name] = files_digest(INFOS["fid"].weights(None, options))
+        digests[name] = digest_files(INFOS["fid"].weights(None, options))
     assert digests["a"] == digests["b"] != digests["c"]
 
 

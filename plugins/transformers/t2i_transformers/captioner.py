@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import torch
-from t2i_core import Caption, Query, Setup
-from t2i_core.judging import Capability
+from t2i_core.api import Caption, Query, Setup
+from t2i_core.api.judge import Capability
 
 from . import loading
 from .generating import searching

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from t2i_core import Setup
-from t2i_core.errors import BadModel
-from t2i_core.models.weights import unreadable
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel
+from t2i_torch_support.weights import explain_load_error
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -55,7 +55,7 @@ def load_head(place: Place, file: Path, shape: tuple[int, int]) -> nn.Linear:
     try:
         tensors: dict[str, Tensor] = load_file(file)
     except Exception as error:  # safetensors' own, or that of a file that cannot be opened
-        raise BadModel(f"{place.spec}: {file} cannot be loaded ({unreadable(error)})") from error
+        raise BadModel(f"{place.spec}: {file} cannot be loaded ({explain_load_error(error)})") from error
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     wanted = {"weight": shape, "bias": shape[:1]}
     if found != wanted:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core import ObjectClass
-from t2i_core.errors import BadFolder
-from t2i_core.texts import said
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.text import describe_error
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Pict
     try:
         data = json.loads(annotations.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadFolder(f"{annotations}: annotations in COCO's form cannot be read ({said(error)})") from error
+        raise BadFolder(
+            f"{annotations}: annotations in COCO's form cannot be read ({describe_error(error)})"
+        ) from error
     if not isinstance(data, dict):
         raise BadFolder(f"{annotations}: is no JSON object with images, categories and annotations")
     classes = {

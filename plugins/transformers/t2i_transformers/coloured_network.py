@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers.loss.loss_for_object_detection import HungarianMatcher

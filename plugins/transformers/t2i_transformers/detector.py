@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from t2i_core import Detections, Query, Setup
-from t2i_core.judging import Capability
+from t2i_core.api import Detections, Query, Setup
+from t2i_core.api.judge import Capability
 
 from . import loading, places
 from .judge import Features, TransformersJudge, in_groups

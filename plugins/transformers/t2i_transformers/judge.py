@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import torch
-from t2i_core import Failure, Query, Setup
-from t2i_core.judging import Capability
-from t2i_core.models.batches import Batches
+from t2i_core.api import Failure, Query, Setup
+from t2i_core.api.judge import Capability
+from t2i_torch_support.batch import Batches
 
 from .loading import Loaded
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 import transformers
-from t2i_core import Setup
-from t2i_core.errors import BadModel
-from t2i_core.models.devices import best_device
-from t2i_core.models.weights import unreadable
-from t2i_core.texts import said
+from t2i_core.api import Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.text import describe_error
+from t2i_torch_support.device import select_device
+from t2i_torch_support.weights import explain_load_error
 from transformers.utils import logging
 
 from . import places
@@ -57,7 +57,7 @@ def load(
     options: CheckpointOptions = setup.options
     folder = places.fetch(place, setup.offline, options.sha256)
     weights = places.weights_file(place, folder, options.sha256, setup.offline)
-    device = best_device(setup.device)
+    device = select_device(setup.device)
     dtype: torch.dtype = getattr(torch, precision(device.type) if options.dtype == "auto" else options.dtype)
     of_processor = folder if processor is None else places.fetch(processor, setup.offline, weights=False)
     with quiet():
@@ -84,7 +84,9 @@ def _processor(place: Place, folder: Path, name: str) -> Any:
     try:
         return getattr(transformers, name).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of many kinds: files that are missing, or say what no class knows
-        raise BadModel(f"{place.spec}: its processor cannot be loaded from {folder} ({said(error)})") from error
+        raise BadModel(
+            f"{place.spec}: its processor cannot be loaded from {folder} ({describe_error(error)})"
+        ) from error
 
 
 def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: torch.dtype) -> Any:
@@ -100,7 +102,7 @@ def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: 
             output_loading_info=True,
         )
     except Exception as error:  # of many kinds: no archive, more than weights, tensors of another model
-        raise BadModel(f"{place.spec}: cannot be loaded from {folder} ({unreadable(error)})") from error
+        raise BadModel(f"{place.spec}: cannot be loaded from {folder} ({explain_load_error(error)})") from error
     if mismatched := sorted(report["mismatched_keys"]):
         key, there, wanted = mismatched[0]
         raise BadModel(

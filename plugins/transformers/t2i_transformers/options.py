@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
-from t2i_core import Options
-from t2i_core.pair_questions import TEMPLATE, checked_template
+from t2i_core.api import Options
+from t2i_torch_support.pair_questions import TEMPLATE, check_template
 
 Precision = Literal["float32", "float16", "bfloat16"]
 
@@ -48,7 +48,7 @@ class PreferenceOptions(CheckpointOptions):
     dtype: Literal["auto", Precision] = Field(
         "auto", description="Precision of the model; auto: bfloat16 on a GPU, float32 elsewhere."
     )
-    template: Annotated[str, AfterValidator(checked_template)] = Field(
+    template: Annotated[str, AfterValidator(check_template)] = Field(
         TEMPLATE,
         description="The question, with {prompt}, {first}, {second} (the images) and {definitions}; it must ask "
         "for [[A]], [[B]], [[C]] (tie) or [[D]] (both bad).",

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from t2i_core import ObjectClass
-from t2i_core.coco import CLASSES
-from t2i_core.errors import BadModel, NotHere
-from t2i_core.models import files
-from t2i_core.texts import said
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, NotHere
+from t2i_core.api.text import describe_error
+from t2i_torch_support import hub_files
+from t2i_torch_support.coco_classes import CLASSES
+from t2i_torch_support.weights import check_file
 
 CONFIG = "config.json"
 COLOURS = "colours.safetensors"
@@ -59,7 +60,7 @@ def find(spec: str, name: str, revision: str | None = None) -> Place:
     """
     place = Place(spec, name, revision)
     if place.folder is not None:
-        files.refuse_revision(revision, place.folder, spec)
+        hub_files.refuse_revision(revision, place.folder, spec)
     elif not _REPOSITORY.fullmatch(name):
         raise BadModel(f"{spec}: there is no folder {name}, and no repository either, which would be ORG/NAME")
     return place
@@ -68,9 +69,9 @@ def find(spec: str, name: str, revision: str | None = None) -> Place:
 def config(place: Place, offline: bool) -> Mapping[str, Any]:
     """Return a checkpoint's config, fetched where it is not there and may be. Raises BadModel."""
     if place.folder is not None:
-        file = files.check(place.folder / CONFIG, None, place.spec)
+        file = check_file(place.folder / CONFIG, None, place.spec)
     else:
-        file = files.from_hub(place.name, (CONFIG,), place.revision, offline, place.spec)
+        file = hub_files.fetch_from_hub(place.name, (CONFIG,), place.revision, offline, place.spec)
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -94,7 +95,7 @@ def commit(place: Place, offline: bool) -> str | None:
     """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
     if place.folder is not None:
         return None
-    return files.commit_of(place.name, CONFIG, place.revision, offline, place.spec)
+    return hub_files.resolve_commit(place.name, CONFIG, place.revision, offline, place.spec)
 
 
 def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
@@ -128,7 +129,7 @@ def colours(place: Place, config: Mapping[str, Any]) -> tuple[str, ...]:
 
 def check_colours(place: Place, folder: Path) -> Path:
     """Return the file of a checkpoint's head of colours. Raises BadModel where it is not there, or not whole."""
-    return files.check(folder / COLOURS, None, place.spec)
+    return check_file(folder / COLOURS, None, place.spec)
 
 
 def weights_of(folder: Path) -> list[Path]:
@@ -144,7 +145,7 @@ def weights_of(folder: Path) -> list[Path]:
         parts = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
         return [folder / part for part in sorted(parts)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadModel(f"{folder / INDEX} is no index of weights ({said(error)})") from error
+        raise BadModel(f"{folder / INDEX} is no index of weights ({describe_error(error)})") from error
 
 
 def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
@@ -165,7 +166,7 @@ def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) 
         raise BadModel(f"{place.spec}: {folder} lacks {', '.join(missing)}")
     if sha256 and len(found) > 1:
         raise BadModel(f"{place.spec}: its weights are {len(found)} files: sha256 is for one; pin its revision")
-    return [files.check(file, sha256, place.spec) for file in found]
+    return [check_file(file, sha256, place.spec) for file in found]
 
 
 def check_processor(place: Place, folder: Path, words: bool) -> None:
@@ -188,7 +189,7 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
 
     offline = offline or constants.HF_HUB_OFFLINE
     at = commit(place, offline)
-    why = None if offline else files.unreachable()
+    why = None if offline else hub_files.find_outage()
     wanted = [*_SIDE_FILES, *([SAFE, COLOURS, "model-*-of-*.safetensors"] if weights else [])]
     try:
         folder = Path(
@@ -201,11 +202,11 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
             )
         )
     except LocalEntryNotFoundError as error:
-        raise NotHere(place.name, place.spec, None if offline else why or said(error)) from error
+        raise NotHere(place.name, place.spec, None if offline else why or describe_error(error)) from error
     except Exception as error:  # the hub's and the network's
-        raise files.hub_error(place.spec, place.name, error) from error
+        raise hub_files.make_hub_error(place.spec, place.name, error) from error
     if weights and not weights_of(folder):
-        files.from_hub(place.name, (PICKLE,) if sha256 else (SAFE,), at, offline, place.spec)
+        hub_files.fetch_from_hub(place.name, (PICKLE,) if sha256 else (SAFE,), at, offline, place.spec)
     return folder
 
 
@@ -227,7 +228,7 @@ def _not_whole(place: Place, missing: str, offline: bool) -> BadModel:
     what = f"{missing} of {place.name}"
     if offline or constants.HF_HUB_OFFLINE:
         return NotHere(what, place.spec)
-    if why := files.unreachable():
+    if why := hub_files.find_outage():
         return NotHere(what, place.spec, why)
     return BadModel(
         f"{place.spec}: {place.name} has no {missing}, which {INDEX} names: it is not whole on the hub"

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl, pair_questions
+from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_torch_support import pair_questions
 
 from .options import (
     CaptionerOptions,
@@ -20,7 +21,7 @@ from .options import (
 from .presets import KNOWN
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
     from .places import Place
 
@@ -188,16 +189,16 @@ def _weights(name: str, argument: str | None, options: CheckpointOptions) -> Ite
 
 def _check(name: str, setup: Setup[Any]) -> None:
     """Say what is wrong before anything is loaded; of a repository only where it must be here already."""
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
     if _places(name, setup.argument, setup.options)[0].folder is not None or setup.offline:
         _prefetch(name, setup)
 
 
 def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     """Settle the precision that is left to the device, and the commits of repositories."""
-    from t2i_core.models.devices import kind_of
+    from t2i_torch_support.device import get_device_type
 
     from . import places
 
@@ -210,7 +211,7 @@ def _resolve(name: str, setup: Setup[Any]) -> CheckpointOptions:
     if processor is not None and processor.folder is None:
         changes["processor"] = f"{processor.name}@{places.commit(processor, setup.offline)}"
     if options.dtype == "auto":
-        changes["dtype"] = precision(kind_of(setup.device))
+        changes["dtype"] = precision(get_device_type(setup.device))
     return options.model_copy(update=changes)
 
 

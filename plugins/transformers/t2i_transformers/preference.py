@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from t2i_core import Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.judging import Capability
-from t2i_core.observations import Preference
-from t2i_core.pair_questions import question, verdict
+from t2i_core.api import Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.judge import Capability
+from t2i_core.api.observation import Preference
+from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from . import loading
 from .generating import searching
@@ -48,7 +48,7 @@ class PairJudge(TransformersJudge):
     def _question(self, query: Query) -> dict[str, torch.Tensor]:
         definitions = query.params.get("definitions", "") if self._options.with_definitions else ""
         first, second = ({"type": "image", "image": image.pil()} for image in query.images)
-        content = question(self._options.template, query.texts[0], definitions, first, second)
+        content = write_question(self._options.template, query.texts[0], definitions, first, second)
         features: Any = self.loaded.processor.apply_chat_template(
             [{"role": "user", "content": content}],
             add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
@@ -64,6 +64,6 @@ class PairJudge(TransformersJudge):
         finished = torch.isin(said, torch.tensor([] if ends is None else ends, dtype=said.dtype)).any(dim=1)
         texts = self.loaded.processor.batch_decode(said, skip_special_tokens=True)
         return [
-            Preference(verdict(text, ended), reasoning=text.strip())
+            Preference(read_verdict(text, ended), reasoning=text.strip())
             for text, ended in zip(texts, finished.tolist(), strict=True)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from t2i_core import Preset
+from t2i_core.api import Preset
 
 _DETR = "Carion et al.: End-to-End Object Detection with Transformers. ECCV 2020"
 _MASK2FORMER = "Cheng et al.: Masked-attention Mask Transformer for Universal Image Segmentation. CVPR 2022"

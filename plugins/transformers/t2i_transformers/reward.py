@@ -6,8 +6,8 @@ import logging
 from textwrap import shorten
 
 import torch
-from t2i_core import Embedding, Failure, Query, Reward, Setup
-from t2i_core.judging import Capability
+from t2i_core.api import Embedding, Failure, Query, Reward, Setup
+from t2i_core.api.judge import Capability
 
 from . import loading
 from .judge import Features, TransformersJudge, in_groups

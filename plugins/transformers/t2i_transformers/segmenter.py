@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from t2i_core import Query, Segments, Setup
-from t2i_core.judging import Capability
-from t2i_core.masks import PackedMask
+from t2i_core.api import Query, Segments, Setup
+from t2i_core.api.judge import Capability
+from t2i_core.api.mask import PackedMask
 
 from . import loading, places
 from .judge import Features, TransformersJudge, in_groups

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 import transformers
 from PIL import Image, ImageOps
-from t2i_core import ObjectClass
-from t2i_core.errors import BadModel, T2IError
-from t2i_core.models.training import Course, train
-from t2i_core.models.weights import unreadable
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadModel, T2IError
+from t2i_torch_support.training import Course, train
+from t2i_torch_support.weights import explain_load_error
 from torch import Tensor
 
 from . import places
@@ -49,7 +49,7 @@ def start(model: str, classes: Sequence[ObjectClass]) -> tuple[Any, Any]:
                 ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
     except Exception as error:  # of many kinds, as in `loading`
-        raise BadModel(f"{model}: cannot be loaded from {folder} ({unreadable(error)})") from error
+        raise BadModel(f"{model}: cannot be loaded from {folder} ({explain_load_error(error)})") from error
     if missing := sorted(set(report["missing_keys"]) - {key for key, *_ in report["mismatched_keys"]}):
         raise BadModel(f"{model}: {folder} lacks {len(missing)} of its weights, such as {missing[0]}")
     return network, processor

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core.images import Image
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_core.api.image import Image
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 
 
 @pytest.fixture(scope="session")

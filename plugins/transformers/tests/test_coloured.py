@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from t2i_core import ObjectClass, Query, Setup
-from t2i_core.errors import BadModel
-from t2i_core.images import Image
+from t2i_core.api import ObjectClass, Query, Setup
+from t2i_core.api.errors import BadModel
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 from t2i_registry import Registry
 from t2i_transformers.places import COLOURS

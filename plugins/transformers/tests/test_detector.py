@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core import ObjectClass, Query
-from t2i_core.coco import CLASSES
-from t2i_core.images import Image
+from t2i_core.api import ObjectClass, Query
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
+from t2i_torch_support.coco_classes import CLASSES
 from t2i_transformers import places
 
 NAME = "transformers-detector"

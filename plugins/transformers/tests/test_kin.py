@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from t2i_core import Query
-from t2i_core.images import Image
+from t2i_core.api import Query
+from t2i_core.api.image import Image
 
 
 def _random(network: Any, folder: Path, std: float) -> None:

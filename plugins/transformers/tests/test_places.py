@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core import Preset, Query, Setup
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.images import Image
-from t2i_core.sources import file_digest
+from t2i_core.api import Preset, Query, Setup
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.api.image import Image
+from t2i_core.files.digest import digest_file
 from t2i_transformers import places
 from t2i_transformers.plugin import CAPTIONER, DETECTOR, PREFERENCE, REWARD, SEGMENTER
 
@@ -92,7 +92,7 @@ def test_a_repository_that_lacks_parts_is_told_from_one_that_is_half_here(
         (False, "Connect: no route", rf"no network, .*{lacking} of someone/some.*no route"),
         (False, None, rf"someone/some has no {lacking}, .*: it is not whole on the hub"),
     ):
-        monkeypatch.setattr("t2i_core.models.files.unreachable", lambda network=network: network)
+        monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda network=network: network)
         with pytest.raises(BadModel, match=said):
             info.prefetch(Setup("someone/some", options, "cpu", None, offline))
 
@@ -277,7 +277,7 @@ def test_a_pickle_is_taken_only_with_its_digest_and_only_for_weights(
     torch.save(weights, folder / "pytorch_model.bin")
     with pytest.raises(BadModel, match=r"pytorch_model\.bin, a pickle, is taken only with its digest"):
         check(tiny, DETECTOR, folder)
-    digest = file_digest(folder / "pytorch_model.bin")
+    digest = digest_file(folder / "pytorch_model.bin")
     queries = [Query((image,)) for image in images[:1]]
     judges = (tiny.made(DETECTOR, folder, sha256=digest), tiny.made(DETECTOR, tiny_detr))
     (found,), (expected,) = (tiny.ask(judge, "detect", queries) for judge in judges)
@@ -287,7 +287,7 @@ def test_a_pickle_is_taken_only_with_its_digest_and_only_for_weights(
     with pytest.raises(
         BadModel, match=r"cannot be loaded .*its pickle wants getattr, which is no part of weights"
     ):
-        tiny.made(DETECTOR, folder, sha256=file_digest(folder / "pytorch_model.bin"))
+        tiny.made(DETECTOR, folder, sha256=digest_file(folder / "pytorch_model.bin"))
     assert not Path("evil").exists()
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core import Failure, Query
-from t2i_core.errors import BadModel
-from t2i_core.images import Image
+from t2i_core.api import Failure, Query
+from t2i_core.api.errors import BadModel
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 
 NAME = "transformers-reward"

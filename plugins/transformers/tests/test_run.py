@@ -10,20 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image as PILImage
 from t2i_cli.app import app
-from t2i_core import (
-    Measure,
-    Metric,
-    MetricInfo,
-    Need,
-    ObjectClass,
-    Query,
-    Row,
-    Sample,
-    Scene,
-    SceneObject,
-    evaluate,
-)  # fmt: skip
-from t2i_core.store import Store
+from t2i_core import evaluate
+from t2i_core.api import Measure, Metric, MetricInfo, Need, ObjectClass, Query, Row, Sample, Scene, SceneObject
+from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_MODEL
 from typer.testing import CliRunner
 

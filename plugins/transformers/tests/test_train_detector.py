@@ -13,11 +13,11 @@ import pytest
 import torch
 from PIL import Image as PILImage
 from safetensors.torch import load_file
-from t2i_core import ObjectClass, Query
-from t2i_core.errors import BadFolder
-from t2i_core.images import image_file
-from t2i_core.models import training
-from t2i_core.models.training import Course
+from t2i_core.api import ObjectClass, Query
+from t2i_core.api.errors import BadFolder
+from t2i_core.api.image import load_image
+from t2i_torch_support import training
+from t2i_torch_support.training import Course
 from t2i_transformers import coloured_data, train_detector
 from t2i_transformers.coloured_data import annotations_of, read
 from t2i_transformers.coloured_network import UNKNOWN, Coloured
@@ -214,6 +214,6 @@ def test_it_learns_an_image_by_heart(
     assert len(losses) == 6
     assert losses[-1] < 0.7 * losses[0]
     judge = tiny.made("coloured-detector", tmp_path / "out" / "model", floor=0)
-    (found,) = tiny.ask(judge, "detect", [Query((image_file(pictures[2].file),))])
+    (found,) = tiny.ask(judge, "detect", [Query((load_image(pictures[2].file),))])
     assert found.labels == (ObjectClass("bar"), ObjectClass("square", "square.n.01"))
     assert found.colour_names == ("blue", "red")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import Preset, Query, Setup
-from t2i_core.images import Image, image_file
+from t2i_core.api import Preset, Query, Setup
+from t2i_core.api.image import Image, load_image
 
 pytestmark = [pytest.mark.weights, pytest.mark.timeout(0)]
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.weights, pytest.mark.timeout(0)]
 def image(variable: str) -> Image:
     if variable not in os.environ:
         pytest.skip(f"wants an image: set {variable}")
-    return image_file(Path(os.environ[variable]))
+    return load_image(Path(os.environ[variable]))
 
 
 def asked(tiny: Any, name: str, capability: str, *queries: Query) -> list[Any]:

@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 
 import pytest
 import torch
-from t2i_core import Query, pair_questions
-from t2i_core.errors import BadModel
-from t2i_core.images import Image
+from t2i_core.api import Query
+from t2i_core.api.errors import BadModel
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 from t2i_core.testing.parts import settle
+from t2i_torch_support import pair_questions
 
 CAPTIONER, VLM = "transformers-captioner", "transformers-vlm"
 

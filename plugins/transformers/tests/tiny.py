@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image as PILImage
-from t2i_core import ObjectClass, Query, Setup
-from t2i_core.coco import CLASSES
-from t2i_core.images import Image, image_file
+from t2i_core.api import ObjectClass, Query, Setup
+from t2i_core.api.image import Image, load_image
+from t2i_torch_support.coco_classes import CLASSES
 from t2i_transformers import plugin
 
 COCO_91 = dict(enumerate(["N/A", *CLASSES, *["N/A"] * 10]))
@@ -296,7 +296,7 @@ def sizes(folder: Path) -> list[Image]:
         pixels = rng.integers(0, 256, (size[1], size[0], 3)) // 3 + np.linspace(0, 160, size[0])[None, :, None]
         file = folder / f"image-{number}.png"
         PILImage.fromarray(pixels.astype(np.uint8)).save(file)
-        found.append(image_file(file))
+        found.append(load_image(file))
     return found
 
 

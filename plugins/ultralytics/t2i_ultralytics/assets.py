@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from t2i_core.errors import BadModel, UnknownName
+from t2i_core.api.errors import BadModel, UnknownName
 
 RELEASE = "v8.4.0"
 

@@ -16,10 +16,10 @@ from typing import Any
 from zipfile import is_zipfile
 
 import torch
-from t2i_core.errors import BadModel, BadOption
-from t2i_core.models import files
-from t2i_core.models.weights import unreadable
-from t2i_core.sources import file_digest
+from t2i_core.api.errors import BadModel, BadOption
+from t2i_core.files.digest import digest_file
+from t2i_torch_support import url_files
+from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_ultralytics import assets, coco, library
 from t2i_ultralytics.options import DetectOptions
@@ -56,9 +56,9 @@ def fetch(argument: str, options: DetectOptions, offline: bool) -> Path:
     first seen on this machine.
     """
     if path := assets.local(argument):
-        return files.check(path, options.sha256, f"ultralytics:{argument}")
+        return check_file(path, options.sha256, f"ultralytics:{argument}")
     spec, folder = f"ultralytics:{argument}", f"ultralytics/{assets.RELEASE}"
-    return files.from_url(assets.url(argument), options.sha256, offline, spec, folder)
+    return url_files.fetch_from_url(assets.url(argument), options.sha256, offline, spec, folder)
 
 
 def settled(argument: str, options: DetectOptions, offline: bool) -> DetectOptions:
@@ -66,7 +66,7 @@ def settled(argument: str, options: DetectOptions, offline: bool) -> DetectOptio
 
     It is downloaded where it is not there and may be: nobody publishes its digest.
     """
-    return options.model_copy(update={"sha256": file_digest(fetch(argument, options, offline))})
+    return options.model_copy(update={"sha256": digest_file(fetch(argument, options, offline))})
 
 
 def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> tuple[Any, Facts, Path]:
@@ -87,7 +87,7 @@ def load(argument: str, options: DetectOptions, masks: bool, offline: bool) -> t
 
 def facts(file: Path, argument: str) -> Facts:
     """Return what a file says of itself; it is read once as long as it stays the same. Raises BadModel."""
-    status = files.check(file, None, f"ultralytics:{argument}").stat()
+    status = check_file(file, None, f"ultralytics:{argument}").stat()
     return _facts_of(file, argument, status.st_mtime_ns, status.st_size)
 
 
@@ -133,7 +133,9 @@ def _read(file: Path, argument: str) -> Any:
             if isinstance(layer, torch.nn.Upsample) and not hasattr(layer, "recompute_scale_factor"):
                 layer.recompute_scale_factor = None  # files saved by PyTorch before 1.11 lack it
     except Exception as error:  # of many kinds: no archive, cut off, other classes than those of networks
-        raise BadModel(f"ultralytics:{argument}: {file} is refused: {unreadable(error, _PARTS)}") from error
+        raise BadModel(
+            f"ultralytics:{argument}: {file} is refused: {explain_load_error(error, _PARTS)}"
+        ) from error
     return network
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from t2i_core import ObjectClass
-from t2i_core.coco import CLASSES
+from t2i_core.api import ObjectClass
+from t2i_torch_support.coco_classes import CLASSES
 
 LABELS = tuple(CLASSES.values())
 """The classes in order."""

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from t2i_core import Detections, Failure, Query, Segments, Setup
-from t2i_core.judging import Capability
-from t2i_core.masks import PackedMask
-from t2i_core.models.batches import Batches
-from t2i_core.models.devices import best_device
-from t2i_core.sources import file_digest
+from t2i_core.api import Detections, Failure, Query, Segments, Setup
+from t2i_core.api.judge import Capability
+from t2i_core.api.mask import PackedMask
+from t2i_core.files.digest import digest_file
+from t2i_torch_support.batch import Batches
+from t2i_torch_support.device import select_device
 
 from t2i_ultralytics import coco, library
 from t2i_ultralytics.checkpoints import Facts
@@ -35,7 +35,7 @@ class Yolo:
     """
 
     def __init__(self, network: Any, facts: Facts, file: Path, setup: Setup[DetectOptions]) -> None:
-        self._device = best_device(setup.device)
+        self._device = select_device(setup.device)
         self._options = setup.options
         self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
         self._network = network.to(self._device, self._dtype)
@@ -47,7 +47,7 @@ class Yolo:
         side = setup.options.imgsz
         self._letterbox = library.LetterBox((side, side), auto=True, stride=facts.stride)
         self._batches = Batches(setup.batch_size, _ELSEWHERE if self._device.type == "cpu" else _ON_GPU)
-        self._file, self._digest = file, file_digest(file)
+        self._file, self._digest = file, digest_file(file)
 
     @property
     def settings(self) -> dict[str, Any]:

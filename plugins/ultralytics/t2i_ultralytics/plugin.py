@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
 
 from t2i_ultralytics import assets, coco
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 
 if TYPE_CHECKING:
-    from t2i_core import Judge
+    from t2i_core.api import Judge
 
 _LICENCE = "AGPL-3.0 (ultralytics, its weights too); trained on COCO, whose images have licences of their own"
 _NOTES = (
@@ -104,9 +104,9 @@ def _weights(argument: str | None, options: DetectOptions) -> Iterable[Path | st
 
 
 def _check(masks: bool, setup: Setup[DetectOptions]) -> None:
-    from t2i_core.models import devices
+    from t2i_torch_support.device import check_device
 
-    devices.check(setup.device)
+    check_device(setup.device)
     if assets.local(_given(setup)) is None:
         assets.check(_given(setup), masks)
         if not setup.offline:

@@ -15,8 +15,8 @@ import torch
 import yaml
 from filelock import FileLock
 from numpy.typing import NDArray
-from t2i_core.images import Image, image_file
-from t2i_core.models.testing import one_thread  # noqa: F401  for all tests of this folder
+from t2i_core.api.image import Image, load_image
+from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 from t2i_ultralytics import coco
 from t2i_ultralytics.library import tasks  # before anything else imports ultralytics, and writes settings
 
@@ -57,7 +57,7 @@ def picture(folder: Path, seed: int, size: tuple[int, int] = (SIDE, SIDE)) -> Im
     """The picture of a scene as a kept image."""
     file = folder / f"{seed}-{size[0]}x{size[1]}.png"
     cv2.imwrite(str(file), cv2.cvtColor(scene(seed, size)[0], cv2.COLOR_RGB2BGR))
-    return image_file(file)
+    return load_image(file)
 
 
 def network(described: str = "yolov8n-seg.yaml", names: tuple[str, ...] = COCO) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 import PIL.Image
 import pytest
 import torch
-from t2i_core import ObjectClass, Setup
-from t2i_core.errors import BadModel, BadOption, T2IError, UnknownName
+from t2i_core.api import ObjectClass, Setup
+from t2i_core.api.errors import BadModel, BadOption, T2IError, UnknownName
 from t2i_ultralytics import assets, checkpoints, coco, library, plugin
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
 
@@ -212,7 +212,7 @@ def test_an_asset_is_fetched_once_and_only_when_it_may_be(
         return urlopen(published.as_uri())
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path / "hub"))
-    monkeypatch.setattr("t2i_core.models.files.urlopen", open_url)
+    monkeypatch.setattr("t2i_torch_support.url_files.urlopen", open_url)
     info = OFFERED["ultralytics"]
     offline = Setup("yolov8x-seg", info.options(), "cpu", offline=True)
     for refused in (info.check, info.create, info.prefetch, info.resolve):
@@ -264,7 +264,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError("no route to host")
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    monkeypatch.setattr("t2i_core.models.files.urlopen", refuse)
+    monkeypatch.setattr("t2i_torch_support.url_files.urlopen", refuse)
     with pytest.raises(T2IError, match=r"cannot be fetched .*no route to host"):
         OFFERED["ultralytics"].prefetch(Setup("yolov8x-seg", SegmentOptions()))
     assert not list(tmp_path.rglob("*.pt"))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_core import Detections, Failure, Query, Segments, Setup
-from t2i_core.images import Image
+from t2i_core.api import Detections, Failure, Query, Segments, Setup
+from t2i_core.api.image import Image
 from t2i_core.testing import JudgeContract
 from t2i_ultralytics import coco, plugin
 from t2i_ultralytics.masks import outlined

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from t2i_core import JudgeInfo, Preset, Query, Setup
-from t2i_core.images import image_file
+from t2i_core.api import JudgeInfo, Preset, Query, Setup
+from t2i_core.api.image import load_image
 from t2i_ultralytics import coco, plugin
 
 pytestmark = pytest.mark.weights
@@ -56,7 +56,7 @@ def test_accuracy_is_the_published_one(name: str, argument: str | None, publishe
         truth = COCO(str(folder / "annotations" / "instances_val2017.json"))
     category = {c["name"]: c["id"] for c in truth.loadCats(truth.getCatIds())}
     images = {file.stem: file for file in sorted((folder / "val2017").glob("*.jpg"))}
-    queries = (Query((image_file(file),)) for file in images.values())
+    queries = (Query((load_image(file),)) for file in images.values())
     found: list[dict[str, Any]] = []
     for query, answer in judge.observe("segment" if published[1] else "detect", queries):
         found += _as_coco(int(query.images[0].path.stem), answer, category)
@@ -102,7 +102,7 @@ def test_the_librarys_own_picture(name: str) -> None:
     assert info.labels is not None
     assert info.labels(name, info.options()) == coco.LABELS
     bus = Path(library.ultralytics.ASSETS) / "bus.jpg"
-    ((_, answer),) = judge.observe("segment", [Query((image_file(bus),))])
+    ((_, answer),) = judge.observe("segment", [Query((load_image(bus),))])
     names = [answer.label(i).name for i in range(len(answer)) if answer.scores[i] > 0.5]
     assert names.count("bus") == 1
     assert names.count("person") >= 3

@@ -20,7 +20,7 @@ ROUNDS = 3
 WORK = """
 import time
 start = time.process_time()
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.prompt import ObjectClass
 from t2i_wordnet_hypernymy.leaves import Leaves
 from t2i_wordnet_hypernymy.wordnet import imagenet_classes, nouns
 imported = time.process_time()

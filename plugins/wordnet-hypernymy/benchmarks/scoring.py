@@ -1,10 +1,9 @@
-"""Time ISP and SCS of 860 synsets x 32 images x 1000 logits: from what a run keeps to rows of its table, and the
-arithmetic alone against a loop that walks the graph for each A(s).
+"""Time the arithmetic of ISP and SCS, 860 synsets x 32 images x 1000 logits, and of a walk of the graph.
 
 python plugins/wordnet-hypernymy/benchmarks/scoring.py
 
-The store is filled first, which takes longer than all that is timed; in memory, where there is such a folder. Ends
-with one line and status 1 where a time, the memory or the ratio misses its bar.
+Ends with one line and status 1 where the time or the ratio misses its bar. What a run adds, from what it keeps to
+rows of its table, is timed by tests/benchmarks/hypernymy_rows.py.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,26 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import ClassScores, GeneratorInfo, JudgeInfo, ModelRequest, ObjectClass
-from t2i_core.evaluation import Request, make_plan
-from t2i_core.evaluation.jobs import Failures, Job, keys_of_images_alone
-from t2i_core.evaluation.measuring import measure
-from t2i_core.evaluation.table import TableBuilder
-from t2i_core.progress import Silent
-from t2i_core.store import Store
-from t2i_core.testing import StaticResolver
+from t2i_core.api import ObjectClass
 from t2i_wordnet_hypernymy import scores
 from t2i_wordnet_hypernymy.leaves import Leaves
-from t2i_wordnet_hypernymy.plugin import t2i_metrics, t2i_prompt_sources
 from t2i_wordnet_hypernymy.wordnet import imagenet_classes, nouns
 
 IMAGES, CLASSES = 32, 1000
-SECONDS, MEMORY, TIMES = 1.0, 1.0, 20.0
-"""The bars: seconds of one core at most, GB at most, and how many times as long the walk takes at least."""
-ROUNDS, WALKS = 20, 5
-"""From the store to rows is timed so often, the others so often: the quickest counts, for other work beside makes
-times longer, never shorter.
-"""
+SECONDS, TIMES = 1.0, 20.0
+"""The bars: seconds of one core at most, and how many times as long the walk takes at least."""
+WALKS = 5
+"""Number of rounds. The quickest counts, because other work beside makes times longer, never shorter."""
 LABELS = tuple(ObjectClass(name, name) for name in imagenet_classes())
 Scores = dict[str, tuple[float, float | None]]
 
@@ -96,51 +84,6 @@ def walk(logits: np.ndarray, synsets: tuple[str, ...]) -> Scores:
     }
 
 
-class _Never:
-    """Stands for a generator and a judge whose work is kept already."""
-
-    def __call__(self, _: object) -> Any:
-        raise AssertionError("nothing is to be made")
-
-
-def jobs(synsets: int | None) -> tuple[Job, ...]:
-    """What a run of both metrics measures."""
-    model = GeneratorInfo(name="model", summary="Is never asked.", create=_Never(), code=())
-    judge = JudgeInfo(
-        name="judge",
-        summary="Is never asked.",
-        capabilities={"classify": frozenset()},
-        create=_Never(),
-        labels=lambda argument, options: LABELS,
-        code=(),
-    )
-    request = Request(
-        metrics=("isp", "scs"), models=(ModelRequest("model"),), prompts=("wordnet-imagenet",),
-        seeds=tuple(range(IMAGES)), limit=synsets,
-    )  # fmt: skip
-    return make_plan(request, StaticResolver(model, judge, *t2i_metrics(), *t2i_prompt_sources())).jobs
-
-
-def fill(store: Store, job: Job, seed: int = 0) -> None:
-    """Keep an image and its logits for each sample, as a run would."""
-    rng = np.random.default_rng(seed)
-    judge = job.needs[0].judge_fingerprint(job.models[0])
-    for number, (model, prompt, of_seed) in enumerate(job.cells()):
-        pixels = np.full((2, 2, 3), 0, np.uint8)
-        pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
-        image = store.put_image(job.image_key(model, prompt, of_seed), pixels)
-        logits = ClassScores(rng.normal(0, 3, CLASSES).astype(np.float32), LABELS)
-        (key,) = keys_of_images_alone(judge, "classify", [image.digest])
-        store.put(key, logits.to_bytes(LABELS))
-
-
-def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[TableBuilder]:
-    """Measure both metrics from what is kept, as a run does."""
-    tables = [TableBuilder() for _ in jobs]
-    measure(jobs, store, Failures(), tables, Silent())
-    return tables
-
-
 def timed(function: Callable[..., Any], *arguments: object) -> tuple[Any, float]:
     """What a function gives, and the seconds of processor time that it takes."""
     start = time.process_time()
@@ -148,24 +91,16 @@ def timed(function: Callable[..., Any], *arguments: object) -> tuple[Any, float]
     return found, time.process_time() - start
 
 
-def memory() -> float:
-    """What this process has taken at most, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
 @dataclass(frozen=True)
 class Found:
-    """Seconds of processor time, and what memory all of it took, in GB.
+    """Seconds of processor time.
 
-    from_store:  from what a run keeps to rows of its table
     arithmetic:  of logits in one array, A(s) among it
     walk:        the same by a loop that walks the graph
     """
 
-    from_store: float
     arithmetic: float
     walk: float
-    memory: float
 
     @property
     def times(self) -> float:
@@ -175,9 +110,7 @@ class Found:
     def faults(self) -> list[str]:
         """Which bars are missed."""
         missed = {
-            f"{self.from_store:.2f} s from the store to rows (at most {SECONDS:g})": self.from_store > SECONDS,
             f"{self.arithmetic:.2f} s of arithmetic (at most {SECONDS:g})": self.arithmetic > SECONDS,
-            f"{self.memory:.2f} GB (at most {MEMORY:g})": self.memory > MEMORY,
             f"walking takes {self.times:.0f} times as long (at least {TIMES:g})": self.times < TIMES,
         }
         return [fault for fault, is_so in missed.items() if is_so]
@@ -193,21 +126,16 @@ def compared(folder: Path, synsets: tuple[str, ...], images: int = IMAGES) -> tu
 
 
 def main() -> None:
-    """Print the times, and what memory it took; say which bars are missed."""
+    """Print the times; say which bars are missed."""
     synsets = Leaves.of(nouns(), LABELS).evaluated
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=place) as folder, Store(Path(folder)) as store:
-        both = jobs(None)
-        fill(store, both[0])
-        from_store = min(timed(score_stored, store, both)[1] for _ in range(ROUNDS))
-        most = memory()
-        found = Found(from_store, *compared(Path(folder), synsets), most)
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        found = Found(*compared(Path(folder), synsets))
     print(f"{len(synsets)} synsets x {IMAGES} images x {CLASSES} logits, one core, seconds of its time:")
-    print(f"  from the store to rows   {found.from_store:6.2f}, {found.memory:.2f} GB at most")
     print(f"  the arithmetic alone     {found.arithmetic:6.2f}")
     print(f"  walking the graph        {found.walk:6.2f}, {found.times:.0f} times as long; the same scores")
     if faults := found.faults():
-        raise SystemExit(f"too slow or too large: {'; '.join(faults)}")
+        raise SystemExit(f"too slow: {'; '.join(faults)}")
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.errors import BadOption, did_you_mean
-from t2i_core.metrics import Analysis, Study
-from t2i_core.runs import Run, load_run
+from t2i_core.api.errors import BadOption, did_you_mean
+from t2i_core.api.metric import Analysis, Study
+from t2i_core.results.run import Run, load_run
 
 from .figures import RHO, heat
 from .mosaic import draw_mosaic, pictures

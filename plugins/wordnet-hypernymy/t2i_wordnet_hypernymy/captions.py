@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 from .taxonomy import Taxonomy
 

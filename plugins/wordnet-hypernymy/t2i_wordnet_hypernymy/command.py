@@ -23,9 +23,9 @@ def count_captions(
     workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes. Default: all cores.")] = None,
 ) -> None:
     """Count the captions in which each synset's word stands: -o isp.frequency=FILE of t2i analyze."""
-    from t2i_core.errors import BadFolder
-    from t2i_core.files import replace_file
-    from t2i_core.spreadsheets import escape
+    from t2i_core.api.errors import BadFolder
+    from t2i_core.files.atomic_write import replace_file
+    from t2i_core.files.spreadsheet import escape
 
     from .captions import count_captions as count
     from .metrics import taxonomy_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
-from t2i_core.tables import read_table
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.io.table import read_table
 
 from .options import PhraseOptions
 from .prompts import text_of

@@ -8,8 +8,8 @@ from math import log
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import ObjectClass
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.prompt import ObjectClass
 
 from .taxonomy import Taxonomy
 

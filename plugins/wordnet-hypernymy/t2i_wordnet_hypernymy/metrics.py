@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Analysis, Excluded, Metric, Need, PerTable, Row, Rows, Study, Unit
-from t2i_core.observations import ClassScores, Labels
-from t2i_core.prompts import ObjectClass, Prompt
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Analysis, Excluded, Metric, Need, PerTable, Row, Rows, Study, Unit
+from t2i_core.api.observation import ClassScores, Labels
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import ObjectClass, Prompt
 
 from . import scores
 from .leaves import Leaves, asked_node

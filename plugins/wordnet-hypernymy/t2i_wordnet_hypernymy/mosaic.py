@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from t2i_core.images import DamagedImage, Image
-from t2i_core.metrics import Study
+from t2i_core.api.image import Image
+from t2i_core.api.metric import Study
+from t2i_core.files.image_file import DamagedImage
 
 SIDE = 128
 """Of an image in a mosaic, in pixels."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
-from t2i_core.options import ExecutionOption, Options
+from t2i_core.api.options import ExecutionOption, Options
 
 TAXONOMY = Field(
     None,

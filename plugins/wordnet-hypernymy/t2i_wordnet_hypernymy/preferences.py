@@ -11,10 +11,10 @@ from typing import Any
 import krippendorff
 import numpy as np
 import pandas as pd
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Analysis
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Analysis
+from t2i_core.io.table import read_table
 from t2i_core.statistics import mean_interval
-from t2i_core.tables import read_table
 
 from .figures import rhos
 from .synsets import spearman

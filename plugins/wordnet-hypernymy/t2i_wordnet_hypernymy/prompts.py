@@ -7,9 +7,9 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-from t2i_core.components import Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.prompts import ObjectClass, Prompt, Scene, SceneObject
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
 
 from .leaves import Leaves, node_of
 from .metrics import taxonomy_of

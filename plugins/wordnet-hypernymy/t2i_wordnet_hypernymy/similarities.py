@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.generation import Failure
-from t2i_core.judging import Query
-from t2i_core.metrics import Excluded, Metric, Need, Row, Sample, Unit
-from t2i_core.prompts import Prompt
+from t2i_core.api.failure import Failure
+from t2i_core.api.judge import Query
+from t2i_core.api.metric import Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .leaves import asked_node
 from .metrics import asked_class, taxonomy_of

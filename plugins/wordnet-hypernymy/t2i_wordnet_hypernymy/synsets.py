@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
-from t2i_core.errors import BadOption
-from t2i_core.metrics import Analysis, Study
-from t2i_core.tables import read_table
+from t2i_core.api.errors import BadOption
+from t2i_core.api.metric import Analysis, Study
+from t2i_core.io.table import read_table
 
 from .figures import heat, rhos
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.errors import BadPrompts, did_you_mean, in_one_line
+from t2i_core.api.errors import BadPrompts, did_you_mean, join_clauses
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Taxonomy:
         own = (
             f"prompts that follow from it are --prompts wordnet-imagenet -o wordnet-imagenet.taxonomy={self.file}"
         )
-        return BadPrompts(in_one_line((f"{name!r} is not in the taxonomy {self.file}{near}", own)))
+        return BadPrompts(join_clauses((f"{name!r} is not in the taxonomy {self.file}{near}", own)))
 
     def near(self, name: str) -> Iterable[str]:
         """Names that begin alike."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from t2i_core.errors import BadOption, did_you_mean
+from t2i_core.api.errors import BadOption, did_you_mean
 
 from .taxonomy import Taxonomy
 from .wordnet import nouns

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.components import Setup
-from t2i_core.judging import Query
-from t2i_core.metrics import Answer, Excluded, Metric, Need, Row, Sample, Unit
-from t2i_core.prompts import Prompt
+from t2i_core.api.judge import Query
+from t2i_core.api.metric import Answer, Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.plugin_info import Setup
+from t2i_core.api.prompt import Prompt
 
 from .leaves import asked_node
 from .metrics import asked_class, taxonomy_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from t2i_core import ObjectClass
+from t2i_core.api import ObjectClass
 from t2i_wordnet_hypernymy.leaves import Leaves
 from t2i_wordnet_hypernymy.wordnet import imagenet_classes, nouns
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,8 +9,9 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from t2i_core import Setup, Study
-from t2i_core.errors import BadOption
+from t2i_core.api import Setup, Study
+from t2i_core.api.errors import BadOption
+from t2i_core.results.images import find_images
 from t2i_wordnet_hypernymy import analyses
 from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
@@ -37,7 +39,7 @@ def study(tmp_path, models=("a", "b")):
     digests = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in samples["image"]}
     samples = samples.assign(digest=samples["image"].map(digests))
     table = pd.DataFrame(rows).astype(dict.fromkeys(("measure", "model", "prompt", "seed"), "category"))
-    return Study(table, samples, tmp_path)
+    return Study(table, samples, tmp_path, find_images=partial(find_images, samples, tmp_path))
 
 
 def of_concepts(tmp_path):
@@ -52,7 +54,8 @@ def of_concepts(tmp_path):
             for s, value in zip(SYNSETS, (0.3, 0.2, 0.1, 0.4), strict=True)
         ]
     )
-    return Study(table, own.samples.assign(prompt=own.samples["prompt"].map(ids)), tmp_path, others)
+    samples = own.samples.assign(prompt=own.samples["prompt"].map(ids))
+    return Study(table, samples, tmp_path, others, find_images=partial(find_images, samples, tmp_path))
 
 
 @pytest.fixture
@@ -209,7 +212,7 @@ def test_images_that_failed_are_not_shown(tmp_path):
     samples = samples.assign(
         status=samples["status"].where(~lost, "failed"), image=samples["image"].where(~lost, np.nan)
     )
-    shown = Study(pd.DataFrame(), samples, tmp_path)
+    shown = Study(pd.DataFrame(), samples, tmp_path, find_images=partial(find_images, samples, tmp_path))
     rows = [(name, pictures(shown, ["a"], name)) for name in ("dog.n.01", "fruit.n.01")]
     assert [[image.path for image in images] for images in rows[0][1]] == [[tmp_path / "adog.n.01.png"] * 2]
     (tmp_path / "abird.n.01.png").unlink()

@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import (
+from t2i_core.api import (
     ClassScores,
     ObjectClass,
     Observed,
@@ -18,8 +18,8 @@ from t2i_core import (
     Study,
     Unit,
 )
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Answer
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Answer
 from t2i_wordnet_hypernymy.calibration import Calibration, bin_of, calibration_error
 
 DOG, CAT = ObjectClass("dog", "dog.n.01"), ObjectClass("cat", "cat.n.01")

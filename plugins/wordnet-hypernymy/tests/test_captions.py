@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core.errors import BadFolder, BadOption
+from t2i_core.api.errors import BadFolder, BadOption
 from t2i_wordnet_hypernymy.captions import Words, count_captions, count_in, parts_of, word_of
 from t2i_wordnet_hypernymy.taxonomy_file import read_taxonomy
 from typer.testing import CliRunner
@@ -74,7 +74,7 @@ def test_the_command_writes_a_table(tmp_path, taxonomy):
 
 
 def test_where_the_table_cannot_stand_is_said_before_anything_is_counted(tmp_path, monkeypatch):
-    from t2i_core.errors import BadFolder
+    from t2i_core.api.errors import BadFolder
     from t2i_wordnet_hypernymy import captions
     from t2i_wordnet_hypernymy.command import app
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from t2i_core import Setup
+from t2i_core.api import Setup
 from t2i_wordnet_hypernymy import scores
 from t2i_wordnet_hypernymy.options import LabelOptions, PhraseOptions
 from t2i_wordnet_hypernymy.prompts import above_labels, easy_concepts

@@ -8,8 +8,8 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from t2i_core import ClassScores, Excluded, ObjectClass, Prompt, Rows, Scene, SceneObject, Setup, Unit
-from t2i_core.errors import BadPrompts
+from t2i_core.api import ClassScores, Excluded, ObjectClass, Prompt, Rows, Scene, SceneObject, Setup, Unit
+from t2i_core.api.errors import BadPrompts
 from t2i_core.statistics import mean_interval
 from t2i_wordnet_hypernymy import scores
 from t2i_wordnet_hypernymy.metrics import NEED, Isp, Scs, SynsetIs

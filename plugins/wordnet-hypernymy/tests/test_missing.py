@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core import ClassScores, Failure, Generated, GeneratorInfo, JudgeInfo, ObjectClass, evaluate
-from t2i_core.analyzing import analyses, metrics_of
+from t2i_core import evaluate
+from t2i_core.api import ClassScores, Failure, Generated, GeneratorInfo, JudgeInfo, ObjectClass
+from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.testing import StaticResolver
 from t2i_wordnet_hypernymy.plugin import t2i_metrics, t2i_prompt_sources
 
@@ -70,7 +71,7 @@ def test_isp_alone_is_analysed(results, tmp_path):
     """Without any other metric of the run to stand beside it."""
     resolver = StaticResolver(MODEL, JUDGE, *t2i_metrics(), *t2i_prompt_sources())
     run = evaluate("isp", "model", prompts="wordnet-imagenet", seeds=3, out=tmp_path / "alone", resolver=resolver)
-    found = {analysis.name for _, analysis in analyses(run, metrics_of(run, resolver), resolver)}
+    found = {analysis.name for _, analysis in analyze_run(run, list_metrics(run, resolver), resolver)}
     assert {"lowest", "subtrees"} <= found
     assert not found & {"isp and scs", "correlations"}
 

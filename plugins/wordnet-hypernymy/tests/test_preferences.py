@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 from t2i_wordnet_hypernymy.preferences import alpha, preferences, read_preferences
 
 HEAD = "synset,model_a,model_b,annotator,choice\n"

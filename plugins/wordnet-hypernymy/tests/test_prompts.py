@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from t2i_core import ObjectClass, Setup
-from t2i_core.errors import BadPrompts
+from t2i_core.api import ObjectClass, Setup
+from t2i_core.api.errors import BadPrompts
 from t2i_wordnet_hypernymy.concepts_file import read_concepts
 from t2i_wordnet_hypernymy.options import (
     LabelOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core import (
+from t2i_core.api import (
     Embedding,
     Excluded,
     Failure,
@@ -18,9 +18,9 @@ from t2i_core import (
     Setup,
     Unit,
 )
-from t2i_core.errors import BadPrompts
-from t2i_core.images import Image
-from t2i_core.metrics import Answer
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.image import Image
+from t2i_core.api.metric import Answer
 from t2i_wordnet_hypernymy.options import SimilarityOptions
 from t2i_wordnet_hypernymy.similarities import (
     NEED,

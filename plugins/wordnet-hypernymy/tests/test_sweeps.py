@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from t2i_core import Study
+from t2i_core.api import Study
 from t2i_wordnet_hypernymy.sweeps import blocks_of_seeds, by_images, front, on_front, scores, sweeps
 
 #: by model, the value of each of two synsets

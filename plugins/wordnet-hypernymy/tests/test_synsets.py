@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from t2i_core import Study
-from t2i_core.errors import BadOption
+from t2i_core.api import Study
+from t2i_core.api.errors import BadOption
 from t2i_wordnet_hypernymy.synsets import beside, read_frequency, side_by_side, spearman
 
 SYNSETS = ("a.n.01", "b.n.01", "c.n.01", "d.n.01")

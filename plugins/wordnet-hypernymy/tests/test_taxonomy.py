@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from t2i_core import ObjectClass
-from t2i_core.errors import BadOption, BadPrompts
+from t2i_core.api import ObjectClass
+from t2i_core.api.errors import BadOption, BadPrompts
 from t2i_wordnet_hypernymy.leaves import Leaves, node_of
 from t2i_wordnet_hypernymy.taxonomy_file import read_taxonomy
 from t2i_wordnet_hypernymy.wordnet import NOUNS, imagenet_classes, mini_world, nouns

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from t2i_core import Embedding, Excluded, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
-from t2i_core.errors import BadPrompts
-from t2i_core.metrics import Answer
+from t2i_core.api import Embedding, Excluded, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
+from t2i_core.api.errors import BadPrompts
+from t2i_core.api.metric import Answer
 from t2i_wordnet_hypernymy.options import CosineOptions
 from t2i_wordnet_hypernymy.texts import HyponymCosine
 

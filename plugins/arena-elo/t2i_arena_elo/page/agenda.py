@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 
-from t2i_core.errors import BadFolder
+from t2i_core.api.errors import BadFolder
 
 from .pictures import Picture
 

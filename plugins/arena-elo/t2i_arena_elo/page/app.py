@@ -11,8 +11,8 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from t2i_core.errors import T2IError
-from t2i_core.images import DamagedImage
+from t2i_core.api.errors import T2IError
+from t2i_core.files.image_file import DamagedImage
 
 from .entrance import Entrance, uninvited
 from .guard import Access, Guard

@@ -81,7 +81,7 @@ def serve(
     ] = None,
 ) -> None:
     """Have people vote on the images of runs, on a page that this command serves until Ctrl-C."""
-    from t2i_core.errors import BadOption
+    from t2i_core.api.errors import BadOption
 
     from .groups import read_groups
     from .opening import Asked
@@ -138,7 +138,7 @@ def export(
     ],
 ) -> None:
     """Write the votes that count: battles for elo.battles, or answers for bias.people."""
-    from t2i_core.errors import BadFolder, BadOption
+    from t2i_core.api.errors import BadFolder, BadOption
 
     from ..battle_files import write_battles
     from .export import read_votes, write_answers

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from t2i_core.texts import visible
+from t2i_core.api.text import escape_control_characters
 
 from .guard import Access
 from .pages import fault, form_of, rendered
@@ -27,7 +27,7 @@ TAKEN = (
 
 def name_of(text: str) -> str:
     """An annotator's name, in one line and without what no table could hold."""
-    return visible(" ".join(text.split()))
+    return escape_control_characters(" ".join(text.split()))
 
 
 def uninvited() -> Response:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from t2i_core.files import replace_file
-from t2i_core.spreadsheets import escape
+from t2i_core.files.atomic_write import replace_file
+from t2i_core.files.spreadsheet import escape
 
 from ..battles import Battle, Verdict
 from .questions import VERDICT

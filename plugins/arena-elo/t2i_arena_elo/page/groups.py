@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadOption
-from t2i_core.yaml_files import read_mapping
+from t2i_core.api.errors import BadOption
+from t2i_core.io.yaml_file import read_mapping
 
 from .questions import UNKNOWN
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-from t2i_core.errors import BadOption
-from t2i_core.tables import Row, read_table
+from t2i_core.api.errors import BadOption
+from t2i_core.io.table import Row, read_table
 
 from .agenda import Agenda, Item
 from .questions import VERDICT, Question, checked

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from t2i_core.errors import BadFolder, BadOption
+from t2i_core.api.errors import BadFolder, BadOption
 
 from .agenda import Agenda
 from .known import FromFile, KnownTasks, Mismatches

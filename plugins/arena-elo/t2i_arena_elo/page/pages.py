@@ -10,12 +10,12 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
-from t2i_core.texts import visible
+from t2i_core.api.text import escape_control_characters
 
 
 def _plain(text: str) -> str:
     """A text of others: nothing in it steers how it is shown but the ends of its lines."""
-    return "\n".join(visible(line) for line in text.split("\n"))
+    return "\n".join(escape_control_characters(line) for line in text.split("\n"))
 
 
 _TEMPLATES = jinja2.Environment(

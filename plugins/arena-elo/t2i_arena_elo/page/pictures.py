@@ -13,9 +13,10 @@ from typing import Any
 
 import pandas as pd
 from PIL import Image as PILImage
-from t2i_core.errors import BadFolder, UnknownName
-from t2i_core.images import DamagedImage, Image
-from t2i_core.runs import Run, load_run
+from t2i_core.api.errors import BadFolder, UnknownName
+from t2i_core.api.image import Image
+from t2i_core.files.image_file import DamagedImage
+from t2i_core.results.run import Run, load_run
 
 KEPT = 256 << 20
 """Bytes of images, ready to be sent, that a shelf keeps in memory."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from t2i_core.errors import BadOption
+from t2i_core.api.errors import BadOption
 
 from .app import make_app
 from .connections import Limits, Server, limits_of_process

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from t2i_core.errors import BadFolder
+from t2i_core.api.errors import BadFolder
 
 from .records import Annotator, Task, Vote
 from .votes_file import VotesFile

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
-from t2i_core.images import DamagedImage
+from t2i_core.files.image_file import DamagedImage
 
 from .agenda import Agenda, Item
 from .known import Known, KnownTasks, Shown

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from t2i_core.errors import BadFolder
+from t2i_core.api.errors import BadFolder
 
 APPLICATION = 0x74326176  # "t2av", so that a database of anybody else is told apart
 VERSION = 1

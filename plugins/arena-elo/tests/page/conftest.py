@@ -21,8 +21,10 @@ from t2i_arena_elo.page.opening import Asked, opened
 from t2i_arena_elo.page.serve import listen, make_server
 from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.page.study import Study
-from t2i_core import Generated, GeneratorInfo, Prompt, PromptSourceInfo
-from t2i_core.evaluation import ModelRequest, Request, make_plan, run_plan
+from t2i_core.api import Generated, GeneratorInfo, Prompt, PromptSourceInfo
+from t2i_core.engine.plan import make_plan
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.run import run_plan
 from t2i_core.testing import TEST_JUDGE, StaticResolver
 
 MakeRun = Callable[..., Path]

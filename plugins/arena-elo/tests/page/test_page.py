@@ -17,7 +17,8 @@ from t2i_arena_elo.page.guard import HEADERS, Access
 from t2i_arena_elo.page.pictures import Picture, Shelf
 from t2i_arena_elo.page.questions import better
 from t2i_arena_elo.page.standing import ROUNDS, Rules
-from t2i_core.images import DamagedImage, image_file
+from t2i_core.api.image import load_image
+from t2i_core.files.image_file import DamagedImage
 
 LOCAL = "http://127.0.0.1:8765"
 
@@ -207,7 +208,7 @@ def test_images_are_pixels_alone(tmp_path):
     note.add_text("parameters", "model: apple")
     kept = PILImage.linear_gradient("L").convert("RGB")
     kept.save(tmp_path / "apple.png", pnginfo=note)
-    picture = Picture("apple", "p", 0, image_file(tmp_path / "apple.png"), kept.size)
+    picture = Picture("apple", "p", 0, load_image(tmp_path / "apple.png"), kept.size)
     sent = Shelf({"id": picture}).png("id")
     assert b"apple" in picture.image.path.read_bytes()
     assert b"apple" not in sent
@@ -218,7 +219,7 @@ def test_images_are_pixels_alone(tmp_path):
 def test_images_that_were_sent_are_kept_up_to_a_size(tmp_path, monkeypatch):
     for number in range(4):
         PILImage.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / f"{number}.png")
-    files = {str(i): Picture("m", "p", i, image_file(tmp_path / f"{i}.png"), (8, 8)) for i in range(4)}
+    files = {str(i): Picture("m", "p", i, load_image(tmp_path / f"{i}.png"), (8, 8)) for i in range(4)}
     shelf = Shelf(files)
     monkeypatch.setattr(pictures, "KEPT", 2 * len(shelf.png("0")) + 10)
     for id in files:

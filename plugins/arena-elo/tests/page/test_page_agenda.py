@@ -11,8 +11,8 @@ from t2i_arena_elo.page.agenda import Agenda, Item
 from t2i_arena_elo.page.known import FromFile, Mismatches
 from t2i_arena_elo.page.pictures import Picture
 from t2i_arena_elo.page.questions import better, checked, perception
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.images import Image
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.image import Image
 
 
 def pictures(models="abc", prompts=("p", "q", "r"), seeds=(0, 1)):

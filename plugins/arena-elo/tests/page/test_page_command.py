@@ -16,7 +16,7 @@ from t2i_arena_elo.page.opening import Asked, opened
 from t2i_arena_elo.page.pictures import read_material
 from t2i_arena_elo.page.serve import address, is_loopback, listen
 from t2i_arena_elo.page.standing import Rules
-from t2i_core.errors import BadFolder, BadOption, T2IError, UnknownName
+from t2i_core.api.errors import BadFolder, BadOption, T2IError, UnknownName
 from typer.testing import CliRunner
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "voters.py"

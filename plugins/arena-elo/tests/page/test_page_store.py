@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from t2i_arena_elo.page.records import Task
 from t2i_arena_elo.page.store import VotingStore
-from t2i_core.errors import BadFolder
+from t2i_core.api.errors import BadFolder
 
 
 def task(place: int, part: str = "vote", expected: dict[str, str] | None = None) -> Task:

@@ -20,8 +20,8 @@ from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.sources import read_source
 from t2i_arena_elo.tally import tally
-from t2i_core.errors import BadFolder, BadOption
-from t2i_core.metrics import Study
+from t2i_core.api.errors import BadFolder, BadOption
+from t2i_core.api.metric import Study
 from typer.testing import CliRunner
 
 

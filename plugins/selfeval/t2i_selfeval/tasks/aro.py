@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from t2i_core import Prompt, Setup
-from t2i_core.store import Store
+from t2i_core.api import Prompt, Setup
+from t2i_core.io.prompt_images import PromptImages
 
 from ..task_options import AroOptions, AroRelationOptions
 from .fields import Entry, folder_of, listed
@@ -46,8 +46,8 @@ def _samples(
 ) -> Iterator[Prompt]:
     options: AroOptions = setup.options
     drafts = [draft for one in entries if (draft := _draft(file, *one, task, options.crop)) is not None]
-    with Store() as store:
-        shown = partial(cut, store=store, dry=setup.dry)
+    with PromptImages() as images:
+        shown = partial(cut, images=images, dry=setup.dry)
         yield from samples(drafts, "aro", str(file), options.limit, options.seed, shown)
 
 

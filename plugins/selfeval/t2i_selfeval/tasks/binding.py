@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts
-from t2i_core.tables import read_table
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.errors import BadPrompts
+from t2i_core.io.table import read_table
 
 from ..task_options import BindingOptions
 from .fields import folder_of, named

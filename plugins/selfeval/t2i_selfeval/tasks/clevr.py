@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from t2i_core import Prompt, Setup
+from t2i_core.api import Prompt, Setup
 
 from ..task_options import ClevrOptions
 from .fields import Entry, folder_of, listed

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from t2i_core.errors import BadPrompts, did_you_mean
-from t2i_core.texts import read_text
+from t2i_core.api.errors import BadPrompts, did_you_mean
+from t2i_core.io.text_file import read_text
 
 _LONGEST = 40
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadOption, BadPrompts, MissingDependency
-from t2i_core.texts import said
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.errors import BadOption, BadPrompts, MissingDependency
+from t2i_core.api.text import describe_error
 
 from ..task_options import AroOrderOptions, Perturbation
 from .fields import listed
@@ -124,8 +124,8 @@ def tagger(pipeline: str) -> Tags:
         model = spacy.load(pipeline)
     except (OSError, ValueError) as error:
         raise MissingDependency(
-            f"aro-order: spaCy's pipeline {pipeline!r} cannot be loaded ({said(error)}): python -m spacy download "
-            f"{pipeline}; {without}"
+            f"aro-order: spaCy's pipeline {pipeline!r} cannot be loaded ({describe_error(error)}): "
+            f"python -m spacy download {pipeline}; {without}"
         ) from error
 
     def tags(words: list[str]) -> list[str]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image as PILImage
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts, MissingDependency
-from t2i_core.images import DamagedImage, decode
-from t2i_core.prompts import digest_of
-from t2i_core.store import Store
-from t2i_core.texts import said
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.digest import digest_data
+from t2i_core.api.errors import BadPrompts, MissingDependency
+from t2i_core.api.text import describe_error
+from t2i_core.files.image_file import DamagedImage, decode
+from t2i_core.io.prompt_images import PromptImages
 
 from ..samples import pair
 from ..task_options import HOW_TO_GET_WINOGROUND, PairOptions
@@ -93,12 +93,12 @@ def _listed(tables: list[Path]) -> list[_Listed]:
 
 def _of_tables(chosen: list[_Listed], dry: bool) -> Iterator[Prompt]:
     wanted = {(one.file, one.row): one for one in chosen}
-    with Store() as store:
+    with PromptImages() as images:
         for file in dict.fromkeys(one.file for one in chosen):
             for number, row in enumerate(_rows(file, _IMAGES), 1):
                 if (one := wanted.get((file, number))) is not None:
                     entry = Entry(one.entry.where, row)
-                    yield one.prompt((_kept(entry, "image_0", store, dry), _kept(entry, "image_1", store, dry)))
+                    yield one.prompt((_kept(entry, "image_0", images, dry), _kept(entry, "image_1", images, dry)))
 
 
 def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -114,21 +114,21 @@ def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
             for batch in table.iter_batches(batch_size=8, columns=names):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise BadPrompts(f"{file}: cannot be read ({said(error)})") from error
+        raise BadPrompts(f"{file}: cannot be read ({describe_error(error)})") from error
 
 
-def _kept(entry: Entry, field: str, store: Store, dry: bool) -> str:
-    """The path of an image that a table has in itself, kept in the store; in a dry run a path of nothing."""
+def _kept(entry: Entry, field: str, images: PromptImages, dry: bool) -> str:
+    """The path of an image that a table has in itself, kept in the cache; in a dry run a path of nothing."""
     value: Any = entry.data.get(field)
     data = value.get("bytes") if isinstance(value, Mapping) else None
     if not isinstance(data, bytes):
         entry.fail(field, "want an image's bytes, as Hugging Face's datasets writes them")
-    key = digest_of(["image in a table", hashlib.sha256(data).hexdigest()])
-    if (kept := store.image(key)) is None:
+    key = digest_data(["image in a table", hashlib.sha256(data).hexdigest()])
+    if (kept := images.find(key)) is None:
         if dry:
             return key
         try:
-            kept = store.put_image(key, PILImage.fromarray(decode(data, entry.where)))
+            kept = images.put(key, PILImage.fromarray(decode(data, entry.where)))
         except DamagedImage as error:
             entry.fail(field, str(error))
-    return str(kept.path)
+    return str(kept)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from t2i_core import Prompt
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Prompt
+from t2i_core.api.errors import BadPrompts
 
 from ..samples import Facets, choice
 

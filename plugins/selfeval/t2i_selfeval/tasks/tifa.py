@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from re import Match
 
-from t2i_core import Prompt, Setup
-from t2i_core.errors import BadPrompts
+from t2i_core.api import Prompt, Setup
+from t2i_core.api.errors import BadPrompts
 
 from ..task_options import TifaOptions
 from .fields import Entry, folder_of, listed

@@ -1,0 +1,159 @@
+"""All that a plugin author reads: the contracts of generators, judges, metrics and prompt sources.
+
+Each name is loaded when it is first used, so that a plugin's light module costs no more than what it names.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
+    from .errors import BadPrompts as BadPrompts
+    from .errors import NoJudge as NoJudge
+    from .errors import T2IError as T2IError
+    from .failure import Failure as Failure
+    from .generator import Generated as Generated
+    from .generator import Generator as Generator
+    from .generator import ImageRequest as ImageRequest
+    from .hookspecs import hookimpl as hookimpl
+    from .hookspecs import hookspec as hookspec
+    from .image import Image as Image
+    from .image import Instance as Instance
+    from .image import Truth as Truth
+    from .judge import Judge as Judge
+    from .judge import Query as Query
+    from .metric import Analysis as Analysis
+    from .metric import Answer as Answer
+    from .metric import Derive as Derive
+    from .metric import Excluded as Excluded
+    from .metric import Measure as Measure
+    from .metric import Metric as Metric
+    from .metric import Need as Need
+    from .metric import Note as Note
+    from .metric import Observed as Observed
+    from .metric import PerTable as PerTable
+    from .metric import Row as Row
+    from .metric import Rows as Rows
+    from .metric import Sample as Sample
+    from .metric import Study as Study
+    from .metric import Unit as Unit
+    from .observation import Caption as Caption
+    from .observation import ClassScores as ClassScores
+    from .observation import Detections as Detections
+    from .observation import Embedding as Embedding
+    from .observation import Features as Features
+    from .observation import LikelihoodTerms as LikelihoodTerms
+    from .observation import Pixels as Pixels
+    from .observation import Preference as Preference
+    from .observation import Reward as Reward
+    from .observation import Segments as Segments
+    from .options import ExecutionOption as ExecutionOption
+    from .options import Options as Options
+    from .plugin_info import API_VERSION as API_VERSION
+    from .plugin_info import PHOTOGRAPHS as PHOTOGRAPHS
+    from .plugin_info import Defaults as Defaults
+    from .plugin_info import Domain as Domain
+    from .plugin_info import GeneratorInfo as GeneratorInfo
+    from .plugin_info import JudgeInfo as JudgeInfo
+    from .plugin_info import MetricInfo as MetricInfo
+    from .plugin_info import Preset as Preset
+    from .plugin_info import PromptSourceInfo as PromptSourceInfo
+    from .plugin_info import Setup as Setup
+    from .prompt import ObjectClass as ObjectClass
+    from .prompt import Prompt as Prompt
+    from .prompt import Relation as Relation
+    from .prompt import Scene as Scene
+    from .prompt import SceneObject as SceneObject
+
+_MODULES: dict[str, tuple[str, ...]] = {
+    "hookspecs": (
+        "hookimpl",
+        "hookspec",
+    ),
+    "prompt": (
+        "Prompt",
+        "Scene",
+        "SceneObject",
+        "ObjectClass",
+        "Relation",
+    ),
+    "options": (
+        "Options",
+        "ExecutionOption",
+    ),
+    "plugin_info": (
+        "API_VERSION",
+        "Defaults",
+        "Domain",
+        "PHOTOGRAPHS",
+        "GeneratorInfo",
+        "JudgeInfo",
+        "MetricInfo",
+        "PromptSourceInfo",
+        "Preset",
+        "Setup",
+    ),
+    "failure": ("Failure",),
+    "generator": (
+        "Generated",
+        "Generator",
+        "ImageRequest",
+    ),
+    "image": (
+        "Image",
+        "Truth",
+        "Instance",
+    ),
+    "judge": (
+        "Judge",
+        "Query",
+    ),
+    "observation": (
+        "Detections",
+        "Segments",
+        "ClassScores",
+        "Embedding",
+        "Features",
+        "Caption",
+        "Pixels",
+        "Preference",
+        "Reward",
+        "LikelihoodTerms",
+    ),
+    "metric": (
+        "Measure",
+        "Metric",
+        "Need",
+        "Note",
+        "Analysis",
+        "Answer",
+        "Derive",
+        "Excluded",
+        "Study",
+        "Observed",
+        "PerTable",
+        "Row",
+        "Rows",
+        "Sample",
+        "Unit",
+    ),
+    "errors": (
+        "BadPrompts",
+        "NoJudge",
+        "T2IError",
+    ),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

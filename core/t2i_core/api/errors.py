@@ -1,0 +1,150 @@
+"""What can go wrong for a user, each with its own exit code and one clear line.
+
+Exit code 2 is Typer's own for usage; 130 is an interrupted run. No traceback is shown for a `T2IError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from .redaction import redact
+
+
+class T2IError(Exception):
+    """A user's error: what is wrong, where, and what to do, in one line that holds no secret."""
+
+    exit_code = 1
+
+    def __str__(self) -> str:
+        return redact(self._message())
+
+    def _message(self) -> str:
+        return super().__str__()
+
+
+class NotReused(UserWarning):
+    """Warning: t2i cannot tell whether some code has changed, so later runs do not reuse what it makes."""
+
+
+class UnknownName(T2IError):
+    """No installed plugin has a component of this name."""
+
+    exit_code = 3
+
+    @classmethod
+    def among(cls, what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownName:
+        """Say that `name` is no known `what`, with the nearest known names."""
+        return cls(join_clauses([f"unknown {what} {name!r}{did_you_mean(name, known)}", hint]))
+
+
+class BrokenPlugin(T2IError):
+    """A plugin was found, but does not load or does not keep its contract."""
+
+    exit_code = 4
+
+
+class AmbiguousName(T2IError):
+    """Two distributions claim the same name."""
+
+    exit_code = 5
+
+
+class BadOption(T2IError):
+    """An option that does not exist, or a value of the wrong type or range."""
+
+    exit_code = 6
+
+
+class MissingDependency(T2IError):
+    """A distribution or system part that must be installed first."""
+
+    exit_code = 7
+
+
+class FailedRun(T2IError):
+    """More samples failed than the run allows; everything made is kept."""
+
+    exit_code = 8
+
+
+class NoJudge(T2IError):
+    """No judge offers what the metric needs, or the one asked for cannot."""
+
+    exit_code = 9
+
+
+class BadPrompts(T2IError):
+    """Prompts that are missing or malformed."""
+
+    exit_code = 10
+
+
+class BadFolder(T2IError):
+    """A folder that is not there, cannot be written, is in use, or holds another run than is wanted."""
+
+    exit_code = 11
+
+
+class BadModel(T2IError):
+    """A model path or argument at which there is no model."""
+
+    exit_code = 12
+
+
+class NotHere(BadModel):
+    """Files that are not on this machine and cannot be fetched now.
+
+    what:     which files, of which repository or address
+    spec:     what the user would prefetch, as far as who raises it knows; the evaluation puts the user's own words
+              in its place (`told_as`)
+    network:  None where nothing may be fetched; else why nothing can be
+    missing:  what is missing of them, where the rest is here
+    """
+
+    def __init__(self, what: str, spec: str, network: str | None = None, missing: str | None = None) -> None:
+        super().__init__(what, spec, network, missing)
+        self.what, self.spec, self.network, self.missing = what, spec, network, missing
+
+    def _message(self) -> str:
+        name = self.spec.partition(" -o ")[0]
+        lacks = "is not on this machine"
+        if self.missing is not None:
+            lacks = f"is not whole on this machine{f' ({self.missing})' if self.missing else ''}"
+        # the user's own word, which may have meant a folder
+        path = self.missing is None and name.endswith(f":{self.what}")
+        folder = f"there is no folder {self.what} here; " if path else ""
+        if self.network is not None:
+            return f"{folder}no network, and {name} ({self.what}) {lacks}: {self.network}"
+        return (
+            f"{folder}{name}: {self.what} {lacks}, and nothing may be fetched: "
+            f"run `t2i prefetch {self.spec}` with a network"
+        )
+
+    def told_as(self, spec: str) -> NotHere:
+        """The same of what the user named: `sd2`, or with the options that were given."""
+        return NotHere(self.what, spec, self.network, self.missing)
+
+
+class BadRecipe(T2IError):
+    """A recipe file that is missing or malformed."""
+
+    exit_code = 13
+
+
+INTERRUPTED = 130
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `: did you mean 'x'?` for the names nearest to `name`, or an empty string."""
+    near = get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f": did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+def join_clauses(parts: Iterable[str]) -> str:
+    """Join what is said: by `; `, and after a question as a sentence of its own. Empty parts are left out."""
+    said = ""
+    for part in filter(None, parts):
+        said += f"{'' if not said else ' ' if said.endswith('?') else '; '}"
+        said += part[:1].upper() + part[1:] if said.endswith("? ") else part
+    return said

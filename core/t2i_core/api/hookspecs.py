@@ -1,0 +1,101 @@
+"""The four hooks by which plugins offer components.
+
+A plugin is a distribution with entry points in the groups `t2i.generators`, `t2i.judges`, `t2i.metrics` and
+`t2i.prompt_sources`. An entry point's name is the component's name; its target is the plugin's light module,
+which must import neither torch nor numpy at its top. The module's hook returns descriptors (or presets):
+
+    [project.entry-points."t2i.metrics"]
+    sharpness = "t2i_sharpness.plugin"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from .plugin_info import GeneratorInfo, JudgeInfo, MetricInfo, Preset, PromptSourceInfo
+
+PROJECT = "t2i"
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def t2i_generators() -> Iterable[GeneratorInfo | Preset]:  # type: ignore[empty-body]
+    """Offer models that make images from prompts.
+
+    >>> import numpy as np
+    >>> from t2i_core.api import Generated, GeneratorInfo, hookimpl
+    >>> class Grey:
+    ...     def generate(self, requests):
+    ...         for request in requests:
+    ...             yield request, Generated(np.full((64, 64, 3), 128, np.uint8))
+    >>> @hookimpl
+    ... def t2i_generators():
+    ...     return [GeneratorInfo(name="grey", summary="Grey squares.", create=lambda setup: Grey())]
+    """
+
+
+@hookspec
+def t2i_judges() -> Iterable[JudgeInfo | Preset]:  # type: ignore[empty-body]
+    """Offer judges: models or people that look at images and say what they see.
+
+    Enter the judge once under `t2i.judges` and once more under `t2i.judges.CAPABILITY` for each capability, so
+    that a judge can be chosen without importing any.
+
+    >>> from t2i_core.api import JudgeInfo, Reward, hookimpl
+    >>> class Brightness:
+    ...     def observe(self, capability, queries):
+    ...         for query in queries:
+    ...             yield query, Reward(float(query.images[0].pixels.mean()))
+    >>> @hookimpl
+    ... def t2i_judges():
+    ...     return [
+    ...         JudgeInfo(
+    ...             name="brightness",
+    ...             summary="Mean pixel value.",
+    ...             capabilities={"reward": frozenset()},
+    ...             create=lambda setup: Brightness(),
+    ...         )
+    ...     ]
+    """
+
+
+@hookspec
+def t2i_metrics() -> Iterable[MetricInfo | Preset]:  # type: ignore[empty-body]
+    """Offer metrics: which observations they need, and the rows they measure from them.
+
+    >>> from t2i_core.api import Measure, Metric, MetricInfo, Need, Row, hookimpl
+    >>> class MeanReward(Metric):
+    ...     needs = (Need("reward", capability="reward", queries=lambda samples: [samples[0].query_with_text()]),)
+    ...     def measure(self, unit):
+    ...         for observed in unit.observed:
+    ...             yield Row("reward", observed.one("reward").value)
+    >>> @hookimpl
+    ... def t2i_metrics():
+    ...     return [
+    ...         MetricInfo(
+    ...             name="mean-reward",
+    ...             summary="Mean reward of a model's images.",
+    ...             create=MeanReward,
+    ...             measures=(Measure("reward", "Mean reward."),),
+    ...         )
+    ...     ]
+    """
+
+
+@hookspec
+def t2i_prompt_sources() -> Iterable[PromptSourceInfo | Preset]:  # type: ignore[empty-body]
+    """Offer lists of prompts, with what each one expects where that is known.
+
+    >>> from t2i_core.api import ObjectClass, Prompt, PromptSourceInfo, Scene, SceneObject, hookimpl
+    >>> def cats(setup):
+    ...     cat = ObjectClass("cat", "cat.n.01")
+    ...     yield Prompt(id="cat", text="a photo of a cat", scene=Scene((SceneObject(cat),)))
+    >>> @hookimpl
+    ... def t2i_prompt_sources():
+    ...     return [PromptSourceInfo(name="cats", summary="One cat.", prompts=cats)]
+    """

@@ -1,0 +1,203 @@
+"""Kept images, and the truth about rendered ones."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PILImage
+
+from ..files.decoding_rules import DEFAULT_RULES, DecodingRules, Format
+from ..files.digest import digest_file
+from ..files.image_file import DamagedImage, ImageHeader, decode, read_header
+from ..files.regular_file import IMAGE_BYTES, read_regular
+from .mask import PackedMask
+from .prompt import ObjectClass, Scene
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kept image: the SHA-256 of its file, where the file is, and its pixels when asked for.
+
+    Attributes:
+        digest: SHA-256 (hex) of the file's bytes.
+        path: Where the file is.
+        truth: What is really drawn; only judges that declare `reads_truth` are given it.
+        header: What the file's header says, of a file that existed already; it was checked against the rules of
+            whoever allowed the file, so that the pixels are decoded under the same ones.
+        within: The folder that the file must lie in after links are followed; None if it may lie anywhere.
+        refused: Why the file is not read, of one that a run names and that may not be shown.
+    """
+
+    digest: str
+    path: Path
+    truth: Truth | None = field(default=None, compare=False)
+    header: ImageHeader | None = field(default=None, compare=False)
+    within: Path | None = field(default=None, compare=False)
+    refused: str | None = field(default=None, compare=False)
+
+    @property
+    def identity(self) -> str:
+        """What observations of the image are kept under: its digest, and what has changed about its pixels."""
+        changed = self.header.identity if self.header else ""
+        return f"{self.digest}:{changed}" if changed else self.digest
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """The sRGB pixels, uint8 of shape (height, width, 3), upright; transparency is laid on white.
+
+        Raises:
+            RefusedImage: If the file may not be read.
+            DamagedImage: If it is gone, is not what was kept, or is not an image.
+        """
+        pixels = decode(self._read(), str(self.path), _rules_for(self.header))
+        pixels.setflags(write=False)  # judges and metrics share them: none may change what the next one sees
+        return pixels
+
+    def check(self) -> None:
+        """Check that the file is the one that was kept, without decoding it. Raises what `pixels` does."""
+        self._read()
+
+    def _read(self) -> bytes:
+        if self.refused is not None:
+            raise RefusedImage(self.refused)
+        try:
+            data = read_regular(self.path, IMAGE_BYTES, self.within)
+        except OSError as error:
+            raise DamagedImage(f"{self.path}: cannot be read ({error.strerror})") from error
+        if hashlib.sha256(data).hexdigest() != self.digest:
+            raise DamagedImage(f"{self.path}: the file is not the one that was kept")
+        return data
+
+    def pil(self) -> PILImage.Image:
+        """The image as PIL image, mode RGB."""
+        return PILImage.fromarray(self.pixels)
+
+
+class RefusedImage(DamagedImage):
+    """An image file that a run names and that may not be read: it lies outside of the run's folder."""
+
+
+def _rules_for(header: ImageHeader | None) -> DecodingRules:
+    """Return rules under which the file that a header was read from can be decoded."""
+    if header is None:
+        return DEFAULT_RULES
+    width, height = header.size
+    formats = tuple(dict.fromkeys((*DEFAULT_RULES.formats, cast("Format", header.format))))
+    return DecodingRules(formats, max(DEFAULT_RULES.megapixels, width * height / 1e6))
+
+
+def load_image(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
+    """Return an image file outside of the store.
+
+    A file that is not an image is found out when its pixels are asked for.
+
+    Raises:
+        DamagedImage: If it cannot be read.
+    """
+    try:
+        digest = digest_file(path)
+    except OSError as error:
+        raise DamagedImage(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        return Image(digest, path, header=read_header(path, rules))
+    except DamagedImage:
+        return Image(digest, path)
+
+
+def get_size(image: Any) -> tuple[int, int]:
+    """Width and height of uint8 (height, width, 3) or of a PIL image."""
+    return (image.shape[1], image.shape[0]) if isinstance(image, np.ndarray) else image.size
+
+
+def encode_png(image: Any) -> bytes:
+    """Encode uint8 (height, width, 3) or a PIL image as PNG, the same bytes for the same pixels.
+
+    Raises ValueError for anything else.
+    """
+    if isinstance(image, np.ndarray):
+        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
+            raise ValueError(f"want uint8 pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+        image = PILImage.fromarray(image)
+    elif not isinstance(image, PILImage.Image):
+        raise ValueError(f"want an array or a PIL image, not {type(image).__name__}")
+    file = io.BytesIO()
+    image.convert("RGB").save(file, "PNG", compress_level=1)
+    return file.getvalue()
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One object that is really drawn.
+
+    box:         x0, y0, x1, y1 in pixels, x1 and y1 exclusive, of the visible part
+    mask:        the visible pixels
+    attributes:  what else is true of it (sub-kind, hat, ...)
+    """
+
+    cls: ObjectClass
+    colour: str | None
+    box: tuple[int, int, int, int]
+    mask: PackedMask
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a rendered image really shows: its size (width, height) and each visible object.
+
+    asked: the scene that the prompt asked for
+    text:  the prompt's text
+    """
+
+    size: tuple[int, int]
+    instances: tuple[Instance, ...]
+    asked: Scene | None = None
+    text: str = ""
+
+    def to_bytes(self) -> bytes:
+        """Return the stored form: one line of JSON, then the masks' bytes."""
+        head: list[dict[str, Any]] = [
+            {
+                "name": i.cls.name,
+                "synset": i.cls.synset,
+                "colour": i.colour,
+                "box": i.box,
+                "attributes": dict(i.attributes),
+                "mask_box": i.mask.box,
+                "bytes": len(i.mask.data),
+            }
+            for i in self.instances
+        ]
+        line = json.dumps(
+            {
+                "size": self.size,
+                "asked": self.asked.to_json() if self.asked else None,
+                "text": self.text,
+                "instances": head,
+            }
+        ).encode()
+        return line + b"\n" + b"".join(i.mask.data for i in self.instances)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Truth:
+        """Read what `to_bytes` wrote."""
+        line, _, masks = data.partition(b"\n")
+        head = json.loads(line)
+        size = (head["size"][0], head["size"][1])
+        instances, start = [], 0
+        for i in head["instances"]:
+            mask = PackedMask(size, tuple(i["mask_box"]), masks[start : start + i["bytes"]])
+            start += i["bytes"]
+            instances.append(
+                Instance(ObjectClass(i["name"], i["synset"]), i["colour"], tuple(i["box"]), mask, i["attributes"])
+            )
+        return cls(size, tuple(instances), Scene.from_json(head["asked"]) if head["asked"] else None, head["text"])

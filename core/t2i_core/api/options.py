@@ -1,0 +1,76 @@
+"""Options of components: pydantic models that refuse what they do not know."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+
+from .errors import BadOption
+
+
+class Options(BaseModel):
+    """Base of every component's options: frozen, and unknown names are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse `true` for a number: pydantic would take it for 1."""
+        wanted = cls.model_fields[info.field_name or ""].annotation
+        types = {wanted, *get_args(wanted)}
+        if isinstance(value, bool) and types & {int, float} and bool not in types:
+            raise ValueError(f"want a number, not {str(value).lower()}")
+        return value
+
+
+class ExecutionOption:
+    """Marks an option that changes how work is done, never its result.
+
+    It stays out of fingerprints, so that another number of workers makes nothing anew:
+
+        workers: Annotated[int, ExecutionOption()] = 2
+    """
+
+
+def select_result_options(options: Options) -> dict[str, Any]:
+    """Return the options that results depend on, as plain JSON data."""
+    silent = {
+        name
+        for name, field in type(options).model_fields.items()
+        if any(isinstance(m, ExecutionOption) for m in field.metadata)
+    }
+    return options.model_dump(mode="json", exclude=silent)
+
+
+def read_secret(variable: str) -> str | None:
+    """Return the secret (an API key, a token) that an environment variable holds, without blanks around it.
+
+    Returns:
+        The secret, or None where the variable is not set or blank.
+
+    Raises:
+        BadOption: It holds control characters or characters beyond ASCII, which no HTTP header carries. The
+            message does not repeat it.
+    """
+    secret = os.environ.get(variable, "").strip()
+    if not (secret.isascii() and secret.isprintable()):
+        raise BadOption(
+            f"the environment variable {variable} holds a line end, another control character or one beyond "
+            "ASCII inside its value, so it cannot be a key: set it again"
+        )
+    return secret or None
+
+
+def resolve_number(said: float | str | None, options: Options) -> float | None:
+    """Return a number of a descriptor that may stand in an option: itself, or that option's value.
+
+    Raises ValueError where there is no option of this name.
+    """
+    if isinstance(said, str):
+        if said not in type(options).model_fields:
+            raise ValueError(f"{said!r} is none of its options")
+        said = getattr(options, said)
+    return None if said is None else float(said)

@@ -1,0 +1,83 @@
+"""What commands print, those of plugins too: nothing in it steers a terminal or poses as another line.
+
+A command depends on typer and rich itself: core does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .text import STEERING, escape_control_characters
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+PIPE_WIDTH = 200
+"""Columns of tables that go into a file or a pipe, where nobody's window would cut them."""
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console that writes to standard output, or to standard error."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(file=stream, width=width, highlight=False, soft_wrap=False)
+
+
+def shown(value: object, style: str = "") -> Text:
+    """A text for the console as it is: neither markup nor emoji codes are read, and nothing in it steers the
+    terminal.
+    """
+    from rich.text import Text
+
+    return Text(escape_control_characters(str(value)), style)
+
+
+def make_table(*columns: object, title: str | None = None) -> Table:
+    """Return a table without lines, whose long cells go on in a further line."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for column in columns:
+        table.add_column(shown(column), overflow="fold")
+    return table
+
+
+def write_line(
+    text: object = "",
+    *,
+    err: bool = False,
+    bold: bool = False,
+    fg: str | None = None,
+    nl: bool = True,
+    file: TextIO | None = None,
+) -> None:
+    """Write one line to standard output, standard error (`err`) or a file; all commands write through this.
+
+    Control characters are written out (`\\x1b`, `\\n`): no text can steer a terminal or pose as another line.
+    """
+    stream = file or (sys.stderr if err else sys.stdout)
+    line = escape_control_characters(str(text))
+    if (fg or bold) and stream.isatty():
+        import typer
+
+        line = typer.style(line, fg=fg, bold=bold)
+    print(line, file=stream, end="\n" if nl else "", flush=True)
+
+
+def print_json(data: Any) -> None:
+    """Print plain data, alone on standard output; in ASCII where its encoding cannot take it as it is."""
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+    # JSON escapes only the control characters of ASCII; the others stand within strings, where \u is read
+    text = STEERING.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(data, indent=1, allow_nan=False)
+    print(text)

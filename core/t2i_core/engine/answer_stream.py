@@ -1,0 +1,148 @@
+"""Work that plugins do on streams, held to its contract: each item gets one answer, named with the item itself.
+
+A plugin may batch as it likes and answer in any order. Where it raises, or leaves items out, those that it had
+taken are tried again one by one, so that one bad item fails alone, the work goes on, and no answer is ever taken
+for another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from ..api.errors import BrokenPlugin, T2IError
+from ..api.failure import Failure
+from ..api.redaction import redact_error
+from ..api.text import describe_error
+
+ItemT = TypeVar("ItemT")
+
+PATIENCE = 20
+"""So many items in a row that raise, and a plugin that never worked is given up: more would hide the cause."""
+
+LONG_PATIENCE = 500
+"""The same for one that has worked before: a bad prompt may come with as many seeds."""
+
+
+def stream_answers(
+    work: Callable[[Iterable[ItemT]], Iterator[tuple[ItemT, Any]]],
+    items: Iterable[ItemT],
+    who: str,
+    has_worked: bool = False,
+) -> Iterator[tuple[ItemT, Any]]:
+    """Yield each item with the plugin's answer, or with a Failure that says why there is none.
+
+    who:         names plugin and distribution in messages
+    has_worked:  whether it is known to work, from what is kept: a run that is given again meets only those items
+                 that failed before
+
+    Raises BrokenPlugin where the plugin answers what it was not
+    asked, stops taking items, or raises too often in a row.
+    """
+    source = _Source(items)
+    open_items: dict[int, ItemT] = {}
+
+    def feed() -> Iterator[ItemT]:
+        for item in source:
+            open_items[id(item)] = item
+            yield item
+
+    raised_in_a_row, patience = 0, LONG_PATIENCE if has_worked else PATIENCE
+    while not source.exhausted:
+        attempt = _Attempt(work, feed())
+        answers = 0
+        for answer in attempt:
+            item, value = _close(answer, open_items, who)
+            answers += 1
+            raised_in_a_row, patience = 0, LONG_PATIENCE
+            yield item, value
+        if source.error is not None:
+            raise source.error  # ours, whatever the plugin made of it
+        if not (source.exhausted or answers or open_items):
+            raise BrokenPlugin(f"{who} stopped before it was done: {attempt.said}") from attempt.error
+        for item in list(open_items.values()):
+            value, raised = _alone(work, item, who)
+            raised_in_a_row = raised_in_a_row + 1 if raised else 0
+            patience = patience if raised else LONG_PATIENCE
+            if raised_in_a_row >= patience:
+                raise BrokenPlugin(f"{who} failed {patience} times in a row, last with {value.reason}")
+            del open_items[id(item)]
+            yield item, value
+
+
+class _Source(Iterator[ItemT]):
+    """The items, until there are none or one cannot be had, which is no fault of the plugin that asks for it."""
+
+    def __init__(self, items: Iterable[ItemT]) -> None:
+        self._items = iter(items)
+        self.exhausted = False
+        self.error: BaseException | None = None
+
+    def __next__(self) -> ItemT:
+        try:
+            return next(self._items)
+        except StopIteration:
+            self.exhausted = True
+            raise
+        except BaseException as error:
+            self.error = error
+            raise
+
+
+class _Attempt:
+    """One go of a plugin at a stream: its answers, until they end or it raises.
+
+    error: what it raised, if it did. Whatever it is, be it the wish to exit, it is the plugin's failure; only what
+           the user is to see (T2IError) and the user's own interrupt go through
+    """
+
+    def __init__(self, work: Callable[[Iterable[ItemT]], Iterator[Any]], items: Iterable[ItemT]) -> None:
+        self._work = work
+        self._items = items
+        self.error: BaseException | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        answers: Iterator[Any] | None = None
+        while True:
+            try:
+                answers = iter(self._work(self._items)) if answers is None else answers
+                answer = next(answers)
+            except StopIteration:
+                return
+            except (KeyboardInterrupt, T2IError) as error:
+                redact_error(error)
+                raise
+            except BaseException as error:
+                redact_error(error)
+                self.error = error
+                return
+            yield answer
+
+    @property
+    def said(self) -> str:
+        """Why there are no more answers."""
+        return "no answer" if self.error is None else describe_error(self.error)
+
+
+def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
+    """Match an answer with the item that it names."""
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise BrokenPlugin(
+            f"{who} gave {type(answer).__name__}, want pairs of what was asked and the answer to it"
+        )
+    item = open_items.pop(id(answer[0]), None)
+    if item is None:
+        raise BrokenPlugin(f"{who} answered what it was not asked, or answered it twice")
+    return item, answer[1]
+
+
+def _alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT, who: str) -> tuple[Any, bool]:
+    """Try one item alone. Returns its answer, or a Failure, and whether the plugin raised."""
+    attempt = _Attempt(work, iter([item]))
+    answers = list(islice(attempt, 2))
+    if attempt.error is not None:
+        return Failure(attempt.said), True
+    if len(answers) != 1:
+        return Failure(f"{len(answers)} answers where one was asked for"), False
+    return _close(answers[0], {id(item): item}, who)[1], False

@@ -1,0 +1,140 @@
+"""Which installed distribution a module belongs to."""
+
+from __future__ import annotations
+
+import json
+import sys
+import sysconfig
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import Distribution, distributions
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ...files.package_files import digest_sources
+
+PYTHON = "python"
+"""What `origin_of` returns for the standard library."""
+
+
+def find_origin(module: str) -> str | None:
+    """Return a text that identifies the installed code of a module.
+
+    Args:
+        module: A dotted name. The module need not be imported yet.
+
+    Returns:
+        `python` for the standard library, the distribution's name and version for other installed modules, and
+        name and source digest where the distribution is installed in editable form, because its code changes under
+        the same version. t2i-core is identified by its name alone: its stored forms have a version of their own
+        (`t2i_core.storage.store.FORMAT`). None for `__main__` and for a module of no distribution: one typed into
+        a notebook, or a file that was merely found on the path.
+    """
+    top = module.partition(".")[0]
+    if top == __name__.partition(".")[0]:
+        return "t2i-core"
+    if top in ("", "__main__"):
+        return None
+    folder = _folder_of(top)
+    if folder is None:
+        return PYTHON if top in sys.builtin_module_names else None
+    if top in sys.stdlib_module_names and folder in _standard_folders():
+        return PYTHON
+    for dist, editable in _candidates(top, folder):
+        if not editable:
+            return f"{dist.name} {dist.version}"
+        if module not in sys.modules:
+            import_module(module)
+        return f"{dist.name} {digest_sources(module, ('**/*',))}"
+    return None
+
+
+def _folder_of(top: str) -> Path | None:
+    """Return the folder that holds a top-level module or package; None where it has no file."""
+    loaded = sys.modules.get(top)
+    if loaded is not None:
+        file, paths = getattr(loaded, "__file__", None), list(getattr(loaded, "__path__", ()))
+    else:
+        spec = find_spec(top)
+        if spec is None:
+            return None
+        file, paths = (spec.origin if spec.has_location else None), list(spec.submodule_search_locations or ())
+    if paths:
+        return Path(paths[0]).resolve().parent
+    return Path(file).resolve().parent if file else None
+
+
+@lru_cache(maxsize=1)
+def _standard_folders() -> frozenset[Path]:
+    folders = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
+    return frozenset([*folders, *(folder / "lib-dynload" for folder in folders)])
+
+
+def _candidates(top: str, folder: Path) -> Iterator[tuple[Distribution, bool]]:
+    """Yield the distributions that installed a top-level name in this folder, and whether in editable form."""
+    index = _index(tuple((path, _changed(path)) for path in sys.path))
+    yield from ((dist, False) for dist in index.installed.get((top, folder), ()))
+    if (folder / top / "__init__.py").is_file():
+        yield from ((dist, True) for dist in index.roots.get(folder, ()))
+    yield from ((dist, True) for project, dist in index.mapped.get(top, ()) if folder.is_relative_to(project))
+
+
+def _changed(path: str) -> int | None:
+    """Return when a folder was last changed; None where it is not there or may not be read."""
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+class _Index:
+    """The installed distributions.
+
+    Attributes:
+        installed: By top-level name and the folder that holds it.
+        roots: Editable ones, by the folder that they put on the path.
+        mapped: Editable ones that an import hook finds, by top-level name, with the project's folder.
+    """
+
+    def __init__(self) -> None:
+        self.installed: defaultdict[tuple[str, Path], list[Distribution]] = defaultdict(list)
+        self.roots: defaultdict[Path, list[Distribution]] = defaultdict(list)
+        self.mapped: defaultdict[str, list[tuple[Path, Distribution]]] = defaultdict(list)
+        for dist in distributions():
+            self._add(dist)
+
+    def _add(self, dist: Distribution) -> None:
+        base = Path(str(dist.locate_file(""))).resolve()
+        declared = (dist.read_text("top_level.txt") or "").split()
+        files = [line.partition(",")[0] for line in (dist.read_text("RECORD") or "").splitlines()]
+        for name in {file.partition("/")[0].partition(".")[0] for file in files} | {*declared}:
+            self.installed[name, base].append(dist)
+        for file in files:
+            if file.endswith(".pth") and "/" not in file:
+                for root in _roots(base / file):
+                    self.roots[root].append(dist)
+        url = json.loads(dist.read_text("direct_url.json") or "{}")
+        if url.get("dir_info", {}).get("editable"):
+            from urllib.request import url2pathname  # imports much, and is seldom needed
+
+            project = Path(url2pathname(urlsplit(url["url"]).path)).resolve()
+            for name in declared:
+                self.mapped[name].append((project, dist))
+
+
+@lru_cache(maxsize=2)
+def _index(stamps: tuple[tuple[str, int | None], ...]) -> _Index:
+    """Return the distributions as they are; the folders' times, `stamps`, tell when one was installed since."""
+    return _Index()
+
+
+def _roots(pth: Path) -> Iterator[Path]:
+    """Yield the folders that an editable installation puts on the path."""
+    try:
+        lines = pth.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # Python cannot read it either, and so has none of its folders on the path
+        return
+    yield from (Path(line).resolve() for line in lines if Path(line).is_absolute())

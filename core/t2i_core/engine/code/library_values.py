@@ -1,0 +1,59 @@
+"""Arrays, tensors, images and models of libraries as plain parts and bytes, without importing the libraries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Parts = tuple[tuple[Any, ...], Any]
+"""Values that say what it is, and a buffer with its content, or None."""
+
+
+def take_apart(value: object) -> Parts | None:
+    """Return the parts of a value whose pickled form is not canonical; None for any other value.
+
+    Raises:
+        RuntimeError, NotImplementedError, OSError or ValueError: If the content cannot be read (a sparse tensor, a
+            truncated image).
+    """
+    for library, name, parts_of in _LIBRARIES:
+        loaded = sys.modules.get(library)
+        if loaded is not None and isinstance(value, getattr(loaded, name)):
+            return parts_of(value)
+    return None
+
+
+def _of_array(array: Any) -> Parts | None:
+    if type(array).__name__ not in ("ndarray", "memmap"):  # a subclass has state of its own
+        return None
+    said = ("array", array.dtype, array.shape)
+    if array.dtype.hasobject or array.dtype.kind == "T":
+        return (*said, array.tolist()), None
+    flat = array if array.flags.c_contiguous else array.copy(order="C")
+    return said, flat.reshape(-1).view("uint8")
+
+
+def _of_tensor(tensor: Any) -> Parts:
+    """Return a tensor's parts; its device does not count."""
+    flat = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
+    content = flat.view(sys.modules["torch"].uint8).numpy()
+    return ("tensor", type(tensor).__qualname__, str(tensor.dtype), tuple(tensor.shape)), content
+
+
+def _of_image(image: Any) -> Parts:
+    return ("image", image.mode, image.size, image.getpalette()), image.tobytes()
+
+
+def _of_model(model: Any) -> Parts:
+    """Return a pydantic model's class and values; it does not count which of them were given."""
+    more = (model.__pydantic_private__, model.__pydantic_extra__)
+    return ("model", type(model), dict(model.__dict__), *more), None
+
+
+_LIBRARIES: tuple[tuple[str, str, Callable[[Any], Parts | None]], ...] = (
+    ("numpy", "ndarray", _of_array),
+    ("torch", "Tensor", _of_tensor),
+    ("PIL.Image", "Image", _of_image),
+    ("pydantic", "BaseModel", _of_model),
+)

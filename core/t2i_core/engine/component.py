@@ -1,0 +1,171 @@
+"""A descriptor with argument and options settled: what the engine works with."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Generic
+
+from ..api.digest import digest_data
+from ..api.errors import BadModel, BrokenPlugin
+from ..api.options import Options, select_result_options
+from ..api.plugin_info import INFO_TYPES, InfoT, Kind, PromptSourceInfo, Setup
+from ..api.prompt import ObjectClass
+from ..api.redaction import learn_secrets
+from ..files.digest import digest_files
+from ..files.package_files import digest_sources, is_in_package
+from .code.digest import digest_code, is_installed
+
+
+@dataclass(frozen=True)
+class Component(Generic[InfoT]):
+    """A descriptor with argument and options settled: ready to be made.
+
+    spec:   as the user named it (`simulator`, `folder:images`)
+    given:  the options that the user gave, of those that hold
+    own_code: digest of its code, settled by the plan of a run where the code is in no installed distribution
+    """
+
+    kind: Kind
+    spec: str
+    info: InfoT
+    options: Options
+    argument: str | None = None
+    dist: str = ""
+    version: str = ""
+    module: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    own_code: str | None = None
+
+    def __post_init__(self) -> None:
+        learn_secrets(self.options)
+
+    @property
+    def name(self) -> str:
+        """The name without argument."""
+        return self.spec.partition(":")[0].rpartition("/")[2]
+
+    @property
+    def asked(self) -> str:
+        """Name and options as a command takes them: `sd2 -o sd2.revision=main`."""
+        texts = {k: v if isinstance(v, str) else json.dumps(v, default=str) for k, v in self.given.items()}
+        options = [word for key, text in texts.items() for word in ("-o", f"{self.name}.{key}={text}")]
+        return shlex.join([self.spec, *options])
+
+    @property
+    def mirror_note(self) -> str | None:
+        """The line that tells users that a mirror is used, or None where none is."""
+        if not self.info.original:
+            return None
+        return (
+            f"{self.spec}: {self.info.original} was withdrawn by its publisher; using the mirror {self.argument}"
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that its results depend on: code, weights, argument and options.
+
+        Raises BadModel where its weights cannot be read.
+        """
+        try:
+            weights = digest_files(self.info.weights(self.argument, self.options) if self.info.weights else ())
+        except OSError as error:
+            raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
+        return digest_data(
+            {
+                "kind": self.kind,
+                "name": self.info.name,
+                "argument": self._place if getattr(self.info, "existing", False) else self.argument,
+                "options": select_result_options(self.options),
+                "code": self.code_digest,
+                "weights": weights,
+            }
+        )
+
+    @cached_property
+    def judge_fingerprint(self) -> str:
+        """SHA-256 of all that its answers depend on: of a generator that is asked about itself, some code more."""
+        further = self._judge_code if self.is_installed else ()
+        return digest_data([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
+
+    @property
+    def _judge_code(self) -> tuple[str, ...]:
+        return getattr(self.info, "judge_code", ())
+
+    @cached_property
+    def is_installed(self) -> bool:
+        """Whether its code is a plugin's, or otherwise in files of an installed distribution."""
+        return bool(self.module) or is_installed(self.factory)
+
+    @cached_property
+    def code_digest(self) -> str:
+        """SHA-256 of the code that its results depend on.
+
+        Code of an installed distribution is digested by its source files, any other by the objects themselves
+        (`engine.code.digest`); where these are defined in a package, its files count too, which may be data.
+
+        Raises:
+            UnhashableCode: If the code is in no installed distribution and has no digest; never in a run.
+        """
+        if self.is_installed:
+            return self._digest_of(self.info.code)
+        files = self._digest_of((*self.info.code, *self._judge_code)) if is_in_package(self._made_in) else ""
+        return digest_data([self.own_code or digest_code(self.factory), files])
+
+    def _digest_of(self, patterns: tuple[str, ...]) -> str:
+        try:
+            return digest_sources(self.module or self._made_in, patterns)
+        except ValueError as error:
+            raise BrokenPlugin(f"{self.kind} {self.spec!r} ({self.dist} {self.version}): {error}") from error
+
+    @property
+    def factory(self) -> Callable[[Setup[Any]], Any]:
+        """The function that makes it; of a prompt source, the one that yields its prompts."""
+        return self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
+
+    @property
+    def _made_in(self) -> str:
+        """The module of the function that makes it."""
+        function = self.factory
+        while isinstance(function, partial):
+            function = function.func
+        return function.__module__
+
+    @property
+    def _place(self) -> str | None:
+        """The argument of images that exist already, a path, wherever it is seen from."""
+        return self.argument and str(Path(self.argument).absolute())
+
+    def setup(
+        self,
+        device: str | None = None,
+        batch_size: int | None = None,
+        offline: bool = False,
+        labels: tuple[ObjectClass, ...] | None = None,
+        dry: bool = False,
+    ) -> Setup[Any]:
+        """Return what its factory is given."""
+        return Setup(self.argument, self.options, device, batch_size, offline, labels, dry)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what a run's manifest says of it."""
+        return {
+            "name": self.spec,
+            "dist": self.dist,
+            "version": self.version,
+            "module": self.module,
+            "argument": self.argument,
+            **({"original": self.info.original} if self.info.original else {}),
+            "options": self.options.model_dump(mode="json"),
+            "fingerprint": self.fingerprint,
+        }
+
+
+def settle_component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:
+    """Settle a descriptor that does not come from a plugin: for tests and for use from Python."""
+    kind = next(k for k, t in INFO_TYPES.items() if isinstance(info, t))
+    return Component(kind, info.name, info, options if options is not None else info.options(), argument)

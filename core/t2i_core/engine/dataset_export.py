@@ -1,0 +1,287 @@
+"""The images of a run as data sets: one imagefolder a model, with exact annotations where the truth is known.
+
+images/MODEL/metadata.jsonl   one line per image that is there: the imagefolder of Hugging Face's `datasets`
+annotations/MODEL.json        what is really drawn, as COCO's instances, which pycocotools reads
+
+Both are written image by image and are there whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from io import TextIOBase
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+from pycocotools import mask as coco_mask
+
+from ..api.errors import BadFolder, BrokenPlugin
+from ..api.image import Instance, Truth
+from ..api.plugin_guard import describe_component
+from ..api.progress import Progress
+from ..api.prompt import ObjectClass
+from ..files.digest import digest_file
+from ..files.image_file import DamagedImage
+from ..storage.run_folder import RunFolder
+from ..storage.store import Store
+from .job import Job, declared_labels
+from .ledger import Ledger
+from .sample import Model, iterate_blocks
+from .sample_list import Listed
+
+
+def check_kept(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> None:
+    """Drop kept images that were altered, or whose truth was, so that they are made again, each once.
+
+    Judges find that out when they open an image; nobody opens those that only go into a data set.
+    """
+    total = sum(len(grid) for job in jobs for grid in job.grids)
+    if total == 0:
+        return
+    with progress.task("checking images", total, "images") as task:
+        images = chain.from_iterable(
+            store.images([sample.key for sample in block])
+            for job in jobs
+            for block in iterate_blocks(job.samples())
+        )
+        for image in images:
+            task.advance()
+            if image is None or not store.holds(image) or image.digest in ledger.healed:
+                continue
+            try:
+                store.truth(image.digest)
+                whole = digest_file(image.path) == image.digest
+            except (DamagedImage, OSError):
+                whole = False
+            if not whole:
+                store.forget_image(image.digest)
+                ledger.healed.add(image.digest)
+
+
+class DataSets:
+    """The data sets of a run while they are written. Images that exist already have none, for they stay outside.
+
+    written: what was written, as run.json has it, once all is
+    """
+
+    def __init__(self, by_label: Mapping[str, _DataSet]) -> None:
+        self._by_label = by_label
+        self.written: list[dict[str, Any]] = []
+
+    def passing(self, images: Iterable[Listed]) -> Iterator[Listed]:
+        """Pass on each image that was asked for, having taken it into its model's data set if it is there.
+
+        Raises BadFolder where an image's truth cannot be read, and BrokenPlugin where a model draws a class that
+        it does not declare.
+        """
+        for each in images:
+            if each.failure is None and each.sample.model.label in self._by_label:
+                self._by_label[each.sample.model.label].add(each)
+            yield each
+
+
+@contextmanager
+def data_sets(
+    models: Iterable[Model], folder: RunFolder, places: Mapping[str, str], store: Store, progress: Progress
+) -> Iterator[DataSets]:
+    """Open the models' data sets; when the block ends, they are in the folder."""
+    drawing = [model for model in models if not model.component.info.existing]
+    with ExitStack() as files:
+        by_label = {}
+        for model in drawing:
+            place = places[model.label]
+            metadata = files.enter_context(folder.writing(f"images/{place}/metadata.jsonl"))
+            images, annotations = files.enter_context(_spool(folder)), files.enter_context(_spool(folder))
+            by_label[model.label] = _DataSet(model, folder, place, store, metadata, images, annotations)
+        sets = DataSets(by_label)
+        yield sets
+        sets.written = [each.finish(progress) for each in by_label.values()]
+
+
+def _spool(folder: RunFolder) -> TextIOBase:
+    """A file without a name, which nobody sees and which is gone with the process."""
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace", dir=folder.path)
+
+
+class _DataSet:
+    """The data set of one model.
+
+    COCO's images and annotations are two lists in one file: both wait in files without names until all are there,
+    so that no more than one image's masks are ever in memory.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        folder: RunFolder,
+        place: str,
+        store: Store,
+        metadata: TextIOBase,
+        images: TextIOBase,
+        annotations: TextIOBase,
+    ) -> None:
+        self._model = model
+        self._folder = folder
+        self._place = place
+        self._store = store
+        self._metadata = metadata
+        self._images = images
+        self._annotations = annotations
+        self._labels = declared_labels(model.component)
+        self._categories = {_identity(cls): number for number, cls in enumerate(self._labels or (), 1)}
+        self._n_images = self._n_truths = self._n_annotated = self._n_annotations = 0
+
+    def add(self, listed: Listed) -> None:
+        """Take in one image that is there."""
+        name = PurePosixPath(listed.path).name
+        self._n_images += 1
+        self._metadata.write(_json(_metadata_line(name, listed)) + "\n")
+        truth = self._truth(listed)
+        if truth is None:
+            return
+        self._n_truths += 1
+        if self._labels is None:
+            return
+        _append(self._images, self._n_annotated, _coco_image(name, listed))
+        self._n_annotated += 1
+        for instance in truth.instances:
+            category = self._category(instance.cls)
+            number = self._n_annotations + 1
+            _append(self._annotations, self._n_annotations, _annotation(number, listed.number, category, instance))
+            self._n_annotations = number
+
+    def finish(self, progress: Progress) -> dict[str, Any]:
+        """Write the annotations, where there is a truth, and say what was written."""
+        name = f"annotations/{self._place}.json"
+        if self._n_annotated:
+            self._write_annotations(name)
+        else:
+            self._folder.remove(name)
+        if self._n_truths and self._labels is None:
+            progress.note(
+                f"{describe_component(self._model.component)} says what it drew, but not which classes it can "
+                "draw (GeneratorInfo.labels): no annotations are written"
+            )
+        return {
+            "model": self._model.label,
+            "images": f"images/{self._place}",
+            "metadata": f"images/{self._place}/metadata.jsonl",
+            "annotations": name if self._n_annotated else None,
+            "n_images": self._n_images,
+            "n_annotated": self._n_annotated,
+            "n_annotations": self._n_annotations,
+        }
+
+    def _write_annotations(self, name: str) -> None:
+        component = self._model.component
+        info = {
+            "description": f"What is really drawn in the images of {self._model.label}",
+            "contributor": component.dist,
+            "version": component.version,
+        }
+        domain = component.info.domain.name
+        categories = [_category(n, cls, domain) for n, cls in enumerate(self._labels or (), 1)]
+        with self._folder.writing(name) as file:
+            file.write(f'{{"info": {_ascii(info)},\n"licenses": [],\n"categories": {_ascii(categories)},\n')
+            for key, spool in (("images", self._images), ("annotations", self._annotations)):
+                file.write(f'"{key}": [')
+                spool.seek(0)
+                shutil.copyfileobj(spool, file)
+                file.write("]" if key == "annotations" else "],\n")
+            file.write("}\n")
+
+    def _truth(self, listed: Listed) -> Truth | None:
+        try:
+            return self._store.truth(listed.digest)
+        except DamagedImage as error:
+            raise BadFolder(f"cache folder {self._store.folder}: {error}; the same command mends it") from error
+
+    def _category(self, cls: ObjectClass) -> int:
+        try:
+            return self._categories[_identity(cls)]
+        except KeyError:
+            known = ", ".join(label.name for label in self._labels or ())
+            raise BrokenPlugin(
+                f"{describe_component(self._model.component)} drew {cls.name!r}, which is none of the classes "
+                f"that it declares ({known})"
+            ) from None
+
+
+def _metadata_line(name: str, listed: Listed) -> dict[str, Any]:
+    """An image's line of metadata.jsonl.
+
+    Facets and scene are JSON in a text: `datasets` wants one type a column and takes it from the first lines,
+    while scenes differ in their keys from prompt to prompt.
+    """
+    prompt = listed.sample.prompt
+    return {
+        "file_name": name,
+        "text": _utf8(prompt.text),
+        "prompt": prompt.id,
+        "seed": listed.sample.seed,
+        "noise_seed": listed.sample.noise_seed,
+        "facets": _json(dict(prompt.facets)),
+        "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
+    }
+
+
+def _coco_image(name: str, listed: Listed) -> dict[str, Any]:
+    width, height = listed.size
+    return {
+        "id": listed.number,
+        "file_name": name,
+        "width": width,
+        "height": height,
+        "prompt": listed.sample.prompt.id,
+        "seed": listed.sample.seed,
+    }
+
+
+def _annotation(number: int, image: int, category: int, instance: Instance) -> dict[str, Any]:
+    x0, y0, x1, y1 = instance.mask.box
+    rle = coco_mask.encode(np.asfortranarray(instance.mask.unpack(), np.uint8))
+    return {
+        "id": number,
+        "image_id": image,
+        "category_id": category,
+        "bbox": [x0, y0, x1 - x0, y1 - y0],
+        "area": instance.mask.area(),
+        "iscrowd": 0,
+        "segmentation": {"size": [int(side) for side in rle["size"]], "counts": rle["counts"].decode("ascii")},
+        "colour": instance.colour,
+        "attributes": dict(instance.attributes),
+    }
+
+
+def _category(number: int, cls: ObjectClass, domain: str) -> dict[str, Any]:
+    return {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
+
+
+def _identity(cls: ObjectClass) -> str:
+    """What makes classes of one generator the same: as `ObjectClass.same_as` has it."""
+    return cls.synset or cls.name
+
+
+def _append(spool: TextIOBase, before: int, entry: Mapping[str, Any]) -> None:
+    """Append an entry of a JSON list, one a line, of which so many are there already."""
+    spool.write((",\n" if before else "\n") + _ascii(entry))
+
+
+def _utf8(text: str) -> str:
+    """What UTF-8 cannot hold (half a surrogate pair) escaped, as in samples.csv: `datasets` would read no line."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+
+def _ascii(data: Any) -> str:
+    """As JSON in ASCII, for pycocotools opens files in the encoding of the reader's locale."""
+    return json.dumps(data, allow_nan=False)

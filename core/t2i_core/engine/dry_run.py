@@ -1,0 +1,176 @@
+"""What a plan will cost: how much is kept already, and how long the rest took when it was last done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..api.failure import Failure
+from ..api.image import Image, load_image
+from ..api.metric import Need, Sample
+from ..api.plugin_guard import guard_plugin
+from ..storage.store import Store
+from .generation import find_missing, group_by_model
+from .job import Job
+from .ledger import Item, Ledger
+from .observation import NOT_KEPT, desks, gather, list_keys
+from .plan import Plan
+from .prompt_selection import find_missing_images
+from .sample import Model, SampleGrid, iterate_blocks
+
+
+@dataclass
+class Work:
+    """Items of one kind: to make, kept already, and the seconds that making takes, where that is known."""
+
+    to_make: int = 0
+    kept: int = 0
+    seconds: float | None = 0.0
+
+    def add(self, count: int, rate: float | None) -> None:
+        """Add items to make at a rate (seconds each, None: not known)."""
+        self.to_make += count
+        if count:
+            known = self.seconds is not None and rate is not None
+            self.seconds = (self.seconds or 0.0) + count * (rate or 0.0) if known else None
+
+
+@dataclass
+class _Images(Work):
+    """Images; of those that exist already, the ones that are not there are missing."""
+
+    missing: int = 0
+
+
+def forecast_plan(plan: Plan) -> dict[str, Any]:
+    """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
+
+    Where nothing is measured, there are no metrics, judges and observations to speak of. There is no folder yet
+    where its name depends on images of prompts that are not made yet.
+    """
+    pictures = len({path for job in plan.jobs for path in find_missing_images(job.prompts)})
+    first = (
+        [f"{pictures} images that prompts bring are not there yet: the run makes them first"] if pictures else []
+    )
+    measures = len(plan.unmeasured) < len(plan.jobs)
+    with Store(fresh=plan.request.fresh) as store:
+        ledger = Ledger()
+        images, lacking = _images(plan, store, ledger)
+        observations = {"observations": asdict(_observations(plan, store, ledger))} if measures else {}
+    return {
+        "folder": None if pictures and plan.request.out is None else str(plan.folder),
+        "jobs": [{**_drawn(job), **(_measured(job) if measures else {})} for job in plan.jobs],
+        "images": asdict(images),
+        **observations,
+        "notes": [*plan.notes, *first, *lacking],
+    }
+
+
+def _drawn(job: Job) -> Mapping[str, Any]:
+    (first, *others) = job.models
+    return {
+        "model": " | ".join(m.component.spec for m in job.models),
+        "as": " | ".join(m.label for m in job.models),
+        "settings": [m.settings for m in job.models] if others else first.settings,
+        "prompts": job.prompts_name,
+        "n_prompts": len(job.prompts),
+        "seeds": list(job.seeds),
+    }
+
+
+def _measured(job: Job) -> Mapping[str, Any]:
+    return {
+        "metric": job.metric.spec,
+        "judges": [
+            {
+                "need": s.need.name,
+                "capability": s.need.capability,
+                "name": s.choice.judge.spec if s.choice else "the model itself",
+                "why": s.choice.why if s.choice else f"{s.need.capability} is asked of the model itself",
+            }
+            for s in job.needs
+        ],
+    }
+
+
+def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
+    """Count images, each once however many metrics and prompts share it, and say who lacks some.
+
+    `ledger` takes those that cannot be had: nothing will be asked about them.
+    """
+    work, notes = _Images(), []
+    for model, grids in group_by_model(plan.jobs):
+        if model.component.info.existing:
+            wanted, lacking = _looked_up(model, grids, ledger)
+            work.kept += wanted - lacking
+            work.missing += lacking
+            if lacking:
+                notes.append(f"{model.label}: {lacking} of {wanted} images are missing")
+            continue
+        missing = find_missing(grids, store, ledger)
+        work.add(len(missing), store.rate(model.fingerprint))
+        work.kept += missing.kept
+    return work, notes
+
+
+def _looked_up(model: Model, grids: Sequence[SampleGrid], ledger: Ledger) -> tuple[int, int]:
+    """Count images that exist already, and those of them that are not there, as far as the model says so."""
+    info = model.component.info
+    wanted: set[str] = set()
+    lacking = 0
+    with guard_plugin(model.component, "to say which images it holds"):
+        holds = info.holds(model.component.setup()) if info.holds else None
+        for sample in chain.from_iterable(grids):
+            if holds is not None and sample.key not in wanted and not holds(sample.prompt, sample.seed):
+                ledger.images[sample.key] = Failure("it is not there", missing=True)
+                lacking += 1
+            wanted.add(sample.key)
+    return len(wanted), lacking
+
+
+def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
+    """Count queries, each once however many needs and samples share it; images that are not made yet are all
+    taken to be different.
+    """
+    work = Work()
+    for desk in desks(plan.jobs):
+        keys = list(set(list_keys(desk, store, ledger, _gather_planned)))
+        kept = sum(value is not None for block in iterate_blocks(keys) for value in store.get_many(block))
+        work.add(len(keys) - kept, store.rate(desk.component.judge_fingerprint))
+        work.kept += kept
+    return work
+
+
+def _gather_planned(
+    items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
+) -> list[tuple[Sample, ...] | Failure]:
+    """The samples of each item; an image that is not made yet has its key for a digest, and no pixels."""
+    each = zip(items, gather(items, need, store, ledger), strict=True)
+    return [_as_if_made(item, found, store, ledger) for item, found in each]
+
+
+def _as_if_made(
+    item: Item, found: tuple[Sample, ...] | Failure, store: Store, ledger: Ledger
+) -> tuple[Sample, ...] | Failure:
+    if isinstance(found, tuple):
+        return tuple(_Planned(s.model, s.prompt, s.seed, s.image) for s in found)
+    if found is not NOT_KEPT:
+        return found
+    for planned in item:
+        if planned.key in ledger.images:
+            return ledger.images[planned.key]
+    return tuple(
+        _Planned(p.model.label, p.prompt, p.seed, store.image(p.key) or Image(p.key, Path(p.key))) for p in item
+    )
+
+
+class _Planned(Sample):
+    """A sample whose prompt may bring images that are not made yet: such a one has its path for a digest."""
+
+    @property
+    def own_images(self) -> tuple[Image, ...]:
+        paths = map(Path, self.prompt.images)
+        return tuple(load_image(path) if path.is_file() else Image(str(path), path) for path in paths)

@@ -1,0 +1,158 @@
+"""The first stage: every image that is not kept is made, and kept as soon as it is there."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL.Image import Image as PILImage
+
+from ..api.errors import T2IError
+from ..api.failure import Failure
+from ..api.generator import Generated, ImageRequest
+from ..api.observation_check import find_image_fault
+from ..api.plugin_guard import describe_component
+from ..api.progress import Progress
+from ..api.text import describe_error
+from ..files.decoding_rules import DEFAULT_RULES
+from ..results.run import Made
+from ..storage.store import Store
+from .answer_stream import stream_answers
+from .job import Job
+from .ledger import Ledger
+from .lifecycle import Execution, keep_settings, open_component
+from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
+
+
+@dataclass
+class Missing:
+    """What must be asked of a model: samples by their grid and place in it, packed.
+
+    Attributes:
+        parts: The places in each grid.
+        kept: How many images are kept already, each counted once.
+    """
+
+    parts: list[tuple[SampleGrid, array[int]]] = field(default_factory=list)
+    kept: int = 0
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.parts)
+
+    def samples(self) -> Iterator[PlannedSample]:
+        """Yield the samples."""
+        return (grid[place] for grid, places in self.parts for place in places)
+
+
+def generate(jobs: Iterable[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> Made:
+    """Make what is missing, model by model, and keep what each model says of its settings."""
+    all_made = Made()
+    for model, grids in group_by_model(jobs):
+        missing = find_missing(grids, store, ledger)
+        if not len(missing):
+            if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
+                with open_component(model.component, how) as generator:
+                    keep_settings(store, model.component, generator, model.fingerprint)
+            continue
+        with (
+            open_component(model.component, how) as generator,
+            progress.task(_title(model), len(missing), "images") as task,
+        ):
+            started, done, failed = time.monotonic(), 0, 0
+            keys: dict[int, str] = {}
+            requests = _requests(missing, store, keys)
+            for request, answer in stream_answers(
+                generator.generate, requests, describe_component(model.component), missing.kept > 0
+            ):
+                key = keys.pop(id(request))
+                if (failure := _keep(store, key, answer)) is not None:
+                    ledger.images[key] = failure
+                    failed += 1
+                done += 1
+                task.advance()
+            seconds = time.monotonic() - started
+            keep_settings(store, model.component, generator, model.fingerprint)
+            if done:
+                store.put_rate(model.fingerprint, seconds / done)
+            all_made += Made(done - failed, seconds)
+    return all_made
+
+
+def _title(model: Model) -> str:
+    return f"{'looking up ' if model.component.info.existing else ''}images of {model.label}"
+
+
+def group_by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[SampleGrid]]]:
+    """Yield each model that must be able to make images, with its samples, each grid once."""
+    grids = list(dict.fromkeys(grid for job in jobs if job.generates for grid in job.grids))
+    models = {grid.model.fingerprint: grid.model for grid in grids}
+    for fingerprint, model in models.items():
+        yield model, [grid for grid in grids if grid.model.fingerprint == fingerprint]
+
+
+def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> Missing:
+    """Look up a model's samples and return what must be asked of it: images that are not kept and did not fail.
+
+    Images that exist already are looked up every time, for their files may have changed. An image that several
+    samples share (a prompt given twice) is asked for once.
+    """
+    found, seen = Missing(), set[str]()
+    for grid in grids:
+        places = array("Q")
+        existing = grid.model.component.info.existing
+        for block in iterate_blocks(grid):
+            keys = [sample.key for sample in block]
+            for sample, image, never in zip(block, store.images(keys), store.failures(keys), strict=True):
+                if sample.key in seen or sample.key in ledger.images:
+                    continue
+                if never is not None:
+                    ledger.images[sample.key] = Failure(never, final=True)
+                    continue
+                seen.add(sample.key)
+                found.kept += image is not None
+                if existing or image is None:
+                    places.append(sample.index)
+        found.parts.append((grid, places))
+    return found
+
+
+def _requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
+    """Yield what the generator is asked, and note under which key each image will be kept.
+
+    Images that another process has made meanwhile are left out.
+    """
+    for block in iterate_blocks(missing.samples()):
+        now_kept = store.images([sample.key for sample in block])
+        for sample, image in zip(block, now_kept, strict=True):
+            if image is None or sample.model.component.info.existing:
+                request = sample.request()
+                keys[id(request)] = sample.key
+                yield request
+
+
+def _keep(store: Store, key: str, answer: Any) -> Failure | None:
+    """Keep a generated image. Returns why it cannot be, if so."""
+    if isinstance(answer, Failure):
+        if answer.final:
+            store.put_failure(key, answer.reason)
+        return answer
+    if not isinstance(answer, Generated):
+        return Failure(f"the generator gave {type(answer).__name__} where an image was asked for")
+    try:
+        image = answer.image
+        if isinstance(image, PILImage):
+            image = np.asarray(image.convert("RGB"))
+        fault = None if isinstance(image, Path) else find_image_fault(image, answer.truth)
+        if fault is not None:
+            return Failure(fault)
+        store.put_image(key, image, answer.record, answer.truth, answer.rules or DEFAULT_RULES)
+    except T2IError:
+        raise
+    except Exception as error:  # whatever is wrong with it, it is this request's failure
+        return Failure(f"cannot be kept: {describe_error(error)}")
+    return None

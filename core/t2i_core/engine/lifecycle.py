@@ -1,0 +1,104 @@
+"""Loading components, and letting go of them and their memory."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..api.errors import BrokenPlugin, NotHere
+from ..api.plugin_guard import guard_plugin
+from ..storage.store import Store
+from .component import Component
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How work is done: nothing of it changes results."""
+
+    device: str | None = None
+    batch_size: int | None = None
+    offline: bool = False
+
+
+@contextmanager
+def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
+    """Make a generator or judge, and let go of it and of its memory afterwards.
+
+    Raises MissingDependency where a module is not there and BrokenPlugin where the factory fails.
+    """
+    with guard_plugin(component, "to load"):
+        instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
+    try:
+        yield instance
+    except BaseException as error:
+        try:
+            _close(component, instance)
+        except BrokenPlugin as another:  # the first error is the one to be said
+            error.add_note(str(another))
+        raise
+    else:
+        _close(component, instance)
+    finally:
+        del instance
+        gc.collect()
+
+
+def settle_on_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
+    """Return a component with its options as they hold here, and no longer as they were left to the machine."""
+    if component.info.resolve is None:
+        return component
+    with guard_plugin(component, "to settle its options for this machine"):
+        return replace(component, options=component.info.resolve(component.setup(device, offline=offline)))
+
+
+def fetch_weights(component: Component[Any], device: str | None = None) -> list[str] | None:
+    """Have a component fetch all that its loading will want from a network.
+
+    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing.
+    Raises BadModel or another T2IError where it cannot be had, or something is wrong with it, its argument or its
+    options.
+    """
+    settled = settle_on_machine(component, device)
+    info = settled.info
+    if info.prefetch is not None:
+        with guard_plugin(settled, "to fetch what it loads"):
+            info.prefetch(settled.setup(device))
+    if info.check is not None:  # what is here may be damaged
+        with guard_plugin(settled, "to check its argument and options"):
+            info.check(settled.setup(device))
+    if info.prefetch is None:
+        return None
+    with guard_plugin(settled, "to say what it depends on"):
+        depends_on = info.weights(settled.argument, settled.options) if info.weights else ()
+        return [text for text in depends_on if isinstance(text, str) and re.search("@[0-9a-f]{40}$", text)]
+
+
+def find_missing_weights(component: Component[Any], device: str | None = None) -> NotHere | None:
+    """Return what of a component's weights is not on this machine, asking no network; None where it has all.
+
+    Raises BadModel or another T2IError where it cannot be told, or something else is wrong with it.
+    """
+    try:
+        settled = settle_on_machine(component, device, offline=True)
+        if settled.info.check is not None:
+            with guard_plugin(settled, "to check its argument and options"):
+                settled.info.check(settled.setup(device, offline=True))
+    except NotHere as error:
+        return error
+    return None
+
+
+def _close(component: Component[Any], instance: Any) -> None:
+    if hasattr(instance, "close"):
+        with guard_plugin(component, "to let go"):
+            instance.close()
+
+
+def keep_settings(store: Store, component: Component[Any], instance: Any, fingerprint: str) -> None:
+    """Keep what a model or judge says of itself, as it is after its work, under what that work depends on."""
+    with guard_plugin(component, "to say its settings as plain data"):
+        store.put_settings(fingerprint, getattr(instance, "settings", None) or {})

@@ -1,0 +1,349 @@
+"""The second stage: judges answer every query that has no answer kept yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..api.adapter import combine
+from ..api.errors import BadFolder
+from ..api.failure import Failure
+from ..api.image import Image
+from ..api.judge import Capability, Query
+from ..api.metric import Need, Sample
+from ..api.observation import TYPES, Labels, encode_arrays
+from ..api.observation_check import encode_checked
+from ..api.plugin_guard import describe_component, guard_plugin
+from ..api.progress import Progress, Task
+from ..api.text import describe_error
+from ..files.image_file import DamagedImage
+from ..storage.store import Store
+from .answer_stream import stream_answers
+from .component import Component
+from .job import Job, Served, derived_key, keys_of_images_alone, observation_key, observation_key_head
+from .ledger import Item, Ledger, QueryKeys
+from .lifecycle import Execution, keep_settings, open_component
+from .sample import iterate_blocks
+
+
+@dataclass(frozen=True)
+class _ToAsk:
+    key: str
+    query: Query
+    job: Job
+    served: Served
+
+
+@dataclass(frozen=True)
+class Desk:
+    """All that one judge, or a model about itself, is asked in one capability: by which jobs for which needs."""
+
+    component: Component[Any]
+    capability: Capability
+    asking: tuple[tuple[Job, Served], ...]
+
+    @property
+    def labels(self) -> Labels | None:
+        """The classes that the judge declares."""
+        return self.asking[0][1].labels
+
+
+def desks(jobs: Iterable[Job]) -> list[Desk]:
+    """Gather needs by judge and capability, so that each judge is made once."""
+    gathered: dict[tuple[str, Capability], Desk] = {}
+    for job in jobs:
+        for served in job.needs:
+            if served.choice:
+                askers: list[tuple[Component[Any], Job]] = [(served.choice.judge, job)]
+            else:
+                askers = [(grid.model.component, replace(job, grids=(grid,))) for grid in job.grids]
+            for component, own in askers:
+                key = (component.judge_fingerprint, served.asked)
+                desk = gathered.get(key) or Desk(component, served.asked, ())
+                gathered[key] = replace(desk, asking=(*desk.asking, (own, served)))
+    return list(gathered.values())
+
+
+def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> None:
+    """Ask what is missing, judge by judge, and derive what metrics take from image and observation."""
+    for desk in desks(jobs):
+        left = _survey(list_keys(desk, store, ledger), store, ledger)
+        if left.to_ask:
+            with (
+                open_component(desk.component, how) as judge,
+                progress.task(f"{desk.capability} by {desk.component.spec}", left.to_ask, "queries") as task,
+            ):
+                _ask(desk, judge, store, ledger, task, left.kept > 0)
+        if any(served.need.derive for _, served in desk.asking):
+            # counted after the asking: several needs may derive from one answer
+            to_derive = sum(1 for _ in _recall(desk, store, ledger, _lacking_derived))
+            if to_derive:
+                with progress.task(f"numbers from {desk.capability}", to_derive, "images") as task:
+                    _derive_missing(desk, store, ledger, task)
+
+
+@dataclass
+class _Left:
+    """What is left to ask: queries without an answer, each once, and how many have one."""
+
+    to_ask: int = 0
+    kept: int = 0
+
+
+def _survey(asked: Iterable[str], store: Store, ledger: Ledger) -> _Left:
+    left, seen = _Left(), set[bytes]()
+    for block in iterate_blocks(asked):
+        for key, value in zip(block, store.get_many(block), strict=True):
+            packed = bytes.fromhex(key)
+            if packed in seen or key in ledger.observations:
+                continue
+            seen.add(packed)
+            if value is None:
+                left.to_ask += 1
+            else:
+                left.kept += 1
+    return left
+
+
+def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_worked: bool) -> None:
+    in_flight: set[str] = set()
+    labels = desk.labels
+
+    asked_for: dict[int, _ToAsk] = {}
+
+    def readable() -> Iterator[Query]:
+        """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
+        for item in _recall(desk, store, ledger, _unanswered):
+            if item.key in in_flight:
+                continue
+            try:
+                query = _opened(item.query, desk, store)
+            except DamagedImage as error:
+                _blame(error, item, store, ledger)
+                task.advance()
+            else:
+                in_flight.add(item.key)
+                asked_for[id(query)] = item
+                yield query
+
+    def observe(queries: Iterable[Query]) -> Iterator[Any]:
+        return iter(judge.observe(desk.capability, queries))
+
+    started, done = time.monotonic(), 0
+    for query, answer in stream_answers(observe, readable(), describe_component(desk.component), has_worked):
+        item = asked_for.pop(id(query))
+        try:
+            value = b"" if isinstance(answer, Failure) else encode_checked(answer, desk.capability, labels, query)
+        except (TypeError, ValueError) as error:
+            answer = Failure(f"{describe_component(desk.component)} {error}")
+        except Exception as error:  # whatever is wrong with it, it is this query's failure
+            answer = Failure(
+                f"{describe_component(desk.component)} gave what cannot be kept: {describe_error(error)}"
+            )
+        if isinstance(answer, Failure):
+            ledger.observations[item.key] = answer
+        else:
+            value = store.put(item.key, value)
+            if item.served.need.derive:
+                _derive(replace(item, query=query), TYPES[desk.capability].from_bytes(value, labels), store)
+        in_flight.discard(item.key)
+        done += 1
+        task.advance()
+    keep_settings(store, desk.component, judge, desk.component.judge_fingerprint)
+    if done:
+        store.put_rate(desk.component.judge_fingerprint, (time.monotonic() - started) / done)
+
+
+def _opened(query: Query, desk: Desk, store: Store) -> Query:
+    truth = getattr(desk.component.info, "reads_truth", False)
+    # copies, so that the pixels are let go of with the query
+    images = tuple(replace(i, truth=store.truth(i.digest) if truth else None) for i in query.images)
+    for image in images:
+        _ = image.pixels
+    return replace(query, images=images)
+
+
+def _blame(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> None:
+    """Have damaged images of the store made again, once; what cannot be read then has failed."""
+    damaged = {i.digest for i in item.query.images if store.holds(i)} - ledger.healed
+    for digest in damaged:
+        store.forget_image(digest)
+    ledger.healed |= damaged
+    if not damaged:
+        ledger.observations[item.key] = Failure(str(error))
+
+
+NOT_KEPT = Failure("its image is not made yet")
+
+
+def gather(
+    items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
+) -> list[tuple[Sample, ...] | Failure]:
+    """Return the samples of each item, with their images where the need looks at them, or why there are none."""
+    if need is not None and need.images != "generated":
+        return [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in items]
+    images = store.images([planned.key for item in items for planned in item], look=False)
+    each = iter(images)
+    return [_with_images(item, [next(each) for _ in item], ledger) for item in items]
+
+
+def _with_images(item: Item, images: Sequence[Image | None], ledger: Ledger) -> tuple[Sample, ...] | Failure:
+    for planned, image in zip(item, images, strict=True):
+        if planned.key in ledger.images:
+            return ledger.images[planned.key]
+        if image is None:
+            return NOT_KEPT
+    return tuple(Sample(p.model.label, p.prompt, p.seed, i) for p, i in zip(item, images, strict=True))
+
+
+Gather = Callable[[Sequence[Item], Need | None, Store, Ledger], list[tuple[Sample, ...] | Failure]]
+
+
+def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gather) -> Iterator[str]:
+    """Yield the key of every query of a desk, and put it into the ledger; samples without an image ask nothing."""
+    for job, served in desk.asking:
+        if served.need.per == "run":
+            yield from (query.key for query in asked_once(job, served))
+            continue
+        for grids in job.groups():
+            into = ledger.queries[served.address(grids)] = QueryKeys()
+            head = observation_key_head(served.judge_fingerprint(grids[0].model), served.asked)
+            for block in iterate_blocks(zip(*grids, strict=True)):
+                if served.asks_image_alone and gathering is gather:
+                    keys = _keys_of_images(head, block, store, ledger)
+                else:
+                    found = gathering(block, served.need, store, ledger)
+                    keys = [
+                        [observation_key(head, query) for query in _queries(job, served, item, samples)]
+                        for item, samples in zip(block, found, strict=True)
+                    ]
+                for own in keys:
+                    into.append(own)
+                    yield from own
+
+
+def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledger) -> list[list[str]]:
+    """Return for each sample the key of the one query about its image; none where there is no image."""
+    samples = [sample for item in items for sample in item]
+    keys = [sample.key for sample in samples]
+    identities: list[str | None] = list(store.digests(keys))
+    others = [n for n, identity in enumerate(identities) if identity is None]
+    for n, image in zip(others, store.images([keys[n] for n in others], look=False), strict=True):
+        identities[n] = image.identity if image else None
+    known = [None if s.key in ledger.images else i for s, i in zip(samples, identities, strict=True)]
+    found = iter(keys_of_images_alone(head, filter(None, known)))
+    each = iter([next(found)] if identity else [] for identity in known)
+    return [[key for _ in item for key in next(each)] for item in items]
+
+
+def _queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] | Failure) -> list[Query]:
+    """Return what is asked about an item: nothing where it has no image, or one of its own images is damaged.
+
+    Measuring counts these.
+    """
+    if isinstance(samples, Failure):
+        return []
+    try:
+        with guard_plugin(job.metric, f"to say what to ask about prompt {item[0].prompt.id!r}", heeds_damage=True):
+            return served.queries(samples)
+    except DamagedImage:
+        return []
+
+
+Choice = Callable[[Job, Served, Sequence[str], Store, Ledger], set[str]]
+"""Which of some keys of a need are worked on."""
+
+
+def _unanswered(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
+    """Choose queries that have no answer kept and did not fail just now."""
+    values = store.get_many(keys)
+    return {k for k, value in zip(keys, values, strict=True) if value is None and k not in ledger.observations}
+
+
+def _lacking_derived(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
+    """Choose queries whose answer is kept, and from which something is not derived yet."""
+    if served.need.derive is None:
+        return set()
+    derived = store.get_many([derived_key(key, served, job.metric) for key in keys])
+    values = store.get_many(keys)
+    each = zip(keys, values, derived, strict=True)
+    return {key for key, value, done in each if value is not None and done is None}
+
+
+def _recall(desk: Desk, store: Store, ledger: Ledger, choose: Choice) -> Iterator[_ToAsk]:
+    """Yield the queries of a desk, listed before, that are chosen; their images are looked up only then."""
+    for job, served in desk.asking:
+        if served.need.per == "run":
+            for one in asked_once(job, served):
+                if choose(job, served, [one.key], store, ledger):
+                    yield one
+            continue
+        for grids in job.groups():
+            kept_keys = ledger.queries[served.address(grids)]
+            for block in iterate_blocks(zip(*grids, strict=True)):
+                own = [kept_keys.of(item[0].index) for item in block]
+                chosen = choose(job, served, [key for keys in own for key in keys], store, ledger)
+                wanted = [(item, keys) for item, keys in zip(block, own, strict=True) if chosen & set(keys)]
+                found = gather([item for item, _ in wanted], served.need, store, ledger) if wanted else []
+                for (item, keys), samples in zip(wanted, found, strict=True):
+                    queries = _queries(job, served, item, samples)
+                    # an image may have gone since: measuring finds that
+                    for key, query in zip(keys, queries, strict=False):
+                        if key in chosen:
+                            chosen.discard(key)
+                            yield _ToAsk(key, query, job, served)
+
+
+def asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
+    """Yield every query of a need that is asked once per run."""
+    head = observation_key_head(served.judge_fingerprint(job.models[0]), served.asked)
+    with guard_plugin(job.metric, "to say what it asks once"):
+        queries = served.queries(shared_samples(job))
+    for query in queries:
+        yield _ToAsk(observation_key(head, query), query, job, served)
+
+
+def shared_samples(job: Job) -> tuple[Sample, ...]:
+    """What a need that is asked once per run is asked for: a sample without an image for each prompt."""
+    return tuple(Sample(job.models[0].label, prompt, job.seeds[0]) for prompt in job.prompts)
+
+
+def gather_made(items: Sequence[Item], store: Store, ledger: Ledger) -> list[tuple[Sample, ...] | Failure]:
+    """The same when all images are made: raises BadFolder where one that was there is gone since."""
+    found = gather(items, None, store, ledger)
+    gone = next((item for item, samples in zip(items, found, strict=True) if samples is NOT_KEPT), None)
+    if gone is not None:
+        raise image_gone(store, gone)
+    return found
+
+
+def image_gone(store: Store, item: Item) -> BadFolder:
+    """What to say where an image that was there is gone, or altered, since."""
+    whose = " or ".join(planned.model.label for planned in item)
+    return store.gone(f"an image (of {whose}, prompt {item[0].prompt.id!r}, seed {item[0].seed})")
+
+
+def _derive_missing(desk: Desk, store: Store, ledger: Ledger, task: Task) -> None:
+    """Run metrics' functions of image and observation where the observation is kept and their result is not."""
+    for item in _recall(desk, store, ledger, _lacking_derived):
+        value = store.get(item.key)
+        if value is None:
+            continue
+        try:
+            _derive(item, TYPES[desk.capability].from_bytes(value, desk.labels), store)
+        except DamagedImage as error:
+            _blame(error, item, store, ledger)
+        task.advance()
+
+
+def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
+    derive = item.served.need.derive
+    assert derive is not None
+    chain = item.served.choice.chain if item.served.choice else ()
+    image = item.query.images[0]
+    with guard_plugin(item.job.metric, f"in {derive.name!r} on {image.path}", heeds_damage=True):
+        arrays = derive.function(image.pixels, combine(chain, item.query, [observation]))
+        value = encode_arrays(arrays)
+    store.put(derived_key(item.key, item.served, item.job.metric), value)

@@ -1,0 +1,415 @@
+"""The plan: every name resolved, every option checked, judges chosen, prompts read; nothing loaded yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..api.adapter import expand
+from ..api.digest import digest_data
+from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
+from ..api.judge import Query
+from ..api.metric import Metric, Need
+from ..api.observation import Labels
+from ..api.plugin_guard import describe_component, guard_plugin
+from ..api.plugin_info import Defaults, Domain, GeneratorInfo, MetricInfo
+from ..api.prompt import Prompt
+from ..api.redaction import redact
+from ..api.resolver import OptionTable, Resolver, installed_resolver
+from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
+from .code.keys import CodeKeys
+from .component import Component, settle_component
+from .job import IMAGES, Job, Served
+from .judge_choice import choose_judge
+from .lifecycle import settle_on_machine
+from .pixels_judge import choose_pixels
+from .preflight import refuse_high_floor, refuse_unknown_classes, refuse_unneeded_judges
+from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
+from .request import ModelRequest, Request
+from .run_identity import identify_job, make_folder_name
+from .sample import Model, SampleGrid
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done, in order, and where it goes.
+
+    notes: what the user should know before (duplicates merged, prompts limited)
+    """
+
+    request: Request
+    jobs: tuple[Job, ...]
+    folder: Path
+    digest: str
+    installed: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+
+    @property
+    def unmeasured(self) -> tuple[Job, ...]:
+        """The jobs that want images and nothing else: `t2i generate`."""
+        return tuple(job for job in self.jobs if job.metric.info is IMAGES)
+
+
+def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None, dry: bool = False) -> Plan:
+    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights.
+
+    dry: the plan will be told and not carried out: images that prompts bring need not be made yet
+    """
+    _check(request)
+    return _Planner(request, resolver, dry).plan()
+
+
+def _check(request: Request) -> None:
+    if not request.models:
+        raise BadOption("no model: name one with --model")
+    if request.limit is not None and request.limit < 1:
+        raise BadOption(f"--limit {request.limit}: want at least 1 prompt")
+    if request.batch_size is not None and request.batch_size < 1:
+        raise BadOption(f"--batch-size {request.batch_size}: want at least 1")
+    if request.device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", request.device):
+        raise BadOption(f"--device {request.device!r}: want cpu, cuda, cuda:N or mps")
+    if not 0 <= request.max_failed <= 1:
+        raise BadOption(f"--max-failed {request.max_failed}: want a share between 0 and 1")
+    if request.seeds is not None and (not request.seeds or min(request.seeds) < 0):
+        raise BadOption("seeds: want at least one, none negative")
+
+
+def _address(key: str) -> tuple[str, str]:
+    """Split `[kind:][dist/]name` into kind (empty where none is said) and name."""
+    kind, _, rest = key.rpartition(":")
+    return kind, rest.rpartition("/")[2]
+
+
+_Settled = tuple[Component[MetricInfo], Metric, Defaults]
+
+
+class _Planner:
+    """Settles one request, and remembers what it used, so that an option for nobody is found."""
+
+    def __init__(self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool) -> None:
+        self.request = request
+        self.dry = dry
+        self._resolver = resolver
+        self.used: set[tuple[str, str]] = set()
+        self.notes: list[str] = []
+        self.lists: dict[Any, tuple[Prompt, ...]] = {}
+        self.grids: dict[Any, SampleGrid] = {}
+        self.codes = CodeKeys()
+
+    @property
+    def resolver(self) -> Resolver[Component[Any]]:
+        if self._resolver is None:
+            self._resolver = installed_resolver()
+        return self._resolver
+
+    def plan(self) -> Plan:
+        models = self.models()
+        metrics: list[str | MetricInfo] = []
+        for metric in self.request.metrics or (IMAGES,):
+            if metric not in metrics:
+                metrics.append(metric)
+        domains = {m.component.info.domain.name: m.component.info.domain for m in models}
+        settled = [{name: self.metric(asked, domain) for name, domain in domains.items()} for asked in metrics]
+        refuse_unneeded_judges(
+            self.request.judges,
+            {metric.spec: instance.needs for each in settled for metric, instance, _ in each.values()},
+            lambda name: self.resolver.component("judge", name, self.request.options),
+        )
+        jobs = [job for each in settled for job in self.jobs_of(each, models)]
+        self.refuse_unused()
+        if self.request.shard:
+            part, parts = self.request.shard
+            self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
+        digest = digest_data([identify_job(job) for job in jobs] + [self.request.interval])
+        folder = self.request.out or Path("t2i-runs") / make_folder_name(jobs, digest)
+        installed = tuple(self._resolver.manifest()) if self._resolver else ()
+        return Plan(self.request, tuple(jobs), folder, digest, installed, tuple(dict.fromkeys(self.notes)))
+
+    def models(self) -> list[Model]:
+        models = [self.model(m) for m in self.request.models]
+        labels = [m.label for m in models]
+        for label in labels:
+            if labels.count(label) > 1:
+                raise BadOption(f"two models are called {label!r}: give each a label of its own")
+        return models
+
+    def model(self, asked: ModelRequest) -> Model:
+        found = self.find("generator", asked.spec, asked.settings)
+        self.check_component(found)
+        said = " ".join(f"{k}={v}" for k, v in asked.settings.items())
+        label = redact(asked.label or f"{found.spec} {said}".strip())
+        given = self.options_for("generator", found.name)
+        return Model(found, label, {**given, **asked.settings})
+
+    def find(self, kind: Any, spec: Any, extra: Mapping[str, Any] | None = None) -> Component[Any]:
+        """Resolve a name, or settle a descriptor; `extra` options count before the user's own for the name."""
+        if not isinstance(spec, str):
+            self.used.add((kind, spec.name))
+            options = {**self.options_for(kind, spec.name), **(extra or {})}
+            try:
+                settled = settle_component(spec, spec.options(**options))
+            except ValueError as error:
+                raise BadOption(f"{kind} {spec.name!r}: {error}") from error
+            return self.settled_here(settled)
+        name = spec.partition(":")[0].rpartition("/")[2]
+        self.used.add((kind, name))
+        table: OptionTable = self.request.options
+        if extra:
+            table = {**table, f"{kind}:{name}": {**self.options_for(kind, name), **extra}}
+        return self.settled_here(self.resolver.component(kind, spec, table))
+
+    def settled_here(self, found: Component[Any]) -> Component[Any]:
+        """Settle what is left to this machine, its device and what may be fetched, and its code."""
+        if found.mirror_note:
+            self.notes.append(found.mirror_note)
+        return self.codes.settle(settle_on_machine(found, self.request.device, self.request.offline))
+
+    def check_component(self, found: Component[Any]) -> None:
+        """Have a component say what is wrong with its argument and options, before anything is loaded."""
+        if found.info.check is not None:
+            with guard_plugin(found, "to check its argument and options"):
+                found.info.check(found.setup(self.request.device, offline=self.request.offline))
+
+    def check_judge(self, model: Component[GeneratorInfo], need: Need) -> None:
+        """Have a model say why it cannot be asked about itself, before anything is loaded."""
+        if model.info.check_judge is not None:
+            setup = model.setup(self.request.device, offline=self.request.offline)
+            with guard_plugin(model, f"to check whether it can be asked for {need.capability}"):
+                model.info.check_judge(setup, need.capability, need.params)
+
+    def options_for(self, kind: str, name: str) -> dict[str, Any]:
+        """The user's options for one component, under its name or under `kind:name`."""
+        found: dict[str, Any] = {}
+        for key, options in self.request.options.items():
+            its_kind, its_name = _address(key)
+            if its_name == name and its_kind in ("", kind):
+                found |= options
+        return found
+
+    def refuse_unused(self) -> None:
+        """Refuse options and judges that no part of this run takes: most often they are misspelt."""
+        known = {name for _, name in self.used}
+        for key in self.request.options:
+            kind, name = _address(key)
+            if not ((kind, name) in self.used if kind else name in known):
+                parts = ", ".join(sorted(known))
+                said = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
+                raise UnknownName(join_clauses([said, f"taking part: {parts}"]))
+        for word in self.request.judges:
+            name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
+            if ("judge", name) not in self.used:
+                raise NoJudge(f"--judge {word}: no metric of this run asks for what it offers")
+
+    def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[Job]:
+        """The jobs of one metric, which is settled for each domain by name."""
+        metric, instance, defaults = settled[models[0].component.info.domain.name]
+        if instance.group_by == "pair":
+            if len(models) < 2:
+                raise BadOption(f"metric {metric.spec!r} compares models: name at least two with --model")
+            return [self.job(metric, instance, defaults, tuple(models))]
+        return self.bounded([self.job(*settled[m.component.info.domain.name], (m,)) for m in models])
+
+    def bounded(self, jobs: Sequence[Job]) -> list[Job]:
+        """Add what says how much the jobs of one metric can reach: one job for all that are judged alike."""
+        found: list[Job] = []
+        bounds: list[Job] = []
+        for job in jobs:
+            if job.instance.upper_bound is not None:
+                bound = next((b for b in bounds if _judged_alike(b, job)), None)
+                if bound is None:
+                    bound = self.bound(job, len(bounds), {model.label for each in jobs for model in each.models})
+                    bounds.append(bound)
+                job = replace(job, bound=bound.bound)
+            found.append(job)
+        return found + bounds
+
+    def bound(self, job: Job, number: int, taken: set[str]) -> Job:
+        """The same job on the images of the generator that its metric names, which is taken without options."""
+        spec = job.instance.upper_bound
+        assert spec is not None
+        generator = self.settled_here(self.resolver.component("generator", spec, {}))
+        self.check_component(generator)
+        label = f"upper bound{f' {number + 1}' if number else ''} ({generator.spec})"
+        if label in taken:
+            raise BadOption(f"no model may be called {label!r}: metric {job.metric.spec!r} has one of this name")
+        return replace(job, grids=(self.grid(Model(generator, label, {}), job.prompts, job.seeds),), bound=label)
+
+    def grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
+        """Return a model's samples, the same object for all metrics that look at the same ones."""
+        key = (model.label, model.component.spec, id(prompts), seeds)
+        if key not in self.grids:
+            self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard)
+        return self.grids[key]
+
+    def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
+        """Settle a metric for one domain, whose defaults come before the metric's own."""
+        if asked is IMAGES:
+            found: Component[MetricInfo] = settle_component(IMAGES)
+        else:
+            found = self.find("metric", asked)
+        there = domain.metrics.get(found.info.name, Defaults())
+        own = found.info.defaults
+        if there.options:
+            # the domain's options first, so that the user's replace them
+            found = self.find("metric", asked, {**there.options, **self.options_for("metric", found.name)})
+        self.check_component(found)
+        defaults = Defaults(
+            prompts=there.prompts or own.prompts,
+            seeds=there.seeds or own.seeds,
+            judges={**own.judges, **domain.judges, **there.judges},
+        )
+        with guard_plugin(found, "to be made"):
+            instance = found.info.create(found.setup())
+        return found, instance, defaults
+
+    def job(
+        self, metric: Component[MetricInfo], instance: Metric, defaults: Defaults, models: tuple[Model, ...]
+    ) -> Job:
+        generator = models[0].component
+        needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
+        labels = next((s.labels for s in needs if s.labels is not None), None)
+        name, prompts = self.prompts(generator, metric, defaults, labels)
+        seeds = self.seeds(generator, defaults)
+        for served in needs:
+            refuse_unknown_classes(served, prompts, metric)
+        with guard_plugin(metric, "to check its prompts"):
+            instance.check(prompts)
+        with guard_plugin(metric, "to say the bounds of its measures"):
+            measures = tuple(m.settled(metric.options) for m in metric.info.measures)
+        job = Job(
+            metric=metric,
+            instance=instance,
+            measures=measures,
+            grids=tuple(self.grid(model, prompts, seeds) for model in models),
+            prompts_name=name,
+            needs=needs,
+        )
+        if instance.stacked and (fault := job.unstackable()) is not None:
+            raise BrokenPlugin(f"{describe_component(metric)} asks for stacked answers, but {fault}")
+        strange = (instance.aggregates or frozenset()) - {measure.name for measure in measures}
+        if strange:
+            raise BrokenPlugin(
+                f"{describe_component(metric)} aggregates {min(strange)!r}, which is none of its measures"
+            )
+        return job
+
+    def serve(
+        self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
+    ) -> Served:
+        """Find who answers a need."""
+        derived = self.codes.of_derived(need, metric)
+        if need.source == "model":
+            for model in models:
+                if need.capability not in model.component.info.capabilities:
+                    raise NoJudge(
+                        f"metric {metric.spec!r} asks the model itself for {need.capability}, "
+                        f"which {describe_component(model.component)} does not offer"
+                    )
+                self.check_judge(model.component, need)
+            return Served(need, None, derived)
+        if need.capability == "pixels":
+            return Served(need, choose_pixels(), derived)
+        domain = models[0].component.info.domain
+        preferred = []
+        if need.capability in defaults.judges:
+            name = defaults.judges[need.capability]
+            whose = f"the domain {domain.name!r}" if name in _names(domain, metric) else f"metric {metric.name!r}"
+            preferred.append((name, f"{whose} names it for {need.capability}"))
+        choice = choose_judge(need, metric, preferred, domain, self.request, self.resolver, self.settled_here)
+        self.used.add(("judge", choice.judge.name))
+        self.check_component(choice.judge)
+        if need.derive is not None and len(expand(choice.chain, Query())) != 1:
+            raise NoJudge(
+                f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
+                f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
+            )
+        refuse_high_floor(need, metric, choice.judge)
+        return Served(need, choice, derived)
+
+    def prompts(
+        self,
+        generator: Component[GeneratorInfo],
+        metric: Component[MetricInfo],
+        defaults: Defaults,
+        labels: Labels | None,
+    ) -> tuple[str, tuple[Prompt, ...]]:
+        """Return the prompts' name and the prompts, as many as the limit allows."""
+        names = self.request.prompts
+        if not names and generator.info.prompts is not None:
+            names = (generator.spec,)
+            key: Any = ("own", generator.fingerprint)
+            if key not in self.lists:
+                own = collect_prompts(generator, generator.info.prompts, generator.setup())
+                self.lists[key] = check_prompts(own, generator.spec)
+        else:
+            if not names and defaults.prompts:
+                names = (defaults.prompts,)
+            if not names:
+                who = generator.spec if metric.info is IMAGES else f"metric {metric.spec!r}"
+                raise BadPrompts(
+                    f"{who} has no prompts of its own: name some with --prompts (t2i list-plugins has them)"
+                )
+            key = (names, labels)
+            if key not in self.lists:
+                every = [p for n in names for p in self.read(n, labels)]
+                self.lists[key] = check_prompts(every, " + ".join(names), self.dry)
+        prompts = self.lists[key]
+        if ("limited", key) not in self.lists:
+            self.lists["limited", key] = limit_prompts(prompts, self.request.limit)
+        chosen = self.lists["limited", key]
+        if len(chosen) < len(prompts):
+            self.notes.append(f"{len(chosen)} of {len(prompts)} prompts of {' + '.join(names)}, a seeded sample")
+        return " + ".join(names), chosen
+
+    def read(self, name: str, labels: Labels | None) -> Sequence[Prompt]:
+        """Read one prompt source or file."""
+        if is_prompt_file(name):
+            prompts, merged = merge_duplicates(read_prompts(name))
+            self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
+            return prompts
+        source = self.find("prompt_source", name)
+        prompts = load_prompts(
+            source, labels if source.info.reads_labels else None, self.request.offline, self.dry
+        )
+        self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
+        return prompts
+
+    def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
+        if self.request.seeds is not None:
+            return self.request.seeds
+        if generator.info.seeds is not None:
+            with guard_plugin(generator, "to say its seeds"):
+                return tuple(generator.info.seeds(generator.setup()))
+        return tuple(range(defaults.seeds or 1))
+
+
+def _judged_alike(bound: Job, job: Job) -> bool:
+    """Whether a bound is one of a job too: the same judges are asked the same, on the same prompts and seeds."""
+    judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (bound, job)]
+    return (
+        bound.metric.options == job.metric.options
+        and judges[0] == judges[1]
+        and (bound.prompts, bound.seeds) == (job.prompts, job.seeds)
+    )
+
+
+def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
+    """Say in one line what a file or source of prompts holds more than once, and what becomes of it."""
+    said = []
+    if merged:
+        said.append(f"{merged} of {kept + merged} entries repeat another in all, and are counted once")
+    if kept > texts:
+        said.append(
+            f"{kept - texts} share their text with another but differ in id or expectation: all {kept} count, and "
+            "models that read texts draw each text once a seed"
+        )
+    return [f"{name}: {'; '.join(said)}"] if said else []
+
+
+def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
+    """The judges that a domain names for a metric."""
+    there = domain.metrics.get(metric.info.name, Defaults())
+    return {*domain.judges.values(), *there.judges.values()}

@@ -1,0 +1,106 @@
+"""Which prompts an evaluation uses: loaded, checked, and sampled where a limit is set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..api.errors import BadPrompts, BrokenPlugin
+from ..api.plugin_guard import describe_component, guard_plugin
+from ..api.plugin_info import PromptSourceInfo, Setup
+from ..api.prompt import RESERVED, ObjectClass, Prompt, find_invalid_facet, is_writable
+from .component import Component
+
+
+def load_prompts(
+    source: Component[PromptSourceInfo],
+    labels: tuple[ObjectClass, ...] | None,
+    offline: bool = False,
+    dry: bool = False,
+) -> list[Prompt]:
+    """Return a source's prompts. Raises BrokenPlugin where the source fails."""
+    return collect_prompts(source, source.info.prompts, source.setup(offline=offline, labels=labels, dry=dry))
+
+
+def collect_prompts(
+    component: Component[Any], read: Callable[[Setup[Any]], Iterable[Prompt]], setup: Setup[Any]
+) -> list[Prompt]:
+    """Read prompts from a plugin's function."""
+    with guard_plugin(component, "to give its prompts"):
+        prompts = list(read(setup))
+    strange = next((p for p in prompts if not isinstance(p, Prompt)), None)
+    if strange is not None:
+        raise BrokenPlugin(
+            f"{describe_component(component)} gave {type(strange).__name__} where prompts were asked for"
+        )
+    return prompts
+
+
+def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tuple[Prompt, ...]:
+    """Refuse an empty list, ids that stand twice, what no table holds, and images that are not there.
+
+    dry: images of prompts need not be made yet
+    """
+    if not prompts:
+        raise BadPrompts(f"prompts {name!r}: there are none")
+    twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
+    if twice:
+        raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
+    for p in prompts:
+        if "\0" in p.text:
+            raise BadPrompts(
+                f"prompts {name!r}: the text {p.text[:60]!r} has a NUL character, which no table holds"
+            )
+        if not is_writable(p.id) or not is_writable(p.cluster_id):
+            raise BadPrompts(
+                f"prompts {name!r}: id or cluster of {p.id!r} has a NUL character or half a surrogate pair, which "
+                "no table holds"
+            )
+        if (strange := find_invalid_facet(p.facets)) is not None:
+            raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")
+    hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
+    if hidden:
+        raise BadPrompts(f"prompts {name!r}: no facet may be called {hidden!r}, as a column of the table is")
+    if not dry and (missing := next(find_missing_images(prompts), None)) is not None:
+        raise BadPrompts(f"prompts {name!r}: there is no image {missing}")
+    return tuple(prompts)
+
+
+def find_missing_images(prompts: Iterable[Prompt]) -> Iterator[str]:
+    """Yield the paths of prompts' own images where nothing is."""
+    return (path for p in prompts for path in p.images if not Path(path).is_file())
+
+
+def limit_prompts(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt, ...]:
+    """Return at most `limit` prompts in their own order: a seeded sample spread over the levels of their facets.
+
+    Prompts are taken one by one in a fixed random order, each time one whose facet levels were taken least.
+    """
+    if limit is None or limit >= len(prompts):
+        return tuple(prompts)
+    order = np.random.default_rng(0).permutation(len(prompts))
+    codes = _facet_codes([prompts[i] for i in order])
+    taken_levels = np.zeros(codes.max(initial=0) + 1)
+    free = np.ones(len(prompts), bool)
+    chosen = []
+    for _ in range(limit):
+        crowding = taken_levels[codes].sum(axis=1) if codes.size else np.zeros(len(prompts))
+        best = int(np.argmin(np.where(free, crowding, np.inf)))
+        free[best] = False
+        chosen.append(int(order[best]))
+        if codes.size:
+            taken_levels[codes[best]] += 1
+    return tuple(prompts[i] for i in sorted(chosen))
+
+
+def _facet_codes(prompts: Iterable[Prompt]) -> np.ndarray:
+    """One row per prompt, one column per facet, each level of each facet with its own number."""
+    known: dict[tuple[str, Any], int] = {}
+    prompts = list(prompts)
+    names = sorted({name for p in prompts for name in p.facets})
+    rows = [[known.setdefault((n, p.facets.get(n)), len(known)) for n in names] for p in prompts]
+    return np.asarray(rows, np.int64).reshape(len(prompts), len(names))

@@ -1,0 +1,165 @@
+"""The samples of a plan: each model's prompts by its seeds, every one with an identity that is computed once."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any, TypeVar
+
+from ..api.digest import digest_data, digest_text, encode_canonically
+from ..api.generator import ImageRequest
+from ..api.plugin_info import GeneratorInfo
+from ..api.prompt import Prompt
+from ..storage.store import FORMAT
+from .component import Component
+from .request import NoisePolicy
+
+_KEY_BYTES = 32
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A generator with its label and the settings that the user gave it."""
+
+    component: Component[GeneratorInfo]
+    label: str
+    settings: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """What the generator's images depend on."""
+        return self.component.fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSample:
+    """What one model is asked for one prompt under one seed.
+
+    Attributes:
+        index: Its place among the model's samples of its grid.
+        model: The model.
+        prompt: The prompt.
+        seed: The seed, as the user counts it.
+        noise_seed: The seed of the starting noise.
+        key: The key under which the image is kept (SHA-256, hex).
+    """
+
+    index: int
+    model: Model
+    prompt: Prompt
+    seed: int
+    noise_seed: int
+    key: str
+
+    def request(self) -> ImageRequest:
+        """Return what the generator is asked."""
+        return ImageRequest(self.prompt, self.seed, self.noise_seed)
+
+
+class SampleGrid(Sequence[PlannedSample]):
+    """The samples of one model: its prompts by its seeds, prompt after prompt.
+
+    Keys and noise seeds are computed when they are first asked for, once, and kept packed (40 bytes a sample):
+    every pass over the samples meets the same ones.
+
+    Args:
+        model: The model.
+        prompts: Its prompts.
+        seeds: The seeds of each prompt.
+        noise: Where the starting noise comes from.
+        shard: (i, n): only the i-th of every n samples, i from 1. If None, all.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        prompts: tuple[Prompt, ...],
+        seeds: tuple[int, ...],
+        noise: NoisePolicy,
+        shard: tuple[int, int] | None = None,
+    ) -> None:
+        self.model, self.prompts, self.seeds, self.noise, self.shard = model, prompts, seeds, noise, shard
+        self._keys = bytearray()
+        self._noise_seeds = array("Q")
+        self._missing_keys = self._compute_keys()
+
+    def __len__(self) -> int:
+        part, parts = self.shard or (1, 1)
+        return len(range(part - 1, len(self.prompts) * len(self.seeds), parts))
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the sample at an index. Slices are not supported."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        part, parts = self.shard or (1, 1)
+        number, column = divmod(part - 1 + index * parts, len(self.seeds))
+        return self._sample(index, self.prompts[number], self.seeds[column])
+
+    def __iter__(self) -> Iterator[PlannedSample]:
+        for index, (prompt, seed) in enumerate(self.cells()):
+            yield self._sample(index, prompt, seed)
+
+    def cells(self) -> Iterator[tuple[Prompt, int]]:
+        """Yield the prompt and the seed of each sample."""
+        part, parts = self.shard or (1, 1)
+        return islice(product(self.prompts, self.seeds), part - 1, None, parts)
+
+    def _sample(self, index: int, prompt: Prompt, seed: int) -> PlannedSample:
+        while index * _KEY_BYTES >= len(self._keys):
+            next(self._missing_keys)
+        key = self._keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES].hex()
+        noise = self._noise_seeds[index] if self._noise_seeds else seed
+        return PlannedSample(index, self.model, prompt, seed, noise, key)
+
+    def _compute_keys(self) -> Iterator[None]:
+        """Compute one more key each time, with its noise seed where that is not the sample's own seed."""
+        own_noise = self.noise == "per-prompt"
+        before: Prompt | None = None
+        for prompt, seed in self.cells():
+            if prompt is not before:
+                head, before = self._key_head(prompt), prompt
+            noise = noise_seed(self.noise, prompt, seed)
+            if own_noise:
+                self._noise_seeds.append(noise)
+            self._keys += bytes.fromhex(image_key(head, seed, noise))
+            yield
+
+    def _key_head(self, prompt: Prompt) -> str:
+        """Return what the keys of a prompt's images have in common, as canonical JSON without its end."""
+        info = self.model.component.info
+        drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
+        # images that exist already are found by the prompt's id too
+        identity = prompt.id if info.existing else ""
+        return encode_canonically([FORMAT, "image", self.model.fingerprint, drawn, identity])[:-1]
+
+
+BLOCK = 64
+"""Samples that are looked up together."""
+
+
+def iterate_blocks(items: Iterable[ItemT], size: int = BLOCK) -> Iterator[list[ItemT]]:
+    """Yield items in lists of at most that many."""
+    rest = iter(items)
+    while block := list(islice(rest, size)):
+        yield block
+
+
+def image_key(head: str, seed: int, noise: int) -> str:
+    """Return the key under which an image is kept.
+
+    Args:
+        head: What the keys of its prompt's images have in common: a JSON list without its end.
+        seed: The sample's seed.
+        noise: The seed of its starting noise.
+    """
+    return digest_text(f"{head},{seed},{noise}]")
+
+
+def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
+    """Return the seed of the starting noise: the sample's own, or (below 2**63) one of prompt and seed."""
+    if policy == "shared":
+        return seed
+    return int(digest_data(["noise", prompt.text, seed])[:16], 16) >> 1

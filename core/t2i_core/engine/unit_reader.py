@@ -1,0 +1,290 @@
+"""What a metric measures one after another: units, read from the store with the answers that they need."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import groupby
+from typing import Any
+
+from ..api.adapter import combine, expand
+from ..api.errors import BrokenPlugin, FailedRun
+from ..api.failure import Failure
+from ..api.metric import Answer, Observed, Sample, Unit
+from ..api.observation import TYPES, decode_arrays
+from ..api.plugin_guard import describe_component, guard_plugin
+from ..api.progress import Task
+from ..api.prompt import Prompt
+from ..files.image_file import DamagedImage
+from ..storage.store import Store
+from .job import Job, Served, derived_key
+from .ledger import Item, Ledger
+from .observation import asked_once, gather_made, image_gone, shared_samples
+from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
+from .sample_counts import Measured
+
+BLOCKS = 20
+"""Blocks of images that are left out in turn for the jackknife of a model's set."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A unit, with the samples that it stands for; none where it is a set without one of its blocks."""
+
+    unit: Unit
+    models: tuple[Model, ...]
+    samples: Sequence[PlannedSample]
+    left_out: int | None = None
+
+    @cached_property
+    def seeds(self) -> str:
+        """The seeds that a prompt's value is made of."""
+        return " ".join(str(sample.seed) for sample in self.samples)
+
+
+class Reader:
+    """Reads samples with their answers from the store."""
+
+    def __init__(self, job: Job, store: Store, ledger: Ledger, measured: Sequence[Measured], task: Task) -> None:
+        self.job, self.store, self.ledger, self.measured, self.task = job, store, ledger, measured, task
+        self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
+
+    def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed]]:
+        """Yield items with their answers. Those that failed are left out, and counted."""
+        for item, result in self.observe(items):
+            self.task.advance()
+            if isinstance(result, Failure):
+                self._lose(item, result)
+            else:
+                yield item, result
+
+    def _lose(self, item: Item, why: Failure) -> None:
+        for measured in self.measured:
+            measured.lose([planned.model for planned in item], item[:1], why)
+
+    def observe(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed | Failure]]:
+        """Yield each item with its answers, or with why it has none."""
+        for block in iterate_blocks(items):
+            samples: list[tuple[Sample, ...] | Failure]
+            if self.job.generates:
+                samples = gather_made(block, self.store, self.ledger)
+            else:
+                samples = [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in block]
+            asked = [served for served in self.job.needs if served.need.per != "run"]
+            answers = [(s.need.name, self._answers_of_items(s, block, samples)) for s in asked]
+            for number, (item, own) in enumerate(zip(block, samples, strict=True)):
+                yield item, _joined(own, {name: found[number] for name, found in answers})
+
+    def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any]]:
+        """Read a prompt's samples in bulk: those that have all answers, and one observation for each need.
+
+        What failed is counted.
+        """
+        lost = {s.index: self.ledger.images[s.key] for s in samples if s.key in self.ledger.images}
+        answers: dict[str, dict[int, bytes]] = {}
+        for served in self.job.needs:
+            own = answers.setdefault(served.need.name, {})
+            asked = [sample for sample in samples if sample.index not in lost]
+            keys = [self._keys(served, (sample,)) for sample in asked]
+            for sample, found in zip(asked, keys, strict=True):
+                if not found:
+                    raise image_gone(self.store, (sample,))
+            values = self.store.get_many([key for (key,) in keys])
+            for sample, (key,), value in zip(asked, keys, values, strict=True):
+                if key in self.ledger.observations:
+                    lost[sample.index] = self.ledger.observations[key]
+                elif value is None:
+                    raise self.store.gone("an observation")
+                else:
+                    own[sample.index] = value
+        for sample in samples:
+            if sample.index in lost:
+                self._lose((sample,), lost[sample.index])
+        self.task.advance(len(samples))
+        left = [sample for sample in samples if sample.index not in lost]
+        return left, {
+            s.need.name: _stacked(s, left[0].model, [answers[s.need.name][sample.index] for sample in left])
+            for s in self.job.needs
+            if left
+        }
+
+    def _keys(self, served: Served, item: Item) -> list[str]:
+        """Return the keys of what was asked about an item."""
+        labels = tuple(planned.model.label for planned in item)
+        return self.ledger.queries[id(served), labels].of(item[0].index)
+
+    def _answers_of_items(
+        self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
+    ) -> list[list[Answer] | Failure | None]:
+        """Return the answers to one need about each item, or why there are none; None where it has no samples."""
+        keys = [
+            self._keys(served, item) if isinstance(s, tuple) else []
+            for item, s in zip(items, samples, strict=True)
+        ]
+        every = [key for own in keys for key in own]
+        values = dict(zip(every, self.store.get_many(every), strict=True))
+        derived: dict[str, bytes | None] = {}
+        if served.need.derive:
+            names = [derived_key(key, served, self.job.metric) for key in every]
+            derived = dict(zip(every, self.store.get_many(names), strict=True))
+        return [
+            self._answers(served, own, found, values, derived) if isinstance(found, tuple) else None
+            for own, found in zip(keys, samples, strict=True)
+        ]
+
+    def _shared(self, served: Served) -> Sequence[Answer]:
+        """Return the answers that are asked once per run; without them nothing can be measured."""
+        samples = shared_samples(self.job)
+        keys = [query.key for query in asked_once(self.job, served)]
+        got = self._answers(served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {})
+        if isinstance(got, Failure):
+            raise FailedRun(
+                f"{describe_component(self.job.metric)} cannot be measured without its {served.need.name}: "
+                f"{got.reason}"
+            )
+        return got
+
+    def _answers(
+        self,
+        served: Served,
+        keys: Sequence[str],
+        samples: tuple[Sample, ...],
+        values: Mapping[str, bytes | None],
+        derived_values: Mapping[str, bytes | None],
+    ) -> list[Answer] | Failure:
+        kept: list[tuple[str, Any]] = []
+        try:
+            with guard_plugin(self.job.metric, "to say what it asks", heeds_damage=True):
+                queries = list(served.need.queries(samples))
+        except DamagedImage as error:
+            return Failure(str(error))
+        for key in keys:
+            if key in self.ledger.observations:
+                return self.ledger.observations[key]
+            value = values[key]
+            if value is None:
+                raise self.store.gone("an observation")
+            kept.append((key, TYPES[served.asked].from_bytes(value, served.labels)))
+        chain = served.choice.chain if served.choice else ()
+        answers, taken = [], 0
+        for query in queries:
+            width = len(expand(chain, query))
+            part = kept[taken : taken + width]
+            if len(part) < width:
+                raise self.store.gone("an image")
+            taken += width
+            derived = {}
+            if served.need.derive:
+                stored = derived_values[part[0][0]]
+                if stored is None:
+                    raise self.store.gone("what was derived from an observation")
+                derived = decode_arrays(stored)
+            combined = combine(chain, query, [observation for _, observation in part])
+            if isinstance(combined, Failure):
+                return combined
+            answers.append(Answer(combined, derived))
+        return answers
+
+
+def _joined(
+    samples: tuple[Sample, ...] | Failure, answers: Mapping[str, list[Answer] | Failure | None]
+) -> Observed | Failure:
+    """Return an item's samples with its answers to all needs, or the first reason why there is none."""
+    if isinstance(samples, Failure):
+        return samples
+    failed = next((found for found in answers.values() if isinstance(found, Failure)), None)
+    if failed is not None:
+        return failed
+    return Observed(samples, {name: found for name, found in answers.items() if isinstance(found, list)})
+
+
+def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
+    """Read stored forms as one observation. Raises BrokenPlugin where they do not fit each other."""
+    try:
+        return TYPES[served.asked].stacked(data, served.labels)
+    except ValueError as error:
+        judge = served.choice.judge if served.choice else model.component
+        raise BrokenPlugin(f"{describe_component(judge)} gave {error}") from error
+
+
+@dataclass(frozen=True)
+class _Rereadable:
+    """Observed items that are read again each time they are iterated."""
+
+    read: Callable[[], Iterator[Observed]]
+
+    def __iter__(self) -> Iterator[Observed]:
+        return self.read()
+
+
+def groups(job: Job, reader: Reader) -> Iterator[Group]:
+    """Yield each unit with the samples that it stands for."""
+    by = job.instance.group_by
+    if by in ("sample", "pair"):
+        for item, observed in reader.read(job.items()):
+            models = tuple(planned.model for planned in item)
+            labels = tuple(model.label for model in models)
+            unit = Unit(labels, item[0].prompt, item[0].seed, (observed,), reader.shared)
+            yield Group(unit, models, item[:1])
+    elif job.instance.stacked:
+        for grid in job.grids:
+            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
+                left, stacked = reader.stack(list(samples))
+                if left:
+                    seeds = tuple(sample.seed for sample in left)
+                    unit = Unit((grid.model.label,), prompt, None, (), reader.shared, stacked, seeds)
+                    yield Group(unit, (grid.model,), left)
+    elif by == "prompt":
+        for grid in job.grids:
+            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
+                usable = list(reader.read((sample,) for sample in samples))
+                if usable:
+                    observed_all, left = tuple(o for _, o in usable), [item[0] for item, _ in usable]
+                    seeds = tuple(sample.seed for sample in left)
+                    unit = Unit((grid.model.label,), prompt, None, observed_all, reader.shared, seeds=seeds)
+                    yield Group(unit, (grid.model,), left)
+    else:
+        for grid in job.grids:
+            yield from _sets(grid, reader)
+
+
+class _Chosen(Sequence[PlannedSample]):
+    """Some samples of a grid, by their indices: packed, for a model's set may be large."""
+
+    def __init__(self, grid: SampleGrid, indices: Iterable[int]) -> None:
+        self._grid, self._indices = grid, array("Q", indices)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._grid[self._indices[index]]
+
+
+def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
+    """Yield a model's whole set, then the set without each block in turn; empty ones are left out."""
+    usable = _Chosen(grid, (item[0].index for item, _ in reader.read((sample,) for sample in grid)))
+    blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)
+
+    def reading(left_out: int | None) -> Iterator[Observed]:
+        chosen = ((sample,) for sample, block in zip(usable, blocks, strict=True) if block != left_out)
+        for _, observed in reader.observe(chosen):
+            if isinstance(observed, Failure):
+                raise BrokenPlugin(
+                    f"{grid.model.label}: a sample was lost while it was measured: {observed.reason}"
+                )
+            yield observed
+
+    for left_out in (None, *sorted(set(blocks))):
+        if any(block != left_out for block in blocks):
+            unit = Unit((grid.model.label,), None, None, _Rereadable(partial(reading, left_out)), reader.shared)
+            yield Group(unit, (grid.model,), usable if left_out is None else (), left_out)
+
+
+def image_block(prompt: Prompt, seed: int) -> int:
+    """The jackknife block of an image, the same for every model."""
+    digest = hashlib.sha256(f"{prompt.id}|{seed}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:4]) % BLOCKS

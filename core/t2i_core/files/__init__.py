@@ -1,0 +1,1 @@
+"""Files of any origin, read and written safely. It knows nothing of t2i."""

@@ -1,0 +1,69 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+_PART = re.compile(r"\.(?P<name>.+)\.[0-9]+\.part")
+"""What `replace_file` calls the file that it writes, after the file's own name and the process."""
+
+
+@contextlib.contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Give a new, empty file beside `path` to write to; it becomes `path` when the block ends.
+
+    If the block raises, `path` stays as it was. A reader sees the old file or all of the new one. If `path` is a
+    link, the link is replaced and the file that it leads to is not touched.
+
+    Raises:
+        OSError: If `path` is a device, a pipe or a folder, or a link to a process's stream (`/dev/stdout`), which
+            must not be replaced; or if the system does not allow the file.
+    """
+    if not _is_replaceable(path):
+        raise OSError(errno.EINVAL, "not a regular file; name a file to write to", str(path))
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            part.touch(exist_ok=False)
+        except FileExistsError:
+            part.unlink()  # left by a killed process of the same number; or a link, which must not be followed
+            part.touch(exist_ok=False)
+        yield part
+        part.replace(path)
+    finally:
+        with contextlib.suppress(OSError):  # its folder may be gone, or no folder any more
+            part.unlink(missing_ok=True)
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Return whether nothing, a regular file, or a link to one or to nothing, stands at a path."""
+    try:
+        mode = path.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    if not stat.S_ISLNK(mode):
+        return stat.S_ISREG(mode)
+    return "/proc/" not in str(path.readlink()) and (path.is_file() or not path.exists())
+
+
+def write_whole(path: Path, data: bytes) -> os.stat_result:
+    """Write a file so that a reader sees all of it or nothing; return its status."""
+    with replace_file(path) as part, part.open("wb") as file:
+        file.write(data)
+        file.flush()
+        status = os.fstat(file.fileno())
+        if status.st_size != len(data):
+            raise OSError(f"{path}: only a part was written")
+    return status
+
+
+def parse_unfinished_name(name: str) -> str | None:
+    """Return the name that an unfinished file would have got; None if `name` is not an unfinished file's."""
+    found = _PART.fullmatch(name)
+    return found["name"] if found else None

@@ -1,0 +1,1 @@
+"""Files that users wrote: prompts, tables, YAML."""

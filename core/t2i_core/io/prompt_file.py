@@ -1,0 +1,286 @@
+"""Prompts from a user's file: text (a prompt a line), CSV or JSON lines, in UTF-8.
+
+A record is one line of text, one row of CSV or one JSON object. Its fields are:
+
+| field             | in CSV and JSON lines                                                            |
+|-------------------|----------------------------------------------------------------------------------|
+| prompt, or text   | what is sent to the generator                                                    |
+| id                | optional; made from the text where there is none, so that it is the same anywhere |
+| scene             | optional: what the image must show, as `Scene.to_json` writes it (in CSV as JSON) |
+| any other         | a facet; blank cells are none                                                    |
+
+JSON lines may also have `facets`, `images` (paths relative to the file), `texts`, `answer` and `cluster`, as
+`Prompt` has them. Fields that say which image belongs to a prompt (`IMAGE_FIELDS`) are passed over here, so that
+a folder's table of images is a list of prompts too.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..api.digest import digest_data
+from ..api.errors import BadPrompts
+from ..api.prompt import RESERVED, Prompt, Scene, find_invalid_facet
+from .table import parse_json_lines, parse_table
+from .text_file import read_text
+
+TEXT_FIELDS = ("prompt", "text")
+FILE_FIELDS = ("file", "file_name", "image")
+IMAGE_FIELDS = (*FILE_FIELDS, "seed")
+_PLAIN = re.compile(r"[a-z0-9]+( [a-z0-9]+)*")
+_ID_LENGTH = 60
+
+
+@dataclass(frozen=True)
+class Record:
+    """One entry of a file, before it is understood.
+
+    path, line:  where it begins
+    fields:      by name; values as text (CSV) or plain data (JSON lines), blank ones left out
+    """
+
+    path: Path
+    line: int
+    fields: Mapping[str, Any]
+
+    @property
+    def where(self) -> str:
+        """`FILE, line N`: how messages begin."""
+        return f"{self.path}, line {self.line}"
+
+    def fail(self, field: str, problem: str) -> NoReturn:
+        """Raise BadPrompts for one field."""
+        raise BadPrompts(f"{self.where}: {field}: {problem}")
+
+    @property
+    def text(self) -> str | None:
+        """The prompt's text; None where the record has none. Raises BadPrompts where it is no text."""
+        for name in TEXT_FIELDS:
+            if name in self.fields:
+                return self._string(name)
+        return None
+
+    @property
+    def id(self) -> str | None:
+        """The prompt's id as written; None where the record has none. Raises BadPrompts where it is no text."""
+        value = self.fields.get("id")
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        return self._string("id") if "id" in self.fields else None
+
+    def prompt(self) -> Prompt:
+        """Return the prompt, its id made from its text where it has none. Raises BadPrompts."""
+        text = self.text
+        if text is None:
+            self.fail("prompt", "is missing")
+        return Prompt(
+            id=self.id or make_id(text),
+            text=text,
+            scene=self._scene(),
+            facets=self._facets(),
+            images=tuple(self._image(name) for name in self._strings("images")),
+            texts=self._strings("texts"),
+            answer=self._answer(),
+            cluster=self._string("cluster") if "cluster" in self.fields else None,
+        )
+
+    def _string(self, field: str) -> str:
+        value = self.fields[field]
+        if not isinstance(value, str):
+            self.fail(field, f"want text, not {json.dumps(value)}")
+        return value
+
+    def _strings(self, field: str) -> tuple[str, ...]:
+        value = self.fields.get(field, [])
+        if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+            self.fail(field, "want a list of texts")
+        return tuple(value)
+
+    def _image(self, name: str) -> str:
+        path = self.path.parent / name
+        if not path.is_file():
+            self.fail("images", f"no such file: {path}")
+        return str(path)
+
+    def _answer(self) -> int | None:
+        answer = self.fields.get("answer")
+        if answer is None:
+            return None
+        texts = self._strings("texts")
+        if not isinstance(answer, int) or isinstance(answer, bool) or not 0 <= answer < len(texts):
+            self.fail("answer", f"want the index of one of the {len(texts)} texts, counted from 0")
+        return answer
+
+    def _scene(self) -> Scene | None:
+        data = self.fields.get("scene")
+        if data is None:
+            return None
+        try:
+            scene = Scene.from_json(json.loads(data) if isinstance(data, str) else data)
+            for relation in scene.relations:
+                if not {relation.subject, relation.object} <= set(range(len(scene.objects))):
+                    self.fail("scene", f"relation {relation.predicate!r} names an object that is not there")
+            return scene
+        except json.JSONDecodeError as error:
+            self.fail("scene", f"not JSON ({error})")
+        except KeyError as error:
+            self.fail("scene", f"has no field {error}")
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+            self.fail("scene", f"not a scene ({error})")
+
+    def _facets(self) -> dict[str, str | int | float]:
+        facets = self.fields.get("facets", {})
+        if not isinstance(facets, dict):
+            self.fail("facets", "want names and values")
+        known = (*TEXT_FIELDS, *IMAGE_FIELDS, "id", "scene", "facets", "images", "texts", "answer", "cluster")
+        facets = {**{name: v for name, v in self.fields.items() if name not in known}, **facets}
+        for name in facets:
+            if name in RESERVED:
+                self.fail(name, "no facet may have this name: the measured table has a column of it")
+        if (strange := find_invalid_facet(facets)) is not None:
+            self.fail(strange, "a facet is a text or a number")
+        return facets
+
+
+def is_prompt_file(spec: str) -> bool:
+    """Whether `--prompts SPEC` names a file, there or not, and no prompt source (`name` or `name:argument`)."""
+    path = Path(spec)
+    windows_drive = 2
+    return (path.suffix != "" and path.is_file()) or (
+        path.suffix.lower() in _READERS and ":" not in spec[windows_drive:]
+    )
+
+
+def read_prompts(path: str | Path) -> list[Prompt]:
+    """Return a file's prompts in its order, one per record.
+
+    Records that say the same are equal prompts (see `merge_duplicates`). Raises BadPrompts, in one line that names
+    file, line and field.
+    """
+    prompts = parse_prompts(read_records(path))
+    if not prompts:
+        raise BadPrompts(f"{path}: holds no prompts")
+    return prompts
+
+
+def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
+    """Return one prompt per record.
+
+    Prompts without ids of their own that share the text but differ in what they expect get `-2`, `-3`, ... after
+    the id. Raises BadPrompts where two prompts that differ have the same id.
+    """
+    prompts: list[Prompt] = []
+    seen: dict[str, tuple[Prompt, Record]] = {}
+    expecting: dict[str, dict[str, Prompt]] = {}  # by the id that a text alone gives, and by all that is expected
+    counts: Counter[str] = Counter()
+    for record in records:
+        prompt = record.prompt()
+        if prompt.id in seen and seen[prompt.id][0] != prompt:
+            if record.id is not None:
+                record.fail("id", f"{prompt.id!r} is another prompt's on line {seen[prompt.id][1].line}")
+            others = expecting.setdefault(prompt.id, {})
+            expected = _expectation(prompt)
+            if expected not in others:
+                others[expected] = _numbered(prompt, seen, counts)
+            prompt = others[expected]
+        seen.setdefault(prompt.id, (prompt, record))
+        prompts.append(prompt)
+    return prompts
+
+
+def _numbered(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts: Counter[str]) -> Prompt:
+    """Put the next number after a prompt's id that no other prompt has."""
+    base = prompt.id
+    while prompt.id in seen and seen[prompt.id][0] != prompt:
+        counts[base] += 1
+        prompt = replace(prompt, id=f"{base}-{counts[base] + 1}")
+    return prompt
+
+
+def _expectation(prompt: Prompt) -> str:
+    """All that a prompt says beside its id, the same for those that say the same."""
+    own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets)]
+    return digest_data([prompt.scene_digest, own])
+
+
+def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
+    """Return the prompts without repetitions, in their order, and how many repetitions were left out.
+
+    Prompts are merged only where nothing differs, neither id nor expectation. Raises BadPrompts where two that
+    differ have the same id.
+    """
+    first: dict[str, Prompt] = {}
+    count = 0
+    for prompt in prompts:
+        count += 1
+        if first.setdefault(prompt.id, prompt) != prompt:
+            raise BadPrompts(
+                f"two prompts that differ have the id {prompt.id!r}: {_short(first[prompt.id].text)} and "
+                f"{_short(prompt.text)}"
+            )
+    return list(first.values()), count - len(first)
+
+
+def make_id(text: str) -> str:
+    """Return an id that depends on the text alone: `a-photo-of-a-car`.
+
+    Where words joined by hyphens would not tell the text from all others, ten digits of its SHA-256 follow.
+    """
+    if len(text) <= _ID_LENGTH and _PLAIN.fullmatch(text):
+        return text.replace(" ", "-")
+    words = re.sub(r"\W+", "-", text.lower())[: _ID_LENGTH - 11].strip("-")
+    return f"{words}-{digest_data(text)[:10]}".lstrip("-")
+
+
+def read_records(path: str | Path) -> list[Record]:
+    """Return a file's records, in order; blank lines are skipped.
+
+    Raises BadPrompts where the file is missing, not UTF-8, or not what its name's ending says.
+    """
+    path = Path(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise BadPrompts(f"{path}: want a file of prompts that ends in {', '.join(_READERS)}")
+    return list(reader(path, read_text(path, BadPrompts)))
+
+
+def _read_text(path: Path, text: str) -> Iterator[Record]:
+    # not str.splitlines, which also cuts at form feeds and the line separators that a prompt may hold
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        if stripped := line.strip():
+            yield Record(path, number, {"prompt": stripped})
+
+
+def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
+    for number, fields in parse_json_lines(path, text, BadPrompts, "a field 'prompt'"):
+        yield Record(path, number, {name: value for name, value in fields.items() if not _blank(value)})
+
+
+def _read_csv(path: Path, text: str) -> Iterator[Record]:
+    names, rows = parse_table(path, text, BadPrompts)
+    if not set(names) & {*TEXT_FIELDS, "id"}:
+        raise BadPrompts(f"{path}, line 1: no column 'prompt' or 'text' (columns: {', '.join(names)})")
+    for row in rows:
+        yield Record(path, row.line, row.cells)
+
+
+def _blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _ID_LENGTH else text[:_ID_LENGTH] + "...")
+
+
+_READERS: dict[str, Callable[[Path, str], Iterator[Record]]] = {
+    ".txt": _read_text,
+    ".csv": _read_csv,
+    ".jsonl": _read_json_lines,
+}

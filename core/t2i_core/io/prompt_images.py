@@ -1,0 +1,47 @@
+"""Images that belong to prompts: made once by a prompt source, and kept in the cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..api.image import Truth
+from ..storage.store import Store
+
+
+class PromptImages:
+    """The images of prompts that the cache keeps, each under a hash (SHA-256, hex) of all that made it.
+
+    Raises:
+        BadFolder: If the cache cannot be used.
+
+    Example:
+        ```python
+        with PromptImages() as images:
+            path = images.find(key) or images.put(key, draw(scene))
+        ```
+    """
+
+    def __init__(self) -> None:
+        self._store = Store()
+
+    def __enter__(self) -> PromptImages:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+    def find(self, key: str) -> Path | None:
+        """Return the file of the image under a key; None if there is none, or if its file was altered."""
+        kept = self._store.image(key)
+        return None if kept is None else kept.path
+
+    def put(self, key: str, pixels: Any, truth: Truth | None = None) -> Path:
+        """Keep an image as PNG, and return its file.
+
+        Args:
+            key: The hash of all that the image depends on.
+            pixels: uint8 of shape (height, width, 3), or a PIL image.
+            truth: What is really drawn in it, for judges that read that.
+        """
+        return self._store.put_image(key, pixels, truth=truth).path

@@ -1,0 +1,1 @@
+"""Finished runs, as their readers see them."""

@@ -1,0 +1,167 @@
+"""What a run's metrics make of it beyond its scores, from the tables that are kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..api.errors import BadFolder, BadOption, BrokenPlugin, T2IError, UnknownName
+from ..api.metric import Analysis, Study
+from ..api.options import select_result_options
+from ..api.plugin_info import MetricInfo
+from ..api.resolver import OptionTable, ResolvedComponent, Resolver
+from ..files.regular_file import TABLE_BYTES, open_regular
+from .images import find_images
+from .run import Run
+
+
+@dataclass(frozen=True)
+class StoredMetrics:
+    """The metrics of a run, made again with the options that they had.
+
+    made:    by name, as the run's tables have it
+    recorded: by name, the options that the run was measured with, as plain data
+    absent:  why the others cannot be asked, by name
+    """
+
+    made: Mapping[str, ResolvedComponent[MetricInfo]]
+    recorded: Mapping[str, Mapping[str, Any]]
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
+    """Make the metrics of a run's results again; one that is not installed any more harms no other."""
+    scored = {result["metric"] for result in run.results["results"]}
+    made: dict[str, ResolvedComponent[MetricInfo]] = {}
+    recorded: dict[str, Mapping[str, Any]] = {}
+    absent: dict[str, str] = {}
+    for said in run.manifest.get("components", []):
+        if said["kind"] != "metric":
+            continue
+        name = said["name"]
+        recorded[name] = said["options"]
+        if name not in scored:
+            continue
+        try:
+            component = resolver.component("metric", name, {_key(name): said["options"]})
+            _check_files(component)
+            made[name] = component
+        except T2IError as error:
+            absent[name] = str(error)
+    return StoredMetrics(made, recorded, absent)
+
+
+def _check_files(metric: ResolvedComponent[MetricInfo]) -> None:
+    """Check the files that a run's options name: the run may come from somebody else.
+
+    Raises:
+        BadFolder: If one is neither a folder nor a regular file of bounded size.
+    """
+    for key, value in metric.options:
+        for path in value if isinstance(value, tuple) else (value,):
+            if not isinstance(path, Path):
+                continue
+            try:
+                if not path.is_dir():
+                    open_regular(path, TABLE_BYTES).close()
+            except FileNotFoundError:
+                continue  # the metric says so, if it reads the file at all
+            except OSError as error:
+                raise BadFolder(f"{metric.spec}: option {key}: {path}: {error.strerror}") from error
+
+
+def analyze_run(
+    run: Run,
+    metrics: StoredMetrics,
+    resolver: Resolver[Any],
+    options: OptionTable | None = None,
+    failing: Callable[[str, T2IError], None] | None = None,
+) -> Iterator[tuple[str, Analysis]]:
+    """Yield what each metric of a finished run makes of its tables, with the metric's name.
+
+    options: of metrics, for their analyses alone
+    failing: told of the metric whose analyses cannot be made, and why, so that the others go on; without it that
+             is raised
+
+    Raises UnknownName for options of another metric, BadOption for one that the run was measured with.
+    """
+    options = options or {}
+    shorts = {name: _short(name) for name in metrics.recorded}
+    for key in options:
+        if key.removeprefix("metric:") not in shorts.values():
+            known = list(shorts.values())
+            raise UnknownName.among("metric", key, known, f"of {run.path}: {', '.join(known)}")
+    if not run.results["results"]:
+        return
+    table, samples = run.measurements(), run.samples()
+    models = run.manifest["models"]
+    varied = dict.fromkeys(key for said in models.values() for key in said["settings"])
+    settings = {
+        label: {
+            key: value
+            for key in varied
+            if (value := said["options"].get(key, said["settings"].get(key))) is not None
+        }
+        for label, said in models.items()
+    }
+    for name, made in metrics.made.items():
+        given = {**options.get(shorts[name], {}), **options.get(_key(name), {})}
+        if given:
+            measured_with = select_result_options(made.options)
+            made = resolver.component("metric", name, {_key(name): {**metrics.recorded[name], **given}})
+            if select_result_options(made.options) != measured_with:
+                raise BadOption(f"{name}: {', '.join(given)}: the run was measured with that; give it to t2i eval")
+        own = table["metric"] == name
+        if not own.any():  # all its samples failed
+            continue
+        study = Study(
+            table[own].drop(columns="metric").dropna(axis="columns", how="all"),
+            samples,
+            run.folder,
+            None if own.all() else table[~own].dropna(axis="columns", how="all"),
+            settings,
+            run.manifest["request"]["interval"],
+            _floors(run, name),
+            {name: made.info.measures for name, made in metrics.made.items()},
+            partial(find_images, samples, run.folder, run.images_from),
+        )
+        try:
+            for analysis in _asked(made, study):
+                yield name, analysis
+        except T2IError as error:
+            if failing is None:
+                raise
+            failing(name, error)
+
+
+def _asked(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:
+    try:
+        yield from made.info.create(made.setup()).analyses(study)
+    except T2IError:
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise BrokenPlugin(
+            f"plugin {made.dist} {made.version} ({made.module}): analyses of {made.spec}: {cause}"
+        ) from error
+
+
+def _short(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _key(name: str) -> str:
+    """Under which a metric's options stand in a table of options."""
+    return f"metric:{_short(name)}"
+
+
+def _floors(run: Run, metric: str) -> dict[str, float]:
+    """By need the confidence below which judges keep nothing: the highest, where models have several judges."""
+    floors: dict[str, float] = {}
+    for said in run.manifest.get("judges", []):
+        if said["metric"] == metric and "floor" in said:
+            floors[said["need"]] = max(said["floor"], floors.get(said["need"], 0.0))
+    return floors

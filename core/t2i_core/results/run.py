@@ -1,0 +1,202 @@
+"""Runs: what an evaluation gives back, and how a run's folder is found and read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from ..api.errors import BadFolder
+from ..api.text import fit_one_line
+from ..files.regular_file import TABLE_BYTES, check_regular, open_regular
+from ..files.spreadsheet import unescape_table
+from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
+from .manifest_schema import find_manifest_fault
+from .tables import check_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Made:
+    """How many images a process made, not taken from the cache, and in how many seconds, loading left out."""
+
+    images: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Made) -> Made:
+        return Made(self.images + other.images, self.seconds + other.seconds)
+
+    @property
+    def rate(self) -> float | None:
+        """Images a second; None where none was made."""
+        return self.images / self.seconds if self.images and self.seconds else None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run.
+
+    folder:    where it stands
+    results:   `{"run", "results", "comparisons"}`, plain data
+    manifest:  all that run.json says
+    failed:    why the run has failed: more samples failed than it allows, or an error ended it
+    partial:   what a shard says instead of scores
+    made:      the images that were made for it now
+    images_from: folders outside of the run's whose images may be read too
+    """
+
+    folder: Path
+    results: Mapping[str, Any] = field(repr=False)
+    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    failed: str | None = None
+    partial: str | None = None
+    made: Made = Made()
+    images_from: tuple[Path, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """Its folder as seen from the working folder, where it lies in there: what readers are told."""
+        here = Path.cwd()
+        return self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder
+
+    @property
+    def status(self) -> str:
+        """`running`, `interrupted` (its process has gone without results), `done`, `failed` or `unreadable`."""
+        said = str(self.manifest.get("status"))
+        return "interrupted" if said == "running" and not _held(self.folder) else said
+
+    def samples(self) -> pd.DataFrame:
+        """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""
+        return self._read("samples.csv")
+
+    def images(self) -> pd.Series:
+        """Return the image of each row of `samples`, under its index; None where there is none.
+
+        The run's own files, files that an evaluation with this cache has used, and those in the folders of
+        `images_from` can be read; the pixels of others raise `RefusedImage`.
+        """
+        from .images import find_images
+
+        return find_images(self.samples(), self.folder, self.images_from)
+
+    def measurements(self) -> pd.DataFrame:
+        """One row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
+        return self._read("measurements.csv")
+
+    def failures(self) -> pd.DataFrame:
+        """One row per sample that has no value: metric, model, prompt, seed, missing, reason."""
+        return self._read("failures.csv")
+
+    def _read(self, name: str) -> pd.DataFrame:
+        """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing.
+
+        Raises BadFolder where it is not the one that the run wrote.
+        """
+        import pandas as pd
+
+        path = self.path / name
+        written = self.manifest.get("files", {}).get(name)
+        if written is None:
+            raise BadFolder(f"{path}: the run wrote no such table; was it finished?")
+        try:
+            with open_regular(self.folder / name, TABLE_BYTES, self.folder) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != written:
+                    raise BadFolder(
+                        f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
+                    )
+                file.seek(0)
+                table = unescape_table(pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""]))
+            return check_table(name, table, self.manifest.get("models", {}))
+        except OSError as error:
+            raise BadFolder(
+                f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
+            ) from error
+        except (ValueError, TypeError, OverflowError) as error:
+            raise BadFolder(f"{path}: not a table of a run ({fit_one_line(str(error))})") from error
+
+
+def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
+    """Read a run's folder.
+
+    Args:
+        folder: The run's folder. It may come from somebody else.
+        images_from: Folders outside of it whose images may be read too, where the run names images that existed
+            already. Those that an evaluation with this user's cache has used need none.
+
+    Raises:
+        BadFolder: If it holds no run, or a file of it is not as a run writes it.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    if manifest is None:
+        if not folder.exists():
+            raise BadFolder(f"{folder}: there is no such folder (t2i runs lists the runs)")
+        raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
+    if (fault := find_manifest_fault(manifest)) is not None:
+        raise BadFolder(
+            f"{folder / MANIFEST}: not written by this version of t2i ({fault}); run its command again"
+        )
+    results = {
+        "run": str(folder.absolute()),
+        "results": manifest.get("results", []),
+        "comparisons": manifest.get("comparisons", []),
+    }
+    places = tuple(Path(place).absolute() for place in images_from)
+    return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"), images_from=places)
+
+
+def load_finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
+    """Read a run that has ended. See `load_run` for the arguments.
+
+    Raises:
+        BadFolder: If there is none, or it is still running or was interrupted.
+    """
+    run = load_run(folder, images_from)
+    if run.status == "running":
+        raise BadFolder(f"{run.path}: the run is still going on; wait for its end")
+    if run.status == "interrupted":
+        raise BadFolder(
+            f"{run.path}: the run was interrupted before it had results; its own command, given again, goes on "
+            "where it stopped"
+        )
+    return run
+
+
+def list_runs(folder: str | Path) -> Iterator[Run]:
+    """Yield the run that a folder is, or the runs in its direct subfolders, by name.
+
+    One whose run.json is damaged has the status `unreadable` and no results.
+    """
+    folder = Path(folder)
+    for path in [folder, *sorted(folder.glob("*"))]:
+        try:
+            if (path / MANIFEST).exists():
+                yield load_run(path)
+        except (BadFolder, OSError):
+            nothing = {"run": str(path.absolute()), "results": [], "comparisons": []}
+            yield Run(path.absolute(), nothing, {"status": "unreadable"})
+
+
+def _held(folder: Path) -> bool:
+    """Whether a process works on the run; where that cannot be told, it does."""
+    file = folder / LOCK
+    try:
+        # reading a run must leave nothing in its folder, and locking empties the file that a link leads to
+        check_regular(file.lstat(), file)
+    except OSError:
+        return False
+    try:
+        with FileLock(file, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        # nobody can work in a folder that may not be written
+        return os.access(folder, os.W_OK)

@@ -1,0 +1,195 @@
+"""Headline scores worked out from rows, and the difference of two models' scores.
+
+An evaluation and a comparison of stored runs share these rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypedDict
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from ..api.metric import Metric, SettledMeasure
+from ..api.plugin_guard import guard_plugin
+from ..api.plugin_info import MetricInfo
+from ..api.resolver import ResolvedComponent
+from ..statistics import Comparison, Question, block_jackknife, paired_difference, statistic_differences
+
+Statistic = Callable[[NDArray[np.float64]], Mapping[str, float]]
+"""Scores by name as a function of the rows' weights."""
+
+
+class Scoring(Protocol):
+    """How rows become scores: of a job, or of a stored run whose rows are read again."""
+
+    @property
+    def metric(self) -> ResolvedComponent[MetricInfo]:
+        """Whose rows they are."""
+        ...
+
+    @property
+    def instance(self) -> Metric:
+        """The metric, made."""
+        ...
+
+    @property
+    def measures(self) -> tuple[SettledMeasure, ...]:
+        """What it measures, the headline first."""
+        ...
+
+    @property
+    def noise(self) -> str:
+        """The run's policy of starting noise: seeds have something in common where it is `shared`."""
+        ...
+
+
+class Clusters(TypedDict):
+    """What is resampled, as the statistics take it."""
+
+    prompt: NDArray[Any]
+    seed: NDArray[Any] | None
+    crossed: bool
+    strata: NDArray[Any] | None
+
+
+def compare_headlines(
+    scoring: Scoring, a: str, b: str, table: pd.DataFrame, same: Collection[str], interval: Question
+) -> Comparison | None:
+    """Compare two models' headline scores, a - b, neither measured in pairs; None where they share nothing.
+
+    table: the rows of both, its columns but `value` categorical
+    same:  ids of the prompts that are the same for both
+    """
+    if table.empty or not {a, b} <= set(table["model"].unique()):
+        return None
+    if scoring.instance.group_by == "model":
+        return _jackknifed_difference(scoring, table, a, b)
+    headline = scoring.measures[0]
+    rows = select_shared(table[table["prompt"].isin(same)], a, b)
+    if rows.empty:
+        return None
+    own = select_aggregated(scoring, rows)
+    if headline.name in make_statistic(scoring, own)(np.ones(len(own))):
+        statistic = _one_each(scoring, own, (a, b), headline.name)
+        found = statistic_differences(statistic, [(a, b)], interval=interval, **find_clusters(scoring, own))[a, b]
+        return replace(found, n=_samples(own))  # a sample has a row of each measure and model
+    return _paired(scoring, headline, rows, (a, b), interval)
+
+
+def compute_headline(scoring: Scoring, table: pd.DataFrame) -> float:
+    """A model's headline score, worked out from its rows; NaN where they have none. For no metric of pairs."""
+    headline = scoring.measures[0].name
+    if scoring.instance.group_by == "model":
+        return split_left_out(table, headline)[0]
+    own = select_aggregated(scoring, table)
+    aggregated = make_statistic(scoring, own)(np.ones(len(own)))
+    if headline in aggregated:
+        return aggregated[headline]
+    return float(table.loc[table["measure"] == headline, "value"].mean())
+
+
+def select_shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+    """The rows of two models whose prompt (and seed, or all seeds that a value is made of) both have."""
+    table = table[table["model"].isin([a, b])]
+    cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
+    both = table.groupby(cell, observed=True, dropna=False)["model"].transform("nunique") == 2
+    return table[both]
+
+
+def find_clusters(scoring: Scoring, rows: pd.DataFrame) -> Clusters:
+    """Return what is resampled, as the statistics take it."""
+    strata = scoring.instance.strata
+    return {
+        "prompt": rows["cluster"].cat.codes.to_numpy(),
+        # values of a prompt, which may stand among those of its images, have none
+        "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
+        # where each prompt has noise of its own, seeds have nothing in common
+        "crossed": scoring.instance.crossed and scoring.noise == "shared",
+        "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
+    }
+
+
+def select_aggregated(scoring: Scoring, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that the metric's own scores are made of."""
+    names = scoring.instance.aggregates
+    return table if names is None else table[table["measure"].isin(names)]
+
+
+def make_statistic(scoring: Scoring, table: pd.DataFrame) -> Statistic:
+    """The metric's own scores as a function of weights, of which rows without any have none."""
+    if table.empty:
+        return lambda _: {}
+
+    def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
+        with guard_plugin(scoring.metric, "to aggregate its rows"):
+            found = scoring.instance.aggregate(table, weights)
+            if not isinstance(found, Mapping):
+                raise TypeError(f"gave {type(found).__name__} where scores by name were asked for")
+            return found
+
+    return statistic
+
+
+def split_left_out(table: pd.DataFrame, measure: str) -> tuple[float, pd.Series[float]]:
+    """A set's value on all images, and its values without each block."""
+    rows = table[table["measure"] == measure].set_index("left_out")["value"]
+    return float(rows["none"]), rows.drop("none")
+
+
+def _one_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
+    """One score of each of several models, under the same weights."""
+    own = [(label, (rows["model"] == label).to_numpy()) for label in labels]
+    parts = [(label, mask, rows[mask]) for label, mask in own]
+    statistics = [(label, mask, make_statistic(scoring, part)) for label, mask, part in parts]
+    return lambda weights: {label: statistic(weights[mask])[name] for label, mask, statistic in statistics}
+
+
+def _samples(rows: pd.DataFrame) -> int:
+    """How many samples rows are about; prompts, where those are measured as a whole."""
+    if "seed" in rows and rows["seed"].notna().any():
+        return len(rows.dropna(subset="seed")[["prompt", "seed"]].drop_duplicates())
+    return int(rows["prompt"].nunique())
+
+
+def _paired(
+    scoring: Scoring, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
+) -> Comparison | None:
+    """Pair the cells of two models; a cell with several rows counts with their mean."""
+    rows = rows[rows["measure"] == measure.name]
+    if rows.empty:
+        return None
+    # values of prompts may stand among those of images, which alone have seeds
+    cell = [c for c in ("prompt", "cluster", "seed", scoring.instance.strata) if c and c in rows]
+    cell = [c for c in cell if not rows[c].isna().all()]
+    wide = rows.groupby([*cell, "model"], observed=True)["value"].mean().unstack("model")
+    wide = wide.reindex(columns=list(labels)).dropna().reset_index()
+    if wide.empty:
+        return None
+    return paired_difference(
+        wide[labels[0]],
+        wide[labels[1]],
+        interval=interval,
+        low=measure.low,
+        high=measure.high,
+        **find_clusters(scoring, wide),
+    )
+
+
+def _jackknifed_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
+    """Compare two sets by leaving the same blocks of images out of both."""
+    name = scoring.measures[0].name
+    both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
+    if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
+        return None  # sets of different images: a difference would be one of size too
+    (full_a, parts_a), (full_b, parts_b) = (split_left_out(rows, name) for rows in both)
+    parts = (parts_a - parts_b).dropna()
+    if len(parts) < 2:
+        return None
+    e = block_jackknife(full_a - full_b, list(parts))
+    p = 2 * float(stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
+    return Comparison(e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes)

@@ -1,0 +1,311 @@
+"""The cache's size, and its cleaning: down to a limit, what was made first goes first.
+
+Cleaning removes only what the store wrote: regular files, by their exact names, in the place where the store puts
+them. It follows no link inside the cache, to remove files or to count bytes. The cache's folder may be a link.
+
+Nothing is cleaned while anybody uses the cache, and what a run folder shows outlives it: its images are links of
+its own. What is gone is made again where a later run wants it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+import sqlite3
+import stat
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from pydantic import ByteSize, TypeAdapter, ValidationError
+
+from ..api.cache_folder import find_cache_folder
+from ..api.errors import BadFolder, BadOption
+from ..files.atomic_write import parse_unfinished_name
+from ..files.byte_size import format_size
+from ..files.real_folder import open_folder
+from .cache_lock import list_users, lock_opening, mark_in_use
+from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, make_image_name, parse_image_name
+
+LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
+
+_ROW = 200
+"""Bytes that a row takes beside its long fields, about."""
+
+
+@dataclass(frozen=True)
+class CacheUse:
+    """What the cache holds.
+
+    images, observations:      how many
+    image_bytes, other_bytes:  of image files; of the database and all else
+    in_use:                    by how many runs, and other work, just now
+    """
+
+    folder: Path
+    images: int
+    observations: int
+    image_bytes: int
+    other_bytes: int
+    in_use: int
+
+    @property
+    def bytes(self) -> int:
+        """All of it."""
+        return self.image_bytes + self.other_bytes
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What was removed, and how many bytes the cache has left.
+
+    Where run folders link the images, these still take their place on the disk.
+
+    leftovers: files that killed processes left: half-written ones, and images of which the database says nothing
+    """
+
+    images: int
+    observations: int
+    leftovers: int
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything was removed."""
+        return bool(self.images or self.observations or self.leftovers)
+
+    def __str__(self) -> str:
+        oldest = f"{self.images} images and {self.observations} observations removed, the oldest"
+        leftovers = f", and {self.leftovers} files that killed processes left" if self.leftovers else ""
+        return f"{oldest}{leftovers}: {format_size(self.bytes_before)} became {format_size(self.bytes_after)}"
+
+
+def parse_size(text: str, whose: str) -> int:
+    """Read a size in bytes: `20GB`, `500 MiB`, `0`. Raises BadOption."""
+    try:
+        return TypeAdapter(ByteSize).validate_python(text)
+    except ValidationError as error:
+        raise BadOption(f"{whose} {text!r}: want a size such as 20GB or 500MB") from error
+
+
+def measure_folder(folder: Path) -> int:
+    """Return the bytes of all files in a folder, as far as they can be seen; links are not followed."""
+    return sum(size for _, size in _files(folder))
+
+
+def read_cache_limit() -> int | None:
+    """The bytes that T2I_CACHE_LIMIT allows; None without it. Raises BadOption."""
+    text = os.environ.get(LIMIT_VARIABLE, "").strip()
+    return parse_size(text, LIMIT_VARIABLE) if text else None
+
+
+@contextlib.contextmanager
+def use_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    """Hold the cache for a run, from its plan to its end; then cut it down to T2I_CACHE_LIMIT, if there is one.
+
+    Another run that goes on prevents that, and does it at its own end.
+
+    note: is told what was removed
+    """
+    limit = read_cache_limit()
+    folder = find_cache_folder().absolute()
+    Store(folder).close()  # it says best what is wrong with the folder
+    with mark_in_use(folder):
+        yield
+    if limit is not None and (cleaned := _clean(folder, limit)) and cleaned.anything:
+        note(f"cache: {cleaned} ({LIMIT_VARIABLE})")
+
+
+def measure_cache() -> CacheUse | None:
+    """What the cache holds; None where there is none. Raises BadFolder."""
+    folder = find_cache_folder().absolute()
+    if not _begun(folder):
+        return None
+    with _database(folder, "read") as database, lock_opening(folder):
+        (images,) = database.execute("select count(distinct digest) from images where path is null").fetchone()
+        (observations,) = database.execute("select count(*) from observations").fetchone()
+        image_bytes, other_bytes = _sizes(folder)
+        return CacheUse(folder, images, observations, image_bytes, other_bytes, list_users(folder))
+
+
+def shrink_cache(limit: int) -> Cleaned:
+    """Cut the cache down to so many bytes. Raises BadFolder where a run uses it, or it cannot be written."""
+    folder = find_cache_folder().absolute()
+    if not _begun(folder):
+        return Cleaned(0, 0, 0, 0, 0)
+    cleaned = _clean(folder, limit)
+    if cleaned is None:
+        raise BadFolder(f"cache folder {folder}: in use by a run; wait for its end")
+    return cleaned
+
+
+def _clean(folder: Path, limit: int) -> Cleaned | None:
+    """Cut the cache down; None where it is in use."""
+    with _database(folder, "cleaned") as database, lock_opening(folder):  # nobody can begin to use it meanwhile
+        if list_users(folder):
+            return None
+        before = sum(_sizes(folder))
+        leftovers = _sweep(folder, database)
+        images = observations = 0
+        while (excess := sum(_sizes(folder)) - limit) > 0:  # what a row frees is known only afterwards
+            changed, rowid = _cut(database, excess)
+            if changed == rowid == -1:
+                break
+            images += _remove_images(folder, database, changed)
+            observations += database.execute("delete from observations where rowid <= ?", (rowid,)).rowcount
+            database.execute("vacuum")
+            database.execute("pragma wal_checkpoint(truncate)")
+        return Cleaned(images, observations, leftovers, before, sum(_sizes(folder)))
+
+
+def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
+    """Up to which time of change images, and up to which rowid observations must go to free so many bytes.
+
+    Both kinds are read side by side in the order of their age, so that memory stays flat.
+    """
+    changed = rowid = -1
+    for _, size, is_image, place in heapq.merge(_images(database), _observations(database)):
+        if excess <= 0:
+            break
+        excess -= size
+        if is_image:
+            changed = place
+        else:
+            rowid = place
+    return changed, rowid
+
+
+_CHANGED = "max(cast(changed as integer))"
+"""When an image's file was last changed; what damage has left there counts as some time too, so that it goes."""
+
+
+def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
+    """Yield time, bytes and place of each image of the store's own, the oldest first."""
+    sql = (
+        f"select {_CHANGED}, max(cast(bytes as integer)), sum(length(record)) + count(*) * ?, "
+        "coalesce((select length(value) from truths where key = digest), 0) "
+        "from images where path is null group by digest order by 1"
+    )
+    for changed, size, rows, truth in database.execute(sql, (_ROW,)):
+        yield changed / 1e9, size + rows + truth, True, changed
+
+
+def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
+    """The same of observations, which have been there since before the next opening of the store at the latest."""
+    marks = database.execute("select key, at from openings where typeof(at) = 'real' order by key").fetchall()
+    (page,) = database.execute("pragma page_size").fetchone()
+    lasts, oldest = [last for last, _ in marks], 0.0
+    for rowid, size in database.execute("select rowid, length(value) from observations order by rowid"):
+        mark = bisect_left(lasts, rowid)
+        oldest = max(
+            oldest, marks[mark][1] if mark < len(marks) else time.time()
+        )  # a clock may have been set back
+        # what is longer than a page takes whole ones
+        yield oldest, size + _ROW if size < page else -(-size // page) * page, False, rowid
+
+
+def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> int:
+    """Remove images that were last changed up to this time, files first: a row without its file counts as none."""
+    database.execute("create temp table if not exists going (digest blob primary key)")
+    database.execute("delete from going")
+    database.execute(
+        f"insert into going select digest from images where path is null group by digest having {_CHANGED} <= ?",
+        (changed,),
+    )
+    count = 0
+    going = database.execute("select lower(hex(digest)) from going order by 1")
+    names = (make_image_name(digest) for (digest,) in going)
+    # a damaged row may name anything, and no such name is the store's
+    places = (name.split("/") for name in names if parse_image_name(name))
+    with open_folder(folder) as cache:
+        for start, together in groupby(places, key=itemgetter(0)):
+            with cache.folder(f"{IMAGES}/{start}") as images:
+                count += sum(images.remove(name) for _, name in together)
+    database.execute("delete from images where path is null and digest in (select digest from going)")
+    database.execute("delete from truths where key not in (select digest from images)")
+    return count
+
+
+def _sweep(folder: Path, database: sqlite3.Connection) -> int:
+    """Remove files that killed processes left: half-written ones, and images of which no row speaks.
+
+    Files of other names are the user's, though they lie in the folder of images.
+
+    Returns:
+        How many files were removed.
+    """
+    count = 0
+    with open_folder(folder) as cache, cache.folder(IMAGES) as images:
+        for start in filter(IMAGE_FOLDER.fullmatch, images.names()):
+            with images.folder(start) as inner:
+                for name in inner.names():
+                    if _is_leftover(database, start, name):
+                        count += inner.remove(name)
+    return count
+
+
+def _is_leftover(database: sqlite3.Connection, start: str, name: str) -> bool:
+    """Whether the store gave a file this name, and no row speaks of it."""
+    finished_name = parse_unfinished_name(name)
+    digest = parse_image_name(f"{start}/{finished_name or name}")
+    if digest is None:
+        return False
+    own = "select 1 from images where digest = ? and path is null"
+    return finished_name is not None or database.execute(own, (bytes.fromhex(digest),)).fetchone() is None
+
+
+def _sizes(folder: Path) -> tuple[int, int]:
+    """Bytes of image files, and of all else but the memory that SQLite shares while a database is open.
+
+    Files among the images that are not the store's do not count: they cannot be cleaned, and all else would be.
+    """
+    images = other = 0
+    for name, size in _files(folder):
+        place, _, last = name.rpartition("/")
+        if name.startswith(f"{IMAGES}/"):
+            whole = f"{place}/{parse_unfinished_name(last) or last}".removeprefix(f"{IMAGES}/")
+            images += size if parse_image_name(whole) else 0
+        elif name.endswith(".png"):
+            images += size
+        elif not name.endswith("-shm"):
+            other += size
+    return images, other
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield path within the folder, with `/`, and bytes of each regular file that can be seen."""
+    for place, _, names in os.walk(folder):
+        inside = Path(place).relative_to(folder).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        for name in names:
+            with contextlib.suppress(OSError):  # another process may remove its own
+                found = Path(place, name).lstat()
+                if stat.S_ISREG(found.st_mode):
+                    yield f"{prefix}{name}", found.st_size
+
+
+def _begun(folder: Path) -> bool:
+    """Whether anything was ever kept there. Raises BadFolder."""
+    try:
+        return (folder / DATABASE).exists()
+    except OSError as error:
+        raise BadFolder(f"cache folder {folder}: cannot be read ({error.strerror})") from error
+
+
+@contextlib.contextmanager
+def _database(folder: Path, wanted: str) -> Iterator[sqlite3.Connection]:
+    """Open the database. wanted: what the folder is to be, said where it cannot be (BadFolder)"""
+    Store(folder).close()  # makes what an older version has not, and says what is wrong with a damaged one
+    database = sqlite3.connect(folder / DATABASE, timeout=120, isolation_level=None)
+    try:
+        yield database
+    except (OSError, sqlite3.Error) as error:
+        raise BadFolder(f"cache folder {folder}: cannot be {wanted} ({error})") from error
+    finally:
+        database.close()

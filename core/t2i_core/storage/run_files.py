@@ -1,0 +1,80 @@
+"""Names of the files that a run writes into its folder. Files of other names there are the user's."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..files.atomic_write import parse_unfinished_name
+from ..files.real_folder import RealFolder
+from .manifest_file import LOCK, MANIFEST
+
+MARK = ".plan"
+"""Says whose folder this is where run.json cannot."""
+
+FOLDERS = ("images", "annotations")
+
+_MODEL = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
+"""A model's name in paths, as `slug` writes it."""
+
+_MODEL_FOLDER = re.compile(_MODEL)
+_IMAGE_FOLDER_FILE = re.compile(r"metadata\.jsonl|[0-9]{5,}-[0-9]+\.png")
+_ANNOTATIONS_FILE = re.compile(rf"{_MODEL}\.json")
+_RUN_FILE = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv")
+_LOCK = re.compile(rf"{re.escape(LOCK)}(-[0-9]+-of-[0-9]+)?")
+
+
+class OwnFile(NamedTuple):
+    """A regular file that a run wrote.
+
+    Attributes:
+        folder: The open folder that the file lies in.
+        name: The file's name in that folder; for an unfinished file, the name with which it was written.
+        finished_name: The name that the file has, or would have, when it is complete.
+        stat: What the system says about the file.
+    """
+
+    folder: RealFolder
+    name: str
+    finished_name: str
+    stat: os.stat_result
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the file is complete, and not what a killed process left."""
+        return self.name == self.finished_name
+
+
+def make_run_image_name(place: str, prompt_number: int, seed: int) -> str:
+    """Return the path of an image within the run's folder."""
+    return f"images/{place}/{prompt_number:05d}-{seed}.png"
+
+
+def list_own_files(run: RealFolder) -> Iterator[OwnFile]:
+    """Yield the files that a run wrote into its folder, finished or not, except for the locks."""
+    for model in list_model_folders(run):
+        with run.folder(f"images/{model}") as folder:
+            yield from _named(folder, _IMAGE_FOLDER_FILE)
+    with run.folder("annotations") as folder:
+        yield from _named(folder, _ANNOTATIONS_FILE)
+    yield from _named(run, _RUN_FILE)
+
+
+def list_model_folders(run: RealFolder) -> list[str]:
+    """Return the names in a run's folder of images that may be a model's."""
+    with run.folder("images") as images:
+        return [name for name in images.names() if _MODEL_FOLDER.fullmatch(name)]
+
+
+def list_lock_names(run: RealFolder) -> list[str]:
+    """Return the names of the locks in a run's folder: the run's own, and one for each shard."""
+    return [name for name in run.names() if _LOCK.fullmatch(name)]
+
+
+def _named(folder: RealFolder, pattern: re.Pattern[str]) -> Iterator[OwnFile]:
+    for name in folder.names():
+        finished_name = parse_unfinished_name(name) or name
+        if pattern.fullmatch(finished_name) and (stat := folder.file(name)) is not None:
+            yield OwnFile(folder, name, finished_name, stat)

@@ -1,0 +1,266 @@
+"""A run's folder: manifest, samples, measurements, failures and images, readable without t2i.
+
+run.json           the manifest (what was asked, of whom, with which versions) and the results
+samples.csv        one line per image: model, prompt, seed, status, reason, path, digest, size, record
+measurements.csv   one line per measured value
+failures.csv       one line per sample that has no value, with the reason
+images/MODEL/...   links to the kept images (copies where links cannot be), which outlive the cache
+annotations/       with what is really drawn in them, where images are all that was wanted and a model says so
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import TextIOBase
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from filelock import FileLock, Timeout
+
+from ..api.errors import BadFolder
+from ..api.image import Image
+from ..api.redaction import RedactingFile, redact_data
+from ..files.atomic_write import replace_file, write_whole
+from ..files.digest import digest_file
+from ..files.real_folder import is_link, open_folder
+from ..files.regular_file import read_regular
+from ..files.spreadsheet import escape, escape_table
+from .manifest_file import LOCK, MANIFEST, DamagedManifest, read_manifest, seal_manifest
+from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
+
+_LINE_END = "\r\n"
+"""As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
+
+
+_IS_LINK = "is a link, and runs do not write through links: replace it by a folder, or name another with --out"
+
+_MARK_BYTES = 1000
+
+
+class RunFolder:
+    """The folder of one run, held by one process (or one per shard) at a time.
+
+    repaired: whether run.json was found damaged; it is of no account then, and written anew
+    """
+
+    def __init__(self, path: Path, plan_digest: str, shard: tuple[int, int] | None) -> None:
+        self.path = path.absolute()
+        self._digest = plan_digest
+        self._written: list[str] = []
+        self._image_folders: set[Path] = set()
+        part = f"-{shard[0]}-of-{shard[1]}" if shard else ""
+        try:
+            self._refuse_others()
+            self.path.mkdir(parents=True, exist_ok=True)
+            # one who only looks whether a run goes on (`t2i runs`) holds the lock for a moment
+            self._lock = FileLock(self.path / f"{LOCK}{part}", timeout=0.5)
+            self._lock.acquire()
+        except Timeout as error:
+            held = f"shard {shard[0]}/{shard[1]} of this run" if shard else "this run"
+            raise BadFolder(
+                f"{self.path}: another process works on {held}; wait for it or name another --out"
+            ) from error
+        except OSError as error:
+            raise self._useless(error) from error
+        try:
+            self.repaired = self._refuse_others()
+            self._refuse_links()
+            self._write(MARK, self._digest.encode())
+            if shard is None:
+                self._sweep()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise self._useless(error) from error
+            raise
+
+    def close(self) -> None:
+        """Let other processes have the folder."""
+        self._lock.release()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _refuse_others(self) -> bool:
+        """Refuse a folder of something else. Returns whether it is this run's, but run.json is damaged."""
+        if not self.path.is_dir():
+            return False
+        try:
+            known = read_manifest(self.path)
+        except DamagedManifest as error:
+            if self._marked():
+                return True
+            raise BadFolder(
+                f"{self.path}: its {MANIFEST} is damaged, and nothing else says which run this is: remove the "
+                "folder or name another one with --out"
+            ) from error
+        if known is not None and known.get("plan") != self._digest:
+            raise BadFolder(f"{self.path}: holds another run; name another folder with --out")
+        if known is None and not self._marked() and any(not p.name.startswith(".") for p in self.path.iterdir()):
+            raise BadFolder(f"{self.path}: is not empty and holds no run; name another folder with --out")
+        return False
+
+    def _refuse_links(self) -> None:
+        """Refuse links in place of the run's own folders: files would be written, and replaced, elsewhere."""
+        for name in FOLDERS:
+            if is_link(self.path / name):
+                raise BadFolder(f"{self.path / name}: {_IS_LINK}")
+
+    def _marked(self) -> bool:
+        try:
+            return read_regular(self.path / MARK, _MARK_BYTES) == self._digest.encode()
+        except OSError:
+            return False
+
+    def _sweep(self) -> None:
+        """Remove what processes that were killed left half written."""
+        with open_folder(self.path) as run:
+            for file in list_own_files(run):
+                if not file.is_finished and file.finished_name != MARK:  # a shard that begins now writes its mark
+                    file.folder.remove(file.name)
+
+    def finished(self) -> bool:
+        """Whether the results of an earlier run stand here: they stay until new ones are complete."""
+        return not self.repaired and "results" in (read_manifest(self.path) or {})
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Write run.json, whole or not at all. Returns the manifest as written, without secrets."""
+        written: dict[str, Any] = redact_data(manifest)
+        data = seal_manifest({"plan": self._digest, **written})
+        self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
+        return written
+
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of each table that was written, so that who reads one can tell that it is this run's."""
+        try:
+            return {name: digest_file(self.path / name) for name in self._written}
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Write a CSV file row by row, whole or not at all. Texts that a spreadsheet would run are escaped."""
+        with self.writing(name) as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            writer.writerows(map(escape, row) for row in rows)
+        self._written.append(name)
+
+    def write_tables(self, name: str, tables: Mapping[str, pd.DataFrame]) -> None:
+        """Write the tables of several metrics as one CSV file with a first column `metric`."""
+        columns = list(dict.fromkeys(c for table in tables.values() for c in table.columns))
+        first = [c for c in ("model", "model_a", "model_b", "prompt", "cluster", "seed") if c in columns]
+        last = [c for c in ("measure", "value") if c in columns]
+        order = ["metric", *first, *(c for c in columns if c not in (*first, *last)), *last]
+        with self.writing(name) as file:
+            escape_table(pd.DataFrame(columns=order)).to_csv(file, index=False, lineterminator=_LINE_END)
+            for metric, table in tables.items():
+                named = escape_table(table.assign(metric=metric).reindex(columns=order))
+                named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
+        self._written.append(name)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[TextIOBase]:
+        """Open a text file of the folder; it is there when the block ends, or, where that fails, not at all.
+
+        Secrets in what is written are replaced.
+        """
+        target = self.path / name
+        try:
+            self._make_room(target)
+            with (
+                replace_file(target) as part,
+                part.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file,
+            ):
+                redacting = RedactingFile(file)
+                yield redacting
+                redacting.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def remove(self, name: str) -> None:
+        """Take away a file that another run of the same plan has left here, if there is one."""
+        try:
+            with open_folder(self.path) as run:
+                run.remove(name)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
+        """Put a kept image into the folder; returns its path within it. Outside files stay where they are.
+
+        Raises FileNotFoundError if the kept image is gone.
+        """
+        name = make_run_image_name(place, prompt_number, seed)
+        target = self.path / name
+        try:
+            if target.parent not in self._image_folders:
+                self._make_room(target)
+                self._image_folders.add(target.parent)
+            try:
+                target.hardlink_to(image.path)
+            except FileExistsError:
+                if not target.samefile(image.path):
+                    target.unlink()
+                    _link_or_copy(image.path, target)
+            except OSError:
+                _copy_whole(image.path, target)
+        except OSError as error:
+            if not image.path.exists():
+                raise FileNotFoundError(errno.ENOENT, "gone", str(image.path)) from error
+            raise self._unwritable(error) from error
+        return name
+
+    def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
+        """Take away the link to an image that an earlier run has left, and that is there no more."""
+        self.remove(make_run_image_name(place, prompt_number, seed))
+
+    def _make_room(self, target: Path) -> None:
+        """Make the folders between the run's own and a file; never the run's own: somebody took it away then.
+
+        Raises OSError if one of them is a link.
+        """
+        for parent in reversed(target.relative_to(self.path).parents[:-1]):
+            folder = self.path / parent
+            if is_link(folder):
+                raise OSError(errno.ELOOP, f"{parent} {_IS_LINK}")
+            if not folder.is_dir():
+                folder.mkdir(exist_ok=True)
+
+    def _write(self, name: str, data: bytes) -> None:
+        try:
+            write_whole(self.path / name, data)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> BadFolder:
+        return BadFolder(
+            f"{self.path}: {error.strerror or error}; what was made is kept in the cache, and the same command "
+            "goes on from there once this folder can be written"
+        )
+
+    def _useless(self, error: OSError) -> BadFolder:
+        return BadFolder(
+            f"{self.path}: cannot be written ({error.strerror or error}); "
+            "mend that or name another folder with --out"
+        )
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        _copy_whole(source, target)
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a file so that it is there whole or not at all."""
+    with replace_file(target) as part:
+        shutil.copyfile(source, part)

@@ -1,0 +1,85 @@
+"""The removal of a run's folder: of the files that the run wrote, and of nothing else that lies there."""
+
+from __future__ import annotations
+
+import contextlib
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ..api.errors import BadFolder
+from ..files.real_folder import is_link, open_folder
+from .manifest_file import LOCK, MANIFEST
+from .run_files import FOLDERS, list_lock_names, list_model_folders, list_own_files
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """What a run's files take.
+
+    bytes:  all of them together
+    alone:  those that no link elsewhere shares (the cache's, another run's): what removal sets free
+    """
+
+    bytes: int
+    alone: int
+
+
+def measure_disk_use(folder: Path) -> DiskUse:
+    """Return the size of the files that a run wrote, as far as they are there and can be seen."""
+    total = alone = 0
+    with contextlib.suppress(OSError), open_folder(folder) as run:
+        for file in list_own_files(run):
+            total += file.stat.st_size
+            alone += file.stat.st_size if file.stat.st_nlink == 1 else 0
+    return DiskUse(total, alone)
+
+
+def check_removable(folder: Path) -> None:
+    """Raise BadFolder unless `remove_run` may remove this folder: if it is a link, or holds no run."""
+    if is_link(folder):
+        raise BadFolder(
+            f"{folder}: is a link to {folder.readlink()}, and links are not followed: name that folder to remove "
+            "the run, or remove the link itself with the system's own command"
+        )
+    if not (folder / MANIFEST).exists():
+        raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
+    if is_link(folder / MANIFEST):
+        raise BadFolder(f"{folder / MANIFEST}: is a link, which no run writes; remove the folder yourself")
+
+
+def remove_run(folder: Path) -> list[str]:
+    """Remove the files that a run wrote, and its folder if nothing else is in it.
+
+    Files and folders of other names, and links, stay, wherever they are in the folder; no link is followed.
+
+    Returns:
+        The names of everything that is left in the folder.
+
+    Raises:
+        BadFolder: The folder is a link, holds no run, a process works on it, or it cannot be removed.
+    """
+    try:
+        check_removable(folder)
+        with open_folder(folder, follow=False) as run:
+            with ExitStack() as stack:
+                for lock in {LOCK, *list_lock_names(run)}:
+                    stack.enter_context(FileLock(folder / lock, timeout=0))
+                for file in list_own_files(run):
+                    if file.name != MANIFEST:
+                        file.folder.remove(file.name)
+                for name in (*(f"images/{model}" for model in list_model_folders(run)), *FOLDERS):
+                    run.remove_empty(name)
+                run.remove(MANIFEST)  # last: until then it can be seen, and removed, again
+            for lock in list_lock_names(run):
+                run.remove(lock)
+            others = sorted(run.names())
+        if not others:
+            folder.rmdir()
+    except Timeout as error:
+        raise BadFolder(f"{folder}: a process works on this run; wait for its end") from error
+    except OSError as error:
+        raise BadFolder(f"{folder}: cannot be removed ({error.strerror or error})") from error
+    return others

@@ -1,0 +1,52 @@
+"""The device that a model runs on. torch is imported only where it must be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from t2i_core.api.errors import BadOption
+
+if TYPE_CHECKING:
+    import torch
+
+
+def select_device(name: str | None) -> torch.device:
+    """Return the device of this name; for None, the best that this machine has.
+
+    Raises:
+        BadOption: As `check_device`.
+    """
+    import torch
+
+    if name is not None:
+        check_device(name)
+        return torch.device(name)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def get_device_type(name: str | None) -> str:
+    """Return `cpu`, `cuda` or `mps`, whether or not this machine has the device; for None, of the best it has."""
+    return select_device(None).type if name is None else name.partition(":")[0]
+
+
+def check_device(name: str | None) -> None:
+    """Refuse a name that is no device, or a device that this machine does not have.
+
+    Call it in a component's `check`, so that the user learns it before weights are loaded.
+
+    Raises:
+        BadOption: If there is no such device.
+    """
+    if name in (None, "cpu"):
+        return
+    kind, _, index = name.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or not (index.isdecimal() or name == kind):
+        raise BadOption(f"device {name!r}: want cpu, cuda, cuda:1 or mps")
+    import torch
+
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise BadOption(f"device {name!r}: this machine has none (Apple's GPUs alone, and a torch built for them)")
+    if kind == "cuda" and int(index or 0) >= (count := torch.cuda.device_count()):
+        raise BadOption(f"device {name!r}: this machine has {count or 'no'} CUDA device{'s' * (count > 1)}")

@@ -1,0 +1,122 @@
+"""What plugins, benchmarks, training, examples and documentation may import.
+
+import-linter holds the same for packages (`[tool.importlinter]` in pyproject.toml), but not for scripts and pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+ROOMS = {"api", "files", "io", "results", "statistics", "testing"}
+"""The rooms of core that others may import."""
+
+LIBRARY = "t2i_torch_support"
+"""The plugin without hooks that others import."""
+
+ROOT_NAMES = {"ModelRequest", "Run", "evaluate", "load_run"}
+
+OTHER_PLUGINS = {
+    "plugins/miniworld/training/calibrate_detector.py": {"t2i_transformers"},
+    "plugins/miniworld/training/evaluate_detector.py": {"t2i_paintskills", "t2i_transformers"},
+    "plugins/miniworld/training/train_detector.py": {"t2i_transformers"},
+    "plugins/selfeval/benchmarks/elimination.py": {"t2i_diffusers"},
+    "plugins/selfeval/benchmarks/speed.py": {"t2i_diffusers"},
+}
+"""Scripts that import another plugin still."""
+
+PAGES = ["CONTRIBUTING.md", "README.md", *sorted(f"docs/{page.name}" for page in ROOT.glob("docs/*.md"))]
+
+CORE_MODULE = re.compile(r"^\s*(?:from|import) (t2i_core[.\w]*)", re.M)
+"""A module of core that a template imports."""
+
+BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.M | re.S)
+
+
+def list_imports(source: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each imported module, with the name that is taken from it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def find_faults(source: str) -> list[str]:
+    """Return the imports that reach behind core's public rooms."""
+    faults = []
+    for module, name in list_imports(source):
+        package, _, rest = module.partition(".")
+        if package != "t2i_core":
+            continue
+        room = rest.partition(".")[0] or name
+        if room not in ROOMS and (rest or name not in ROOT_NAMES):
+            faults.append(f"{module}: {name}" if name else module)
+    return faults
+
+
+def list_scripts() -> list[Path]:
+    """Return the Python files that plugins' authors write or read, tests left out."""
+    folders = [*ROOT.glob("plugins/*/t2i_*"), *ROOT.glob("plugins/*/training"), *ROOT.glob("plugins/*/benchmarks")]
+    files = [file for folder in [*folders, ROOT / "examples", ROOT / "docs"] for file in folder.rglob("*.py")]
+    return sorted(file for file in files if "tests" not in file.relative_to(ROOT).parts)
+
+
+@pytest.mark.parametrize("file", list_scripts(), ids=lambda file: str(file.relative_to(ROOT)))
+def test_only_cores_public_rooms_are_imported(file: Path) -> None:
+    assert find_faults(file.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tutorials_import_only_cores_public_rooms(page: str) -> None:
+    blocks = [block for _, block in BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))]
+    assert page != "CONTRIBUTING.md" or len(blocks) > 10
+    for block in blocks:
+        assert find_faults(block) == []
+
+
+def test_a_new_plugin_imports_only_cores_public_rooms() -> None:
+    templates = list((ROOT / "cli/t2i_cli/template").rglob("*.py*"))
+    assert templates
+    for template in templates:
+        for module in CORE_MODULE.findall(template.read_text(encoding="utf-8")):
+            assert module.partition(".")[2].partition(".")[0] in {"", *ROOMS}, template
+
+
+def test_scripts_of_plugins_import_no_other_plugin() -> None:
+    plugins = {folder.name for folder in ROOT.glob("plugins/*/t2i_*")}
+    found: dict[str, set[str]] = {}
+    for file in [*ROOT.glob("plugins/*/training/**/*.py"), *ROOT.glob("plugins/*/benchmarks/**/*.py")]:
+        (own,) = (folder.name for folder in (ROOT / "plugins" / file.relative_to(ROOT).parts[1]).glob("t2i_*"))
+        packages = {module.partition(".")[0] for module, _ in list_imports(file.read_text(encoding="utf-8"))}
+        if others := packages & plugins - {own, LIBRARY}:
+            found[file.relative_to(ROOT).as_posix()] = others
+    assert found == OTHER_PLUGINS
+
+
+def test_every_public_room_is_there() -> None:
+    for room in ROOMS:
+        import_module(f"t2i_core.{room}")
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("from t2i_core.engine.plan import make_plan", 1),
+        ("import t2i_core.storage.store", 1),
+        ("from t2i_core import engine, evaluate", 1),
+        ("from t2i_core import Request", 1),
+        ("def f():\n    from t2i_core.storage.store import Store", 1),
+        ("from t2i_core import ModelRequest, Run, evaluate, load_run", 0),
+        ("from t2i_core.api import Metric\nfrom t2i_core.files.digest import digest_file", 0),
+    ],
+)
+def test_an_import_behind_the_rooms_is_found(source: str, count: int) -> None:
+    assert len(find_faults(source)) == count
