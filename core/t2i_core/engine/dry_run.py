@@ -10,6 +10,7 @@ from typing import Any
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
+from ..api.plugin_info import ExistingImagesInfo
 from ..api.prompt import Prompt
 from ..storage.store import Store
 from .generation import by_model, missing
@@ -101,8 +102,8 @@ def _images(plan: Plan, store: Store, failures: Failures) -> tuple[_Images, list
     """
     work, notes = _Images(), []
     for model, jobs in by_model(plan.jobs):
-        if model.component.info.existing:
-            wanted, lacking = _looked_up(model, jobs, failures)
+        if isinstance(model.component.info, ExistingImagesInfo):
+            wanted, lacking = _looked_up(model.component.info, model, jobs, failures)
             work.kept += wanted - lacking
             work.missing += lacking
             if lacking:
@@ -118,9 +119,8 @@ def _keys(jobs: Iterable[Job]) -> set[str]:
     return {job.image_key(*cell) for job in jobs for cell in job.cells()}
 
 
-def _looked_up(model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[int, int]:
+def _looked_up(info: ExistingImagesInfo, model: Model, jobs: Sequence[Job], failures: Failures) -> tuple[int, int]:
     """Count images that exist already, and those of them that are not there, as far as the model says so."""
-    info = model.component.info
     if info.holds is None:
         return len(_keys(jobs)), 0
     wanted: set[str] = set()

@@ -15,6 +15,7 @@ from ..api.errors import T2IError
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.observation_check import find_image_fault
+from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
@@ -70,7 +71,9 @@ def generate(jobs: Iterable[Job], store: Store, failures: Failures, how: Executi
 
 
 def _title(model: Model) -> str:
-    return f"{'looking up ' if model.component.info.existing else ''}images of {model.label}"
+    return (
+        f"{'looking up ' if isinstance(model.component.info, ExistingImagesInfo) else ''}images of {model.label}"
+    )
 
 
 def _kept(jobs: Iterable[Job], store: Store) -> Iterator[bool]:
@@ -120,7 +123,7 @@ def missing(
             if (never := store.failure(key)) is not None:
                 failures.images[key] = Failure(never, final=True)
                 continue
-            if model.component.info.existing:
+            if isinstance(model.component.info, ExistingImagesInfo):
                 if key in looked_up:
                     continue
                 looked_up.add(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from ..api.plugin_info import ExistingImagesInfo
 from ..storage.store import DECODED
 from .job import Job, Model
 from .sample_list import Listed
@@ -29,7 +30,7 @@ class Doubts:
             yield each
             label = each.model.label
             self._conversions[label].update(each.record.get(DECODED, {}).get("conversions", ()))
-            if each.failure is not None or each.model.component.info.existing:
+            if each.failure is not None or isinstance(each.model.component.info, ExistingImagesInfo):
                 continue
             if each.record.get("tokens_lost"):
                 self._truncated.add((label, each.prompt.id, each.seed))

@@ -15,7 +15,7 @@ from ..api.generator import ImageRequest
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
 from ..api.observation import TYPES, Labels
-from ..api.plugin_info import GeneratorInfo, MetricInfo
+from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo, MetricInfo
 from ..api.prompt import Prompt
 from ..storage.store import FORMAT
 from .component import Component
@@ -173,7 +173,7 @@ class Job:
         info = model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
         # images that exist already are found by the prompt's id too
-        identity = prompt.id if info.existing else ""
+        identity = prompt.id if isinstance(info, ExistingImagesInfo) else ""
         head = encode_canonically([FORMAT, "image", model.fingerprint, drawn, identity])[:-1]
         return [digest_text(f"{head},{seed},{noise_seed(self.noise, prompt, seed)}]") for seed in seeds]
 

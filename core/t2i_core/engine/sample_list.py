@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..api.failure import Failure
+from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..api.prompt import Prompt
 from ..storage.run_folder import RunFolder, make_slug
@@ -66,7 +67,7 @@ def listed(
             head = (asked[model.label], model, prompt, seed, noise_seed(job.noise, prompt, seed))
             found = gathered(job, (model,), prompt, seed, store, failures)
             if isinstance(found, Failure):
-                if not model.component.info.existing:
+                if not isinstance(model.component.info, ExistingImagesInfo):
                     folder.drop_image(places[model.label], number, seed)
                 yield Listed(*head, failure=found)
                 continue

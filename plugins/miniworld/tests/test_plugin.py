@@ -229,6 +229,6 @@ def test_options_out_of_range_are_refused(options):
 
 def test_the_oracle_takes_no_argument_but_leaves():
     info = next(info for info in t2i_judges() if info.name == "oracle")
-    info.check(Setup("leaves", info.options()))
+    info.loading.check(Setup("leaves", info.options()))
     with pytest.raises(BadOption, match="no argument but 'leaves'"):
-        info.check(Setup("kinds", info.options()))
+        info.loading.check(Setup("kinds", info.options()))

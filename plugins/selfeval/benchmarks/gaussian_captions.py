@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 from scipy.stats import norm
-from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Prompt, PromptSourceInfo, Query
+from t2i_core.api import (
+    Generated,
+    LikelihoodTerms,
+    Prompt,
+    PromptSourceInfo,
+    Query,
+    SelfJudgingInfo,
+)
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
@@ -68,7 +75,7 @@ class World:
         folder = out / "images"
         folder.mkdir(parents=True, exist_ok=True)
         found = list(self.samples(count, salt, folder))
-        model = GeneratorInfo(
+        model = SelfJudgingInfo(
             name=f"gaussians-{self.delta}-{self.tau}-{self.trials}-{salt}",
             summary="Gaussians.",
             create=lambda setup: Model(self, salt),
