@@ -886,8 +886,11 @@ def test_a_finished_runs_results_stay_until_new_ones_are_there(tmp_path: Path) -
 
 def test_prompts_that_only_share_ids_are_not_paired() -> None:
     def own(word: str) -> GeneratorInfo:
-        return replace(
-            TEST_MODEL, name=word, prompts=lambda setup: [Prompt(str(i), f"{word} {i}") for i in range(9)]
+        return ExistingImagesInfo(
+            name=word,
+            summary="x",
+            create=TEST_MODEL.create,
+            prompts=lambda setup: [Prompt(str(i), f"{word} {i}") for i in range(9)],
         )
 
     metric = replace(BRIGHTNESS, defaults=Defaults())

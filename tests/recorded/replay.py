@@ -106,9 +106,7 @@ def player(answers: Answers) -> Swap:
         info, who = component.info, _who(component)
         if component.kind == "prompt_source":
             played = partial(_played_prompts, who, answers)
-            return replace(
-                component, info=replace(info, prompts=played, loading=Loading(resolve=info.loading.resolve))
-            )
+            return replace(component, info=replace(info, prompts=played, loading=Loading()))
         if component.kind == "judge":
             known = answers.get("labels", {"judge": who})
             labels = tuple(ObjectClass(name, synset) for name, synset in known) if known else None
