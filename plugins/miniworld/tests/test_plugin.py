@@ -41,7 +41,7 @@ def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     (segmenter,) = (info for info in t2i_judges() if info.name == "mini-segmenter")
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        segmenter.check(Setup(None, segmenter.options(), "cuda"))
+        segmenter.loading.check(Setup(None, segmenter.options(), "cuda"))
 
 
 class TestSimulator(GeneratorContract):
