@@ -39,7 +39,15 @@ def _generators(registry: Registry) -> Iterator[str]:
         yield from table(
             ("name", "what it is", "from", "settings", "GB", "licence of the weights", "notes"),
             (
-                (_name(d), d.summary, _source(d), _settings(d), _memory(d.info), d.info.licence, d.info.notes)
+                (
+                    _name(d),
+                    d.summary,
+                    _source(d),
+                    _settings(d),
+                    _memory(d.info),
+                    d.info.about.licence,
+                    d.info.about.notes,
+                )
                 for d in described
                 if isinstance(d.info, GeneratorInfo)
             ),
@@ -54,8 +62,8 @@ def _judges(registry: Registry) -> Iterator[str]:
         yield from table(
             ("name", "what it is", "from", "offers", "settings", "GB", "licence of the weights", "notes"),
             (
-                (_name(d), d.summary, _source(d), _offers(d.info), _settings(d), _memory(d.info), d.info.licence,
-                 d.info.notes)
+                (_name(d), d.summary, _source(d), _offers(d.info), _settings(d), _memory(d.info),
+                 d.info.about.licence, d.info.about.notes)
                 for d in described
                 if isinstance(d.info, JudgeInfo)
             ),
@@ -103,7 +111,7 @@ def _offers(info: JudgeInfo) -> str:
 
 
 def _memory(info: Any) -> str:
-    return "" if info.memory_gb is None else f"{info.memory_gb:g}"
+    return "" if info.about.memory_gb is None else f"{info.about.memory_gb:g}"
 
 
 if __name__ == "__main__":

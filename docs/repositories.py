@@ -45,9 +45,9 @@ def section(presets: list[Described]) -> Iterator[str]:
     for preset in presets:
         for repository in dict.fromkeys(_repositories(preset)):
             used.setdefault(repository, []).append(preset.entry.name)
-        if preset.info.original:
-            mirrors[preset.info.original] = preset.argument or ""
-            used.setdefault(preset.info.original, []).append(preset.entry.name)
+        if preset.info.about.original:
+            mirrors[preset.info.about.original] = preset.argument or ""
+            used.setdefault(preset.info.about.original, []).append(preset.entry.name)
     said: Mapping[str, Mapping[str, Any]] = known["repositories"]
     if faults := [*_faults(said, used, mirrors), *_gated(said, presets)]:
         raise ValueError(f"{FILE.name}: {'; '.join(faults)}")
@@ -92,7 +92,7 @@ def _gated(said: Mapping[str, Mapping[str, Any]], presets: list[Described]) -> I
     """Yield presets whose notes and repositories disagree whether there are terms to accept."""
     for preset in presets:
         gated = any(said[name]["known"] == "gated" for name in _repositories(preset) if name in said)
-        if gated != preset.info.notes.startswith("Gated"):
+        if gated != preset.info.about.notes.startswith("Gated"):
             yield f"{preset.entry.name} and its repositories disagree whether they are gated"
 
 

@@ -36,7 +36,8 @@ ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("t2i_")]
 CONTRACTS = [
-    plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.GeneratorInfo, plugin_info.JudgeInfo,
+    plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.About, plugin_info.Loading,
+    plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
     plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.Preset, metric.Measure, metric.Need,
     metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, metric.Analysis,
     Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
@@ -230,6 +231,8 @@ def test_every_field_of_a_contract_is_documented(contract: Any) -> None:
     own = section(text, f"### {contract.__name__}")
     if issubclass(contract, plugin_info._Info):
         own += section(text, "### Every descriptor")
+    if issubclass(contract, plugin_info.GeneratorInfo):
+        own += section(text, "### GeneratorInfo")
     assert undocumented([f.name for f in fields(contract)], own) == []
 
 

@@ -119,7 +119,7 @@ def test_what_is_imported_is_depended_on(made: Made) -> None:
 
 def _module(requirement: str) -> str:
     """The module of a requirement on one of the distributions that templates need."""
-    name = re.split(r"[\[>]", requirement)[0].replace("-", "_")
+    name = re.split(r"[\[>~]", requirement)[0].replace("-", "_")
     return {"pillow": "PIL"}.get(name, name)
 
 

@@ -25,6 +25,7 @@ from t2i_core.api import (
     PromptSourceInfo,
     Query,
     Row,
+    SelfJudgingInfo,
 )
 from t2i_core.engine.component import settle_component
 from t2i_core.engine.evaluation import evaluate
@@ -244,7 +245,7 @@ class Gaussian:
             yield query, LikelihoodTerms({"log_p": terms.sum(axis=0)})
 
 
-GAUSSIAN = GeneratorInfo(
+GAUSSIAN = SelfJudgingInfo(
     name="gaussian", summary="Grey by caption.", create=Gaussian, capabilities=frozenset({"likelihood"})
 )
 

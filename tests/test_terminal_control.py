@@ -24,6 +24,7 @@ EVIL = """
     import pandas as pd
     from pydantic import Field
     from t2i_core.api import (
+        About,
         Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Prompt,
         PromptSourceInfo, Reward, Row, hookimpl,
     )
@@ -68,8 +69,8 @@ EVIL = """
 
     @hookimpl
     def t2i_generators():
-        return [GeneratorInfo(name="evil", summary=NASTY, options=EvilOptions, create=Draws, citation=NASTY,
-                              licence=NASTY, notes=NASTY, argument=NASTY)]
+        return [GeneratorInfo(name="evil", summary=NASTY, options=EvilOptions, create=Draws, argument=NASTY,
+                              about=About(citation=NASTY, licence=NASTY, notes=NASTY))]
 
     @hookimpl
     def t2i_judges():

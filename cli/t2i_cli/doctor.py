@@ -139,7 +139,8 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"here": [], "missing": [], "unknown": []}
     for entry in (c.entry for c in checked if c.entry.kind in ("generator", "judge") and not c.error):
         described = registry.describe(entry)
-        if described.info.prefetch is None or (described.info.needs_argument and described.argument is None):
+        info = described.info
+        if info.loading.prefetch is None or (info.needs_argument and described.argument is None):
             continue
         name = registry.option_name(entry)
         try:

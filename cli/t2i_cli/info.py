@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api.plugin_info import Defaults, GeneratorInfo, JudgeInfo, MetricInfo, PromptSourceInfo
+from t2i_core.api.plugin_info import (
+    Defaults,
+    GeneratorInfo,
+    JudgeInfo,
+    MetricInfo,
+    PromptSourceInfo,
+    SelfJudgingInfo,
+)
 from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
@@ -49,9 +56,7 @@ def as_plain_data(described: Described, registry: Registry) -> dict[str, Any]:
     elif info.argument or info.needs_argument:
         data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
     data |= _own(info)
-    if info.original:
-        data["original"] = info.original
-    data |= {"citation": info.citation, "notes": info.notes, "api_version": info.api_version}
+    data |= {name: value for name, value in vars(info.about).items() if name != "original" or value}
     data["options"] = list(_options(described, registry.option_name(entry)))
     return data
 
@@ -71,21 +76,18 @@ def _own(info: Any) -> dict[str, Any]:
     if isinstance(info, GeneratorInfo):
         return {
             "domain": info.domain.name,
-            "capabilities": sorted(info.capabilities),
+            "capabilities": sorted(info.capabilities) if isinstance(info, SelfJudgingInfo) else [],
             "reads_scene": info.reads_scene,
-            "licence": info.licence,
-            "memory_gb": info.memory_gb,
         }
     if isinstance(info, JudgeInfo):
         return {
             "domain": info.domain.name,
             "capabilities": {name: sorted(gives) for name, gives in info.capabilities.items()},
             "reads_truth": info.reads_truth,
-            "licence": info.licence,
-            "memory_gb": info.memory_gb,
         }
     if isinstance(info, MetricInfo):
         return {
+            "metric_version": info.version,
             "measures": {m.name: m.summary for m in info.measures},
             "defaults": _defaults(info.defaults),
         }

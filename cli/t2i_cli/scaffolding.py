@@ -14,6 +14,7 @@ import typer
 from jinja2 import Environment, StrictUndefined
 from t2i_core.api.errors import AmbiguousName, BadFolder
 from t2i_core.api.terminal import write_line
+from t2i_core.version import __version__
 from t2i_registry import Catalogue, scan
 from t2i_registry.discovery import EntryKind
 
@@ -21,6 +22,9 @@ from .kinds import kind_of
 
 TEMPLATES = Path(__file__).parent / "template"
 """Files of all kinds in `common`, of one in a folder of its name. Names and contents are Jinja2's."""
+
+CORE = f"t2i-core~={__version__}"
+"""The requirement of a plugin that is written for the t2i-core that is installed."""
 
 LONGEST = 30
 """Characters of a name: longer ones would break the template's lines."""
@@ -52,7 +56,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Draws each prompt as noise around a colour of its own.",
         "generator",
         ("t2i.generators",),
-        ("t2i-core", "numpy>=2", "pydantic>=2.10"),
+        (CORE, "numpy>=2", "pydantic>=2.10"),
         "t2i eval --metric tiam --model {name} --judge mini-segmenter --prompts tiam-5-1 --seeds 4",
     ),
     "judge": Example(
@@ -60,7 +64,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Rewards images for their brightness.",
         "judge",
         ("t2i.judges", "t2i.judges.reward"),
-        ("t2i-core", "numpy>=2", "pydantic>=2.10"),
+        (CORE, "numpy>=2", "pydantic>=2.10"),
         "t2i eval --metric reward --model mini --judge {name} --prompts tiam-5-1 --seeds 4",
     ),
     "metric": Example(
@@ -68,7 +72,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "Which share of the objects that a prompt asks for is found in the image?",
         "metric",
         ("t2i.metrics",),
-        ("t2i-core", "numpy>=2", "pydantic>=2.10"),
+        (CORE, "numpy>=2", "pydantic>=2.10"),
         "t2i eval --metric {name} --model mini --prompts tiam-5-2 --limit 5 --seeds 4",
     ),
     "prompt_source": Example(
@@ -76,7 +80,7 @@ EXAMPLES: dict[EntryKind, Example] = {
         "A car, a dog and a giraffe in colours.",
         "prompts",
         ("t2i.prompt_sources",),
-        ("t2i-core", "pydantic>=2.10"),
+        (CORE, "pydantic>=2.10"),
         "t2i eval --metric tiam --model mini --prompts {name} --seeds 4",
     ),
 }

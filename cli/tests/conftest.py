@@ -18,8 +18,8 @@ TOY = """
     import pandas as pd
     from pydantic import Field
     from t2i_core.api import (
-        ExecutionOption, Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need,
-        Options, Prompt, PromptSourceInfo, Reward, Row, hookimpl,
+        About, ExecutionOption, Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo,
+        Need, Options, Prompt, PromptSourceInfo, Reward, Row, hookimpl,
     )
     from t2i_core.api.metric import Analysis
 
@@ -86,7 +86,7 @@ TOY = """
         return [
             JudgeInfo(
                 name="meter", summary="Mean pixel.", capabilities={"reward": frozenset()},
-                create=lambda setup: Brightness(), licence="MIT",
+                create=lambda setup: Brightness(), about=About(licence="MIT"),
             )
         ]
 
@@ -94,7 +94,7 @@ TOY = """
     def t2i_metrics():
         return [
             MetricInfo(
-                name="brightness", summary="How bright.", create=Mean, citation="Doe 2020",
+                name="brightness", summary="How bright.", create=Mean, about=About(citation="Doe 2020"),
                 options=MeanOptions,
                 measures=(
                     Measure("brightness", "Mean.", low=0, high=1, facets=("size",)),

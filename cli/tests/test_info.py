@@ -17,14 +17,15 @@ def test_nothing_is_cut_short(toy, install, t2i):
     described = "A long description, " * 30
     source = f"""
         from pydantic import Field
-        from t2i_core.api import GeneratorInfo, Options, Preset, hookimpl
+        from t2i_core.api import About, GeneratorInfo, Options, Preset, hookimpl
         class O(Options):
             words: str = Field({"w" * 300!r}, description={described!r})
         @hookimpl
         def t2i_generators():
             return [
                 GeneratorInfo(name="long", summary="Long.", options=O, create=print),
-                Preset(name="short", summary="Short.", of="long", options={{"words": "few"}}, licence="CC0"),
+                Preset(name="short", summary="Short.", of="long", options={{"words": "few"}},
+                       about=About(licence="CC0")),
             ]
     """
     install("x-long", {"t2i.generators": {"long": "x_long", "short": "x_long"}}, {"x_long": source})

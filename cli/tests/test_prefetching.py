@@ -5,7 +5,7 @@ from pathlib import Path
 PLUGIN = """
     from pathlib import Path
 
-    from t2i_core.api import GeneratorInfo, JudgeInfo, Options, hookimpl
+    from t2i_core.api import About, GeneratorInfo, JudgeInfo, Loading, Options, hookimpl
     from t2i_core.api.errors import BadModel
 
 
@@ -33,8 +33,8 @@ PLUGIN = """
     def t2i_generators():
         return [
             GeneratorInfo(name="far", summary="Far.", options=Precision, create=print, argument="which",
-                          prefetch=fetch, resolve=settle, weights=weights, notes="Gated: ask its owner.",
-                          memory_gb=2.5)
+                          loading=Loading(prefetch=fetch, resolve=settle, weights=weights),
+                          about=About(notes="Gated: ask its owner.", memory_gb=2.5))
         ]
 
 
@@ -75,7 +75,7 @@ def test_all_parts_of_a_recipe_are_fetched(toy, install, t2i, tmp_path, monkeypa
 
 def test_a_recipe_for_a_gpu_is_fetched_on_a_machine_without(toy, install, t2i, tmp_path, monkeypatch):
     wants_gpu = PLUGIN.replace("def weights(", NO_GPU + "def weights(").replace(
-        "create=print,", "create=print, check=check,"
+        "prefetch=fetch,", "prefetch=fetch, check=check,"
     )
     install("x-far", POINTS, {"x_far": wants_gpu})
     monkeypatch.chdir(tmp_path)
@@ -90,7 +90,7 @@ def test_a_recipe_for_a_gpu_is_fetched_on_a_machine_without(toy, install, t2i, t
 def test_what_is_here_and_wrong_is_said_to_be(toy, install, t2i, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cut = PLUGIN.replace("def weights(", CUT + "def weights(").replace(
-        "create=print,", "create=print, check=check,"
+        "prefetch=fetch,", "prefetch=fetch, check=check,"
     )
     install("x-far", POINTS, {"x_far": cut})
     done = t2i("prefetch", "far:a")
@@ -135,7 +135,7 @@ def test_what_is_not_on_this_machine_is_not_said_to_need_no_network(install, t2i
 LISTS = """
     from pathlib import Path
 
-    from t2i_core.api import JudgeInfo, Prompt, PromptSourceInfo, hookimpl
+    from t2i_core.api import JudgeInfo, Loading, Prompt, PromptSourceInfo, hookimpl
     from t2i_core.api.errors import BadOption, BadPrompts
 
 
@@ -156,7 +156,8 @@ LISTS = """
 
     @hookimpl
     def t2i_judges():
-        return [JudgeInfo(name="strict", summary="S.", capabilities={}, create=print, check=check)]
+        loading = Loading(check=check)
+        return [JudgeInfo(name="strict", summary="S.", capabilities={}, create=print, loading=loading)]
 """
 
 
@@ -180,7 +181,7 @@ def test_info_says_what_a_user_must_know(toy, install, t2i):
 
 
 PRESETS = """
-    from t2i_core.api import GeneratorInfo, Preset, hookimpl
+    from t2i_core.api import GeneratorInfo, Loading, Preset, hookimpl
     from t2i_core.api.errors import BadModel, NotHere
 
 
@@ -195,7 +196,7 @@ PRESETS = """
     @hookimpl
     def t2i_generators():
         far = GeneratorInfo(name="far", summary="Far.", create=print, argument="which", needs_argument=True,
-                            prefetch=print, check=check)
+                            loading=Loading(prefetch=print, check=check))
         names = ("here", "gone", "odd")
         return [far, *(Preset(name=name, summary=name, of="far", argument=name) for name in names)]
 """

@@ -16,6 +16,7 @@ from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 from t2i_core.api import (
+    ExistingImagesInfo,
     Failure,
     Generated,
     GeneratorInfo,
@@ -79,7 +80,10 @@ def drawn(request: Any) -> Generated:
 
 
 def painter(
-    answer: Any = drawn, labels: tuple[ObjectClass, ...] | None = LABELS, name: str = "painter", **more: Any
+    answer: Any = drawn,
+    labels: tuple[ObjectClass, ...] | None = LABELS,
+    name: str = "painter",
+    info: type[GeneratorInfo] = GeneratorInfo,
 ) -> GeneratorInfo:
     class Model:
         def generate(self, requests: Any) -> Iterator[Any]:
@@ -87,7 +91,7 @@ def painter(
                 yield request, answer(request)
 
     declared = None if labels is None else lambda argument, options: labels
-    return GeneratorInfo(name=name, summary="Paints.", create=lambda setup: Model(), labels=declared, **more)
+    return info(name=name, summary="Paints.", create=lambda setup: Model(), labels=declared)
 
 
 class Heard(Silent):
@@ -298,7 +302,7 @@ def test_images_that_exist_already_stay_where_they_are(tmp_path: Path) -> None:
 
     file = tmp_path / "there.png"
     Image.new("RGB", (4, 4), "red").save(file)
-    run = generate(painter(lambda r: Generated(file), existing=True))
+    run = generate(painter(lambda r: Generated(file), info=ExistingImagesInfo))
     assert Counter(run.samples()["status"]) == {"ok": 12}
     assert run.manifest["datasets"] == []
     assert not Path("run/images").exists()

@@ -23,10 +23,12 @@ from t2i_core.api import (
     Embedding,
     Excluded,
     ExecutionOption,
+    ExistingImagesInfo,
     Failure,
     Generated,
     GeneratorInfo,
     JudgeInfo,
+    Loading,
     Measure,
     Metric,
     MetricInfo,
@@ -42,6 +44,7 @@ from t2i_core.api import (
     Row,
     Scene,
     SceneObject,
+    SelfJudgingInfo,
 )
 from t2i_core.api.errors import (
     BadFolder,
@@ -101,7 +104,7 @@ TWIN = replace(BRIGHTNESS, name="twin")
 RESOLVER = StaticResolver(TEST_JUDGE, TEST_PROMPTS)
 
 
-def model(name: str, answer: Any, **more: Any) -> GeneratorInfo:
+def model(name: str, answer: Any, info: type[GeneratorInfo] = GeneratorInfo, **more: Any) -> GeneratorInfo:
     """A model whose image of a request is whatever `answer` makes of it."""
 
     class Model:
@@ -109,7 +112,7 @@ def model(name: str, answer: Any, **more: Any) -> GeneratorInfo:
             for request in requests:
                 yield request, answer(request)
 
-    return GeneratorInfo(name=name, summary=name, create=lambda setup: Model(), **more)
+    return info(name=name, summary=name, create=lambda setup: Model(), **more)
 
 
 def judge(name: str, answer: Any, capability: Any = "reward") -> JudgeInfo:
@@ -371,7 +374,9 @@ def test_a_judge_of_the_wrong_kind_is_refused_before_another_is_looked_for(word:
 
     metric = MetricInfo(name="named", summary="n", create=Outlines, measures=BRIGHTNESS.measures)
     finder = judge("finder", lambda query: Failure("no"), "detect")
-    other = replace(judge("other", lambda query: Failure("no"), "segment"), check=away, resolve=away)
+    other = replace(
+        judge("other", lambda query: Failure("no"), "segment"), loading=Loading(check=away, resolve=away)
+    )
     request = Request(("named",), (ModelRequest(TEST_MODEL),), prompts=("test-prompts",), judges=(word,))
     resolver = StaticResolver(metric, replace(finder, argument="x"), other, TEST_PROMPTS)
     with pytest.raises(NoJudge) as error:
@@ -466,7 +471,7 @@ def test_the_forecast_says_which_images_a_folder_lacks(tmp_path: Path) -> None:
         PILImage.new("RGB", (4, 4), (10, 20, request.seed + 1)).save(file)
         return Generated(file)
 
-    lacking = model("pics", look_up, existing=True, holds=lambda setup: lambda prompt, seed: seed < 3)
+    lacking = model("pics", look_up, ExistingImagesInfo, holds=lambda setup: lambda prompt, seed: seed < 3)
     planned = plan(models=(ModelRequest(lacking),), metrics=(BRIGHTNESS, TWIN), seeds=(0, 1, 2, 3))
     for _ in range(2):
         found = forecast_plan(planned)
@@ -579,10 +584,24 @@ def test_what_is_settled_before_loading_knows_device_and_network(tmp_path: Path)
         return setup.options
 
     model = replace(
-        TEST_MODEL, resolve=resolve, check=lambda setup: seen.add(("check", setup.device, setup.offline))
+        TEST_MODEL,
+        loading=Loading(resolve=resolve, check=lambda setup: seen.add(("check", setup.device, setup.offline))),
     )
     evaluate(BRIGHTNESS, model, offline=True, device="cpu", out=tmp_path / "run", resolver=RESOLVER)
     assert seen == {("resolve", "cpu", True), ("check", "cpu", True)}
+
+
+def test_a_metrics_version_is_recorded_and_makes_nothing_anew(tmp_path: Path) -> None:
+    raised = replace(BRIGHTNESS, version=2)
+    runs = [evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "one", resolver=RESOLVER)]
+    told = forecast_plan(plan(metrics=(raised,)))
+    assert (told["images"]["to_make"], told["observations"]["to_make"]) == (0, 0)
+    runs.append(evaluate(raised, TEST_MODEL, out=tmp_path / "two", resolver=RESOLVER))
+    versions = [
+        {c["name"]: c["metric_version"] for c in run.manifest["components"] if "metric_version" in c}
+        for run in runs
+    ]
+    assert versions == [{"brightness": 1}, {"brightness": 2}]
 
 
 def test_runs_can_be_listed_and_read(tmp_path: Path) -> None:
@@ -867,8 +886,11 @@ def test_a_finished_runs_results_stay_until_new_ones_are_there(tmp_path: Path) -
 
 def test_prompts_that_only_share_ids_are_not_paired() -> None:
     def own(word: str) -> GeneratorInfo:
-        return replace(
-            TEST_MODEL, name=word, prompts=lambda setup: [Prompt(str(i), f"{word} {i}") for i in range(9)]
+        return ExistingImagesInfo(
+            name=word,
+            summary="x",
+            create=TEST_MODEL.create,
+            prompts=lambda setup: [Prompt(str(i), f"{word} {i}") for i in range(9)],
         )
 
     metric = replace(BRIGHTNESS, defaults=Defaults())
@@ -1101,7 +1123,13 @@ def test_a_model_says_before_it_is_made_that_it_cannot_be_asked_about_itself():
     metric = MetricInfo(
         name="own", summary="x", create=AsksItself, measures=(Measure("brightness", "x"),), defaults=Defaults()
     )
-    model = replace(TEST_MODEL, name="able", capabilities=frozenset({"likelihood"}), check_judge=refuse)
+    model = SelfJudgingInfo(
+        name="able",
+        summary="x",
+        create=TEST_MODEL.create,
+        capabilities=frozenset({"likelihood"}),
+        check_judge=refuse,
+    )
     resolver = StaticResolver(model, metric, TEST_PROMPTS)
     asked = Request(("own",), (ModelRequest("able"),), (TEST_PROMPTS.name,), device="cpu")
     with pytest.raises(NoJudge, match="no likelihood of 3 steps of None on cpu"):
@@ -1156,7 +1184,9 @@ def test_what_a_metric_says_is_wrong_keeps_its_class_and_a_judge_without_an_answ
         raise BadOption("a curve of nothing")
 
     with pytest.raises(BadOption, match=r"^a curve of nothing$"):
-        make_plan(Request((replace(BRIGHTNESS, check=refuse),), (ModelRequest(TEST_MODEL),)), RESOLVER)
+        make_plan(
+            Request((replace(BRIGHTNESS, loading=Loading(check=refuse)),), (ModelRequest(TEST_MODEL),)), RESOLVER
+        )
 
     class Opening(Brightness):
         def measure(self, unit: Any) -> Any:

@@ -17,12 +17,14 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BrokenPlugin, MissingDependency, did_you_mean
+from t2i_core.version import __version__
 
-from .discovery import Entry
+from .discovery import Entry, canonical
 
 if TYPE_CHECKING:
     from t2i_core.api.plugin_info import Info, Preset
 
+CORE = "t2i-core"
 HOOKS = {
     "generator": "t2i_generators",
     "judge": "t2i_judges",
@@ -50,9 +52,35 @@ def load(entry: Entry) -> Info | Preset:
 
 
 def load_target(entry: Entry) -> Any:
-    """Import what an entry points at. Raises BrokenPlugin or MissingDependency."""
+    """Import what an entry points at.
+
+    Raises:
+        BrokenPlugin: If its distribution requires another t2i-core than the installed one, or the import fails.
+        MissingDependency: If the module needs one that is not installed.
+    """
+    _check_core(entry)
     with _guard(entry, "does not import"):
         return EntryPoint(entry.name, entry.module, "").load()
+
+
+def _check_core(entry: Entry) -> None:
+    """Refuse a distribution whose requirement on t2i-core excludes the installed version."""
+    for text in _requirements(entry.dist):
+        if _required_name(text) != CORE:
+            continue
+        from packaging.requirements import InvalidRequirement, Requirement
+
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement as error:
+            raise _broken(entry, f"its requirement {text!r} cannot be read: {error}") from error
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if applies and not requirement.specifier.contains(__version__, prereleases=True):
+            raise _broken(
+                entry,
+                f"it requires {CORE} {requirement.specifier}, but {CORE} {__version__} is installed: "
+                f"pip install --upgrade {entry.dist} {CORE}",
+            )
 
 
 def _ask(entry: Entry, plugin: Any) -> list[Info | Preset]:
@@ -92,14 +120,8 @@ def _check(entry: Entry, descriptor: Info | Preset) -> None:
     """Refuse what would fail later with a message that names nobody."""
     from t2i_core.api.judge import CAPABILITIES
     from t2i_core.api.options import Options
-    from t2i_core.api.plugin_info import API_VERSION, GeneratorInfo, JudgeInfo, Preset, PromptSourceInfo
+    from t2i_core.api.plugin_info import JudgeInfo, Preset, PromptSourceInfo, SelfJudgingInfo
 
-    if descriptor.api_version != API_VERSION:
-        raise _broken(
-            entry,
-            f"{entry.name!r} is written for version {descriptor.api_version} of the contracts, "
-            f"this t2i-core has {API_VERSION}: install versions that match",
-        )
     if isinstance(descriptor, Preset):
         return
     if not (isinstance(descriptor.options, type) and issubclass(descriptor.options, Options)):
@@ -109,7 +131,7 @@ def _check(entry: Entry, descriptor: Info | Preset) -> None:
     factory = descriptor.prompts if isinstance(descriptor, PromptSourceInfo) else descriptor.create
     if not callable(factory):
         raise _broken(entry, f"the factory of {entry.name!r} is {_shown(factory)}, want something to call")
-    if isinstance(descriptor, GeneratorInfo | JudgeInfo):
+    if isinstance(descriptor, SelfJudgingInfo | JudgeInfo):
         for capability in descriptor.capabilities:
             if capability not in CAPABILITIES:
                 near = did_you_mean(str(capability), CAPABILITIES)
@@ -143,17 +165,26 @@ def _missing_dependency(entry: Entry, error: ModuleNotFoundError) -> str:
 
 def _how_to_install(dist: str, module: str) -> str:
     """Name the requirement that brings a module, where the distribution declares one that is not installed."""
-    try:
-        requirements = distribution(dist).requires or []
-    except PackageNotFoundError:
-        requirements = []
-    for requirement in requirements:
-        name = re.match(r"[\w.-]+", requirement)
-        if name is None or re.sub(r"[-_.]+", "_", name[0]).lower() != module.lower():
+    for requirement in _requirements(dist):
+        name = _required_name(requirement)
+        if name != canonical(module):
             continue
         extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", requirement)
-        return f"pip install '{dist}[{extra[1]}]'" if extra else f"pip install {name[0]}"
+        return f"pip install '{dist}[{extra[1]}]'" if extra else f"pip install {name}"
     return f"install what brings it, or install {dist} again with its dependencies"
+
+
+def _requirements(dist: str) -> list[str]:
+    """Return the requirements that a distribution declares; none where it is not installed (a given catalogue)."""
+    try:
+        return distribution(dist).requires or []
+    except PackageNotFoundError:
+        return []
+
+
+def _required_name(requirement: str) -> str:
+    name = re.match(r"[\w.-]+", requirement)
+    return canonical(name[0]) if name else ""
 
 
 def cause_of(error: BaseException) -> str:

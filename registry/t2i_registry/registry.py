@@ -213,7 +213,7 @@ class Registry:
         return options
 
     def _describe(self, entry: Entry, path: tuple[Entry, ...]) -> Described:
-        from t2i_core.api.plugin_info import GeneratorInfo, Preset
+        from t2i_core.api.plugin_info import Preset, SelfJudgingInfo
 
         if entry in path:
             circle = " -> ".join(e.name for e in (*path[path.index(entry) :], entry))
@@ -228,12 +228,10 @@ class Registry:
             raise BrokenPlugin(
                 f"plugin {entry.origin}: preset {entry.name!r} sets the argument that {base.entry.name!r} has set"
             )
-        changes: dict[str, Any] = {
-            name: value
-            for name in ("domain", "citation", "licence", "notes", "memory_gb", "original")
-            if (value := getattr(descriptor, name)) and hasattr(base.info, name)
-        }
-        if isinstance(base.info, GeneratorInfo):
+        changes: dict[str, Any] = {"about": base.info.about.overlay(descriptor.about)}
+        if descriptor.domain is not None and hasattr(base.info, "domain"):
+            changes["domain"] = descriptor.domain
+        if isinstance(base.info, SelfJudgingInfo):
             changes["capabilities"] = base.info.capabilities - descriptor.lacks
         return Described(
             entry=entry,

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from t2i_core.api.errors import AmbiguousName, BrokenPlugin, MissingDependency, UnknownName
+from t2i_core.version import __version__
 from t2i_registry import Registry, checking
 from t2i_registry.checking import check
 
@@ -53,16 +54,14 @@ BROKEN = {
         "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): yield 1 / 0",
         ["fails in its hook t2i_generators", "ZeroDivisionError", "x_bad.py:3"],
     ),
-    "api version": (
-        GENERATOR.format(name="bad").replace("create=", "api_version=99, create="),
-        ["version 99 of the contracts"],
-    ),
     "options": (
         GENERATOR.format(name="bad").replace("create=", "options=dict, create="),
         ["want a subclass of Options"],
     ),
     "capability": (
-        GENERATOR.format(name="bad").replace("create=", "capabilities=frozenset({'likelyhood'}), create="),
+        GENERATOR.format(name="bad")
+        .replace("GeneratorInfo", "SelfJudgingInfo")
+        .replace("create=", "capabilities=frozenset({'likelyhood'}), create="),
         ["unknown capability 'likelyhood'", "did you mean 'likelihood'?"],
     ),
     "twice": (
@@ -92,6 +91,52 @@ def test_a_broken_plugin_is_named_and_harms_nobody_else(install, fault):
     assert "\n" not in message
     for part in parts:
         assert part in message
+
+
+@pytest.mark.parametrize(
+    "requirement", ["t2i-core>=99", "T2I_Core[torch] ~= 99.0", "t2i-core<0.0.1; python_version > '3'"]
+)
+@pytest.mark.parametrize("source", [GENERATOR.format(name="late"), "import gone_from_core"])
+def test_a_plugin_for_another_core_is_refused_before_it_is_imported(install, requirement, source):
+    install(
+        "x-late", {"t2i.generators": {"late": "x_late"}}, {"x_late": source}, version="0.3",
+        requires=("numpy>=2", requirement),
+    )  # fmt: skip
+    with pytest.raises(BrokenPlugin) as caught:
+        Registry().component("generator", "late", {})
+    message = str(caught.value)
+    assert message.startswith("plugin x-late 0.3 (x_late): it requires t2i-core ")
+    assert message.endswith(f"t2i-core {__version__} is installed: pip install --upgrade x-late t2i-core")
+    assert "x_late" not in sys.modules
+    (found,) = check(Registry().catalogue.entries)
+    assert (found.status, found.error) == ("broken", message)
+
+
+@pytest.mark.parametrize(
+    "requires",
+    [
+        (),
+        ("t2i-core",),
+        (f"t2i-core[torch]=={__version__}",),
+        ("t2i-core>=99; extra == 'next'", "t2i-core>=99; python_version < '3'"),
+        ("t2i-core-tools>=99",),
+    ],
+)
+def test_a_plugin_whose_requirement_the_installed_core_meets_loads(install, requires):
+    install(
+        "x-good", {"t2i.generators": {"good": "x_good"}}, {"x_good": GENERATOR.format(name="good")},
+        requires=requires,
+    )  # fmt: skip
+    assert Registry().component("generator", "good", {}).info.name == "good"
+
+
+def test_a_requirement_that_cannot_be_read_is_the_plugins_fault(install):
+    install(
+        "x-odd", {"t2i.generators": {"odd": "x_odd"}}, {"x_odd": GENERATOR.format(name="odd")},
+        requires=("t2i-core >< 1",),
+    )  # fmt: skip
+    with pytest.raises(BrokenPlugin, match=r"x-odd 1\.0 .*'t2i-core >< 1'"):
+        Registry().component("generator", "odd", {})
 
 
 def test_an_interrupt_is_no_fault_of_the_plugin(install):

@@ -6,7 +6,7 @@ from t2i_registry import Registry
 
 BASE = """
     from pydantic import BaseModel
-    from t2i_core.api import GeneratorInfo, Options, hookimpl
+    from t2i_core.api import About, GeneratorInfo, Options, SelfJudgingInfo, hookimpl
 
     class Guidance(BaseModel):
         scale: float = 7.5
@@ -19,9 +19,9 @@ BASE = """
     @hookimpl
     def t2i_generators():
         return [
-            GeneratorInfo(
+            SelfJudgingInfo(
                 name="base", summary="Base.", options=O, argument="a folder", needs_argument=True,
-                create=print, citation="Base et al.", licence="base-licence",
+                create=print, about=About(citation="Base et al.", licence="base-licence"),
                 capabilities=frozenset({"likelihood"}),
             ),
             GeneratorInfo(name="plain", summary="Plain.", options=O, create=print),
@@ -29,7 +29,7 @@ BASE = """
         ]
 """
 PRESETS = """
-    from t2i_core.api import Domain, Preset, hookimpl
+    from t2i_core.api import About, Domain, Preset, hookimpl
 
     WORLD = Domain("world", "A world.")
 
@@ -37,7 +37,7 @@ PRESETS = """
     def t2i_generators():
         return [
             Preset(name="small", summary="Small.", of="base", argument="here", domain=WORLD,
-                   options={"steps": 20, "guidance": {"scale": 3}}, licence="MIT",
+                   options={"steps": 20, "guidance": {"scale": 3}}, about=About(licence="MIT"),
                    lacks=frozenset({"likelihood"})),
             Preset(name="smaller", summary="Smaller.", of="x-presets/small",
                    options={"guidance.end": 0.5, "steps": 10}),
@@ -68,7 +68,8 @@ def test_a_preset_is_another_component_with_argument_and_options_set(registry):
     made = registry.component("generator", "small", {})
     assert (made.spec, made.name, made.argument) == ("small", "small", "here")
     assert (made.options.steps, made.options.guidance.scale) == (20, 3)
-    assert (made.info.domain.name, made.info.licence, made.info.citation) == ("world", "MIT", "Base et al.")
+    assert made.info.domain.name == "world"
+    assert (made.info.about.licence, made.info.about.citation) == ("MIT", "Base et al.")
     assert (made.dist, made.version) == ("x-base", "2.0")
     assert (
         made.info.capabilities == registry.component("generator", "smaller", {}).info.capabilities == frozenset()

@@ -20,7 +20,7 @@ import numpy as np
 from recorded.entries import Entry
 from recorded.recording import IMAGES, Answers, pixel_digest, read_image, write_image
 from t2i_core import ModelRequest, evaluate
-from t2i_core.api import Failure, Features, Generated, ObjectClass, Prompt, Scene
+from t2i_core.api import Failure, Features, Generated, Loading, ObjectClass, Prompt, Scene, SelfJudgingInfo
 from t2i_core.api.observation import TYPES
 from t2i_core.api.resolver import JudgeChoice, installed_resolver
 from t2i_core.engine.component import Component
@@ -86,7 +86,7 @@ def recorder(answers: Answers) -> Swap:
             return replace(component, info=replace(info, prompts=prompts))
         if component.kind == "judge":
             if component.name == GRID:
-                info = replace(info, create=lambda setup: _Grid(), resolve=None, **_LIGHT)
+                info = replace(info, create=lambda setup: _Grid(), loading=Loading())
             labels = info.labels(component.argument, component.options) if info.labels else None
             answers.put("labels", {"judge": who}, labels and [[c.name, c.synset] for c in labels])
             create = partial(_kept_judge, info.create, who, answers, labels)
@@ -105,7 +105,8 @@ def player(answers: Answers) -> Swap:
     def swap(component: Component[Any]) -> Component[Any]:
         info, who = component.info, _who(component)
         if component.kind == "prompt_source":
-            return replace(component, info=replace(info, prompts=partial(_played_prompts, who, answers), **_LIGHT))
+            played = partial(_played_prompts, who, answers)
+            return replace(component, info=replace(info, prompts=played, loading=Loading()))
         if component.kind == "judge":
             known = answers.get("labels", {"judge": who})
             labels = tuple(ObjectClass(name, synset) for name, synset in known) if known else None
@@ -113,22 +114,17 @@ def player(answers: Answers) -> Swap:
                 info,
                 labels=(lambda argument, options: labels) if known else None,
                 create=lambda setup: _Played(who, answers, labels),
-                resolve=None,
-                **_LIGHT,
+                loading=Loading(),
             )
             return replace(component, info=played)
         if component.kind == "generator" and component.name not in REAL:
-            played = replace(
-                info, create=lambda setup: _Played(who, answers), resolve=None, check_judge=None, **_LIGHT
-            )
+            played = replace(info, create=lambda setup: _Played(who, answers), loading=Loading())
+            if isinstance(played, SelfJudgingInfo):
+                played = replace(played, check_judge=None)
             return replace(component, info=played)
         return component
 
     return swap
-
-
-_LIGHT: Mapping[str, Any] = {"check": None, "weights": None, "prefetch": None}
-"""What a descriptor says of weights, which are not looked at."""
 
 
 def _who(component: Component[Any]) -> str:

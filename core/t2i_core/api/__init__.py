@@ -50,15 +50,18 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .observation import Segments as Segments
     from .options import ExecutionOption as ExecutionOption
     from .options import Options as Options
-    from .plugin_info import API_VERSION as API_VERSION
     from .plugin_info import PHOTOGRAPHS as PHOTOGRAPHS
+    from .plugin_info import About as About
     from .plugin_info import Defaults as Defaults
     from .plugin_info import Domain as Domain
+    from .plugin_info import ExistingImagesInfo as ExistingImagesInfo
     from .plugin_info import GeneratorInfo as GeneratorInfo
     from .plugin_info import JudgeInfo as JudgeInfo
+    from .plugin_info import Loading as Loading
     from .plugin_info import MetricInfo as MetricInfo
     from .plugin_info import Preset as Preset
     from .plugin_info import PromptSourceInfo as PromptSourceInfo
+    from .plugin_info import SelfJudgingInfo as SelfJudgingInfo
     from .plugin_info import Setup as Setup
     from .prompt import ObjectClass as ObjectClass
     from .prompt import Prompt as Prompt
@@ -83,11 +86,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ExecutionOption",
     ),
     "plugin_info": (
-        "API_VERSION",
+        "About",
         "Defaults",
         "Domain",
         "PHOTOGRAPHS",
+        "Loading",
         "GeneratorInfo",
+        "ExistingImagesInfo",
+        "SelfJudgingInfo",
         "JudgeInfo",
         "MetricInfo",
         "PromptSourceInfo",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from .generator import Generator
     from .judge import Judge
     from .metric import Measure, Metric
-
-API_VERSION = 1
-"""Version of these contracts. A plugin written for another one is refused by name, not by accident."""
 
 Kind = Literal["generator", "judge", "metric", "prompt_source"]
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
@@ -79,25 +76,68 @@ PHOTOGRAPHS = Domain("photographs", "Natural images; every metric's own defaults
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Info:
-    """What every component says of itself.
+class About:
+    """What a component tells its readers, beside its summary. No result depends on it.
 
-    name:         the entry point's name
-    summary:      one line
-    options:      its options, a subclass of `Options`
-    argument:     what `name:argument` means, where it takes one
-    needs_argument: whether it cannot do without
-    citation:     paper or source to cite
-    api_version:  the contracts it was written for
-    code:         files of its package whose content its results depend on, as glob patterns
-    weights:      weights that its results depend on, given argument and options: files, or texts (revisions)
-    check:        says before anything is loaded what is wrong with argument and options: raises a T2IError
-    resolve:      the options as they hold on this machine (a precision left to the device): results depend on
-                  them as on any others
-    prefetch:     fetches all that loading will want from a network, and nothing that is there already; a Setup
-                  that is offline then finds it
-    notes:        what a user must know before taking it (deprecated, gated, a licence that binds)
-    original:     the repository that its publisher withdrew and that `argument` mirrors; set by a preset
+    Attributes:
+        citation: The paper or source to cite.
+        licence: The licence of the weights.
+        memory_gb: The memory that it takes of a device in its default settings, an estimate in GB.
+        notes: What a user must know before taking it (deprecated, gated, a licence that binds).
+        original: The repository that its publisher withdrew and that the argument mirrors. Set by a preset; the
+            plan and `t2i prefetch` print a line about it, and the manifest records it.
+    """
+
+    citation: str = ""
+    licence: str = ""
+    memory_gb: float | None = None
+    notes: str = ""
+    original: str = ""
+
+    def overlay(self, above: About) -> About:
+        """Return this with the fields that `above` sets in the place of its own."""
+        return replace(self, **{f.name: value for f in fields(above) if (value := getattr(above, f.name))})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loading:
+    """What a component does before it is made, so that loading it neither fails late nor surprises.
+
+    The four functions are apart because the engine calls them at different times: `resolve` for every component of
+    a plan, `check` once the plan knows its options, `prefetch` only for `t2i prefetch`, `weights` for the
+    fingerprint. Few components need more than one or two.
+
+    Attributes:
+        weights: Returns the weights that results depend on, given argument and options: files, or texts
+            (revisions).
+        check: Raises a T2IError that says what is wrong with argument and options, before anything is loaded.
+        resolve: Returns the options as they hold on this machine (a precision left to the device). Results depend
+            on them as on any others.
+        prefetch: Fetches all that loading will want from a network, and nothing that is there already. A Setup
+            that is offline then finds it.
+    """
+
+    weights: Callable[[str | None, Any], Iterable[Path | str]] | None = None
+    check: Callable[[Setup[Any]], None] | None = None
+    resolve: Callable[[Setup[Any]], Options] | None = None
+    prefetch: Callable[[Setup[Any]], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Info:
+    """Describe any component.
+
+    Which t2i-core it fits is said by the requirement of its distribution.
+
+    Attributes:
+        name: The entry point's name.
+        summary: One line.
+        options: Its options, a subclass of `Options`.
+        argument: The meaning of `name:argument`, where it takes one.
+        needs_argument: Whether it cannot do without an argument.
+        code: Files of its package whose content its results depend on, as glob patterns.
+        loading: What it does before it is made.
+        about: What readers see of it.
     """
 
     name: str
@@ -105,66 +145,73 @@ class _Info:
     options: type[Options] = Options
     argument: str | None = None
     needs_argument: bool = False
-    citation: str = ""
-    api_version: int = API_VERSION
     code: tuple[str, ...] = ("**/*",)
-    weights: Callable[[str | None, Any], Iterable[Path | str]] | None = None
-    check: Callable[[Setup[Any]], None] | None = None
-    resolve: Callable[[Setup[Any]], Options] | None = None
-    prefetch: Callable[[Setup[Any]], None] | None = None
-    notes: str = ""
-    original: str = ""
+    loading: Loading = Loading()
+    about: About = About()
 
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorInfo(_Info):
-    """A model that makes images.
+    """Describe a model that makes images.
 
-    create:        makes the model; weights are loaded here and torch is imported here
-    domain:        the world its images belong to
-    reads_scene:   it draws the prompt's scene, not only its text
-    existing:      its images exist already as files; they are not copied
-    capabilities:  what else it can be asked for (`likelihood`); it must then be a Judge too
-    judge_code:    files of its package, beyond `code`, that its answers as a judge depend on and its images do not
-    check_judge:   says before anything is loaded why it cannot be asked for one of its capabilities, with these
-                   params of queries (`Need.params`), with this argument and these options: raises a T2IError
-    prompts:       its own prompts, where it comes with some (a folder of images)
-    seeds:         the seeds that it has images for, where they exist already
-    holds:         whether it has an image of a prompt and a seed, where they exist already; opens none
-    labels:        every class it can draw, in a lasting order: the categories of the annotations of its images
-                   are numbered by it; wanted where it says what is really drawn (`Generated.truth`)
-    licence:       of the weights
-    memory_gb:     what it takes of a device's memory in its default settings, an estimate in GB
+    Attributes:
+        create: Makes the model; weights are loaded here and torch is imported here.
+        domain: The world its images belong to.
+        reads_scene: Whether it draws the prompt's scene, not only its text.
+        labels: Every class it can draw, in a lasting order: the categories of the annotations of its images are
+            numbered by it. Wanted where it says what is really drawn (`Generated.truth`).
     """
 
     create: Callable[[Setup[Any]], Generator]
     domain: Domain = PHOTOGRAPHS
     reads_scene: bool = False
-    existing: bool = False
-    capabilities: frozenset[Capability] = frozenset()
-    judge_code: tuple[str, ...] = ()
-    check_judge: Callable[[Setup[Any], Capability, Sequence[Mapping[str, Any]]], None] | None = None
+    labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingImagesInfo(GeneratorInfo):
+    """Describe a generator whose images exist already as files: they are looked up in every run and not copied.
+
+    Attributes:
+        prompts: Its own prompts, where it comes with some.
+        seeds: The seeds that it has images for.
+        holds: Returns a function of a prompt and a seed that says whether there is an image of them. It opens no
+            image.
+    """
+
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
     seeds: Callable[[Setup[Any]], Iterable[int]] | None = None
     holds: Callable[[Setup[Any]], Callable[[Prompt, int], bool]] | None = None
-    labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
-    licence: str = ""
-    memory_gb: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfJudgingInfo(GeneratorInfo):
+    """Describe a generator that also answers about itself (`likelihood`): what it makes is a `Judge` too.
+
+    Attributes:
+        capabilities: What it can be asked for.
+        judge_code: Files of its package, beyond `code`, that its answers depend on and its images do not.
+        check_judge: Raises a T2IError that says, before anything is loaded, why it cannot be asked for one of its
+            capabilities, with these params of queries (`Need.params`), with this argument and these options.
+    """
+
+    capabilities: frozenset[Capability]
+    judge_code: tuple[str, ...] = ()
+    check_judge: Callable[[Setup[Any], Capability, Sequence[Mapping[str, Any]]], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeInfo(_Info):
-    """A judge.
+    """Describe a judge.
 
-    capabilities:  what it offers, and for each what it gives beyond the required (`class_probs`, `colour`)
-    create:        makes the judge; weights are loaded here and torch is imported here
-    domain:        the world whose images it can judge
-    labels:        the classes it knows, read without loading weights; None: it takes any text
-    floor:         of detections and segments: those with less confidence are not kept. A number, or the name of
-                   the option that has it
-    reads_truth:   it reads what is really drawn; such a judge is never chosen by itself
-    licence:       of the weights
-    memory_gb:     what it takes of a device's memory in its default settings, an estimate in GB
+    Attributes:
+        capabilities: What it offers, and for each what it gives beyond the required (`class_probs`, `colour`).
+        create: Makes the judge; weights are loaded here and torch is imported here.
+        domain: The world whose images it can judge.
+        labels: The classes it knows, read without loading weights. If None, it takes any text.
+        floor: Confidence below which it keeps no detection or segment: a number, or the name of the option that
+            has it, by which a refusal tells the user which option to set.
+        reads_truth: Whether it reads what is really drawn; such a judge is never chosen by itself.
     """
 
     capabilities: Mapping[Capability, frozenset[str]]
@@ -173,30 +220,33 @@ class JudgeInfo(_Info):
     labels: Callable[[str | None, Any], tuple[ObjectClass, ...]] | None = None
     floor: float | str = 0.0
     reads_truth: bool = False
-    licence: str = ""
-    memory_gb: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricInfo(_Info):
-    """A metric.
+    """Describe a metric.
 
-    create:    makes it from a Setup (the Metric class itself, mostly)
-    measures:  what it measures; the first is the headline
-    defaults:  prompts, seeds and judges for photographs
+    Attributes:
+        create: Makes it from a Setup (the Metric class itself, mostly).
+        measures: What it measures; the first is the headline.
+        defaults: Prompts, seeds and judges for photographs.
+        version: Raised when the metric's numbers change. The manifest records it, and stored runs with different
+            versions are not compared. No kept image or observation depends on it.
     """
 
     create: Callable[[Setup[Any]], Metric]
     measures: tuple[Measure, ...]
     defaults: Defaults = Defaults()
+    version: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptSourceInfo(_Info):
-    """A list of prompts.
+    """Describe a list of prompts.
 
-    prompts:       yields them; ids must be unique
-    reads_labels:  the list depends on the classes that the judge knows (`Setup.labels`)
+    Attributes:
+        prompts: Yields them; ids must be unique.
+        reads_labels: Whether the list depends on the classes that the judge knows (`Setup.labels`).
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]]
@@ -205,15 +255,18 @@ class PromptSourceInfo(_Info):
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A name for another component of the same kind with argument and options set.
+    """Name another component of the same kind with argument and options set.
 
-    of:      the other component's name, `name` or `dist/name`
-    domain:  the world of these images, where it is not the other component's
-    lacks:   of a generator: capabilities of the other component that this one has not
-    original: the repository of which `argument` is a mirror, because its publisher withdrew it; runs say so, and
-             their manifests record it
-
-    Domain, citation, licence, notes, memory_gb and original stand in the place of the other component's.
+    Attributes:
+        name: The entry point's name.
+        summary: One line.
+        of: The other component's name, `name` or `dist/name`.
+        argument: The other component's argument.
+        options: The other component's options.
+        domain: The world of these images, where it is not the other component's.
+        lacks: Of a preset of a `SelfJudgingInfo`: capabilities that this model does not have. Without it,
+            `t2i info` would list them.
+        about: Each field that is set here replaces the other component's.
     """
 
     name: str
@@ -223,12 +276,7 @@ class Preset:
     options: Mapping[str, Any] = field(default_factory=dict)
     domain: Domain | None = None
     lacks: frozenset[Capability] = frozenset()
-    citation: str = ""
-    licence: str = ""
-    notes: str = ""
-    memory_gb: float | None = None
-    original: str = ""
-    api_version: int = API_VERSION
+    about: About = About()
 
 
 Info = GeneratorInfo | JudgeInfo | MetricInfo | PromptSourceInfo

@@ -13,7 +13,16 @@ from typing import Any, Generic
 from ..api.digest import digest_data
 from ..api.errors import BadModel, BrokenPlugin
 from ..api.options import Options, select_result_options
-from ..api.plugin_info import INFO_TYPES, InfoT, Kind, PromptSourceInfo, Setup
+from ..api.plugin_info import (
+    INFO_TYPES,
+    ExistingImagesInfo,
+    InfoT,
+    Kind,
+    MetricInfo,
+    PromptSourceInfo,
+    SelfJudgingInfo,
+    Setup,
+)
 from ..api.prompt import ObjectClass
 from ..api.redaction import learn_secrets
 from ..files.digest import digest_files
@@ -59,11 +68,10 @@ class Component(Generic[InfoT]):
     @property
     def mirror_note(self) -> str | None:
         """The line that tells users that a mirror is used, or None where none is."""
-        if not self.info.original:
+        original = self.info.about.original
+        if not original:
             return None
-        return (
-            f"{self.spec}: {self.info.original} was withdrawn by its publisher; using the mirror {self.argument}"
-        )
+        return f"{self.spec}: {original} was withdrawn by its publisher; using the mirror {self.argument}"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -72,14 +80,15 @@ class Component(Generic[InfoT]):
         Raises BadModel where its weights cannot be read.
         """
         try:
-            weights = digest_files(self.info.weights(self.argument, self.options) if self.info.weights else ())
+            list_weights = self.info.loading.weights
+            weights = digest_files(list_weights(self.argument, self.options) if list_weights else ())
         except OSError as error:
             raise BadModel(f"{self.kind} {self.spec!r}: its weights cannot be read ({error})") from error
         return digest_data(
             {
                 "kind": self.kind,
                 "name": self.info.name,
-                "argument": self._place if getattr(self.info, "existing", False) else self.argument,
+                "argument": self._place if isinstance(self.info, ExistingImagesInfo) else self.argument,
                 "options": select_result_options(self.options),
                 "code": self.code_digest,
                 "weights": weights,
@@ -94,7 +103,7 @@ class Component(Generic[InfoT]):
 
     @property
     def _judge_code(self) -> tuple[str, ...]:
-        return getattr(self.info, "judge_code", ())
+        return self.info.judge_code if isinstance(self.info, SelfJudgingInfo) else ()
 
     @cached_property
     def is_installed(self) -> bool:
@@ -159,7 +168,8 @@ class Component(Generic[InfoT]):
             "version": self.version,
             "module": self.module,
             "argument": self.argument,
-            **({"original": self.info.original} if self.info.original else {}),
+            **({"original": original} if (original := self.info.about.original) else {}),
+            **({"metric_version": self.info.version} if isinstance(self.info, MetricInfo) else {}),
             "options": self.options.model_dump(mode="json"),
             "fingerprint": self.fingerprint,
         }

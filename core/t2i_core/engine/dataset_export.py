@@ -24,6 +24,7 @@ from pycocotools import mask as coco_mask
 from ..api.errors import BadFolder, BrokenPlugin
 from ..api.image import Instance, Truth
 from ..api.plugin_guard import describe_component
+from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..api.prompt import ObjectClass
 from ..files.digest import digest_file
@@ -91,7 +92,7 @@ def data_sets(
     models: Iterable[Model], folder: RunFolder, places: Mapping[str, str], store: Store, progress: Progress
 ) -> Iterator[DataSets]:
     """Open the models' data sets; when the block ends, they are in the folder."""
-    drawing = [model for model in models if not model.component.info.existing]
+    drawing = [model for model in models if not isinstance(model.component.info, ExistingImagesInfo)]
     with ExitStack() as files:
         by_label = {}
         for model in drawing:

@@ -12,6 +12,7 @@ from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.metric import Need, Sample
 from ..api.plugin_guard import guard_plugin
+from ..api.plugin_info import ExistingImagesInfo
 from ..storage.store import Store
 from .generation import find_missing, group_by_model
 from .job import Job
@@ -103,8 +104,8 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
     """
     work, notes = _Images(), []
     for model, grids in group_by_model(plan.jobs):
-        if model.component.info.existing:
-            wanted, lacking = _looked_up(model, grids, ledger)
+        if isinstance(model.component.info, ExistingImagesInfo):
+            wanted, lacking = _looked_up(model.component.info, model, grids, ledger)
             work.kept += wanted - lacking
             work.missing += lacking
             if lacking:
@@ -116,9 +117,10 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
     return work, notes
 
 
-def _looked_up(model: Model, grids: Sequence[SampleGrid], ledger: Ledger) -> tuple[int, int]:
+def _looked_up(
+    info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid], ledger: Ledger
+) -> tuple[int, int]:
     """Count images that exist already, and those of them that are not there, as far as the model says so."""
-    info = model.component.info
     wanted: set[str] = set()
     lacking = 0
     with guard_plugin(model.component, "to say which images it holds"):

@@ -17,6 +17,7 @@ from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.observation_check import find_image_fault
 from ..api.plugin_guard import describe_component
+from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..api.text import describe_error
 from ..files.decoding_rules import DEFAULT_RULES
@@ -84,7 +85,9 @@ def generate(jobs: Iterable[Job], store: Store, ledger: Ledger, how: Execution, 
 
 
 def _title(model: Model) -> str:
-    return f"{'looking up ' if model.component.info.existing else ''}images of {model.label}"
+    return (
+        f"{'looking up ' if isinstance(model.component.info, ExistingImagesInfo) else ''}images of {model.label}"
+    )
 
 
 def group_by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[SampleGrid]]]:
@@ -104,7 +107,7 @@ def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> M
     found, seen = Missing(), set[str]()
     for grid in grids:
         places = array("Q")
-        existing = grid.model.component.info.existing
+        existing = isinstance(grid.model.component.info, ExistingImagesInfo)
         for block in iterate_blocks(grid):
             keys = [sample.key for sample in block]
             for sample, image, never in zip(block, store.images(keys), store.failures(keys), strict=True):
@@ -129,7 +132,7 @@ def _requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[
     for block in iterate_blocks(missing.samples()):
         now_kept = store.images([sample.key for sample in block])
         for sample, image in zip(block, now_kept, strict=True):
-            if image is None or sample.model.component.info.existing:
+            if image is None or isinstance(sample.model.component.info, ExistingImagesInfo):
                 request = sample.request()
                 keys[id(request)] = sample.key
                 yield request

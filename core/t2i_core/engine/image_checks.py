@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from ..api.plugin_info import ExistingImagesInfo
 from ..storage.store import DECODED
 from .job import Job
 from .sample import Model
@@ -30,7 +31,7 @@ class Doubts:
             yield each
             label = each.sample.model.label
             self._conversions[label].update(each.record.get(DECODED, {}).get("conversions", ()))
-            if each.failure is not None or each.sample.model.component.info.existing:
+            if each.failure is not None or isinstance(each.sample.model.component.info, ExistingImagesInfo):
                 continue
             if each.record.get("tokens_lost"):
                 self._truncated.add((label, each.sample.prompt.id, each.sample.seed))

@@ -49,10 +49,11 @@ def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
 
 def settle_on_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
     """Return a component with its options as they hold here, and no longer as they were left to the machine."""
-    if component.info.resolve is None:
+    resolve = component.info.loading.resolve
+    if resolve is None:
         return component
     with guard_plugin(component, "to settle its options for this machine"):
-        return replace(component, options=component.info.resolve(component.setup(device, offline=offline)))
+        return replace(component, options=resolve(component.setup(device, offline=offline)))
 
 
 def fetch_weights(component: Component[Any], device: str | None = None) -> list[str] | None:
@@ -63,17 +64,17 @@ def fetch_weights(component: Component[Any], device: str | None = None) -> list[
     options.
     """
     settled = settle_on_machine(component, device)
-    info = settled.info
-    if info.prefetch is not None:
+    loading = settled.info.loading
+    if loading.prefetch is not None:
         with guard_plugin(settled, "to fetch what it loads"):
-            info.prefetch(settled.setup(device))
-    if info.check is not None:  # what is here may be damaged
+            loading.prefetch(settled.setup(device))
+    if loading.check is not None:  # what is here may be damaged
         with guard_plugin(settled, "to check its argument and options"):
-            info.check(settled.setup(device))
-    if info.prefetch is None:
+            loading.check(settled.setup(device))
+    if loading.prefetch is None:
         return None
     with guard_plugin(settled, "to say what it depends on"):
-        depends_on = info.weights(settled.argument, settled.options) if info.weights else ()
+        depends_on = loading.weights(settled.argument, settled.options) if loading.weights else ()
         return [text for text in depends_on if isinstance(text, str) and re.search("@[0-9a-f]{40}$", text)]
 
 
@@ -84,9 +85,10 @@ def find_missing_weights(component: Component[Any], device: str | None = None) -
     """
     try:
         settled = settle_on_machine(component, device, offline=True)
-        if settled.info.check is not None:
+        check = settled.info.loading.check
+        if check is not None:
             with guard_plugin(settled, "to check its argument and options"):
-                settled.info.check(settled.setup(device, offline=True))
+                check(settled.setup(device, offline=True))
     except NotHere as error:
         return error
     return None

@@ -15,7 +15,7 @@ from ..api.judge import Query
 from ..api.metric import Metric, Need
 from ..api.observation import Labels
 from ..api.plugin_guard import describe_component, guard_plugin
-from ..api.plugin_info import Defaults, Domain, GeneratorInfo, MetricInfo
+from ..api.plugin_info import Defaults, Domain, ExistingImagesInfo, GeneratorInfo, MetricInfo, SelfJudgingInfo
 from ..api.prompt import Prompt
 from ..api.redaction import redact
 from ..api.resolver import OptionTable, Resolver, installed_resolver
@@ -169,16 +169,23 @@ class _Planner:
 
     def check_component(self, found: Component[Any]) -> None:
         """Have a component say what is wrong with its argument and options, before anything is loaded."""
-        if found.info.check is not None:
+        check = found.info.loading.check
+        if check is not None:
             with guard_plugin(found, "to check its argument and options"):
-                found.info.check(found.setup(self.request.device, offline=self.request.offline))
+                check(found.setup(self.request.device, offline=self.request.offline))
 
-    def check_judge(self, model: Component[GeneratorInfo], need: Need) -> None:
-        """Have a model say why it cannot be asked about itself, before anything is loaded."""
-        if model.info.check_judge is not None:
+    def check_judge(self, model: Component[GeneratorInfo], need: Need, metric: Component[MetricInfo]) -> None:
+        """Refuse a model that cannot be asked about itself, as far as it says so before anything is loaded."""
+        info = model.info
+        if not isinstance(info, SelfJudgingInfo) or need.capability not in info.capabilities:
+            raise NoJudge(
+                f"metric {metric.spec!r} asks the model itself for {need.capability}, "
+                f"which {describe_component(model)} does not offer"
+            )
+        if info.check_judge is not None:
             setup = model.setup(self.request.device, offline=self.request.offline)
             with guard_plugin(model, f"to check whether it can be asked for {need.capability}"):
-                model.info.check_judge(setup, need.capability, need.params)
+                info.check_judge(setup, need.capability, need.params)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
         """The user's options for one component, under its name or under `kind:name`."""
@@ -303,12 +310,7 @@ class _Planner:
         derived = self.codes.of_derived(need, metric)
         if need.source == "model":
             for model in models:
-                if need.capability not in model.component.info.capabilities:
-                    raise NoJudge(
-                        f"metric {metric.spec!r} asks the model itself for {need.capability}, "
-                        f"which {describe_component(model.component)} does not offer"
-                    )
-                self.check_judge(model.component, need)
+                self.check_judge(model.component, need, metric)
             return Served(need, None, derived)
         if need.capability == "pixels":
             return Served(need, choose_pixels(), derived)
@@ -338,11 +340,12 @@ class _Planner:
     ) -> tuple[str, tuple[Prompt, ...]]:
         """Return the prompts' name and the prompts, as many as the limit allows."""
         names = self.request.prompts
-        if not names and generator.info.prompts is not None:
+        own_prompts = generator.info.prompts if isinstance(generator.info, ExistingImagesInfo) else None
+        if not names and own_prompts is not None:
             names = (generator.spec,)
             key: Any = ("own", generator.fingerprint)
             if key not in self.lists:
-                own = collect_prompts(generator, generator.info.prompts, generator.setup())
+                own = collect_prompts(generator, own_prompts, generator.setup())
                 self.lists[key] = check_prompts(own, generator.spec)
         else:
             if not names and defaults.prompts:
@@ -380,9 +383,10 @@ class _Planner:
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
         if self.request.seeds is not None:
             return self.request.seeds
-        if generator.info.seeds is not None:
+        info = generator.info
+        if isinstance(info, ExistingImagesInfo) and info.seeds is not None:
             with guard_plugin(generator, "to say its seeds"):
-                return tuple(generator.info.seeds(generator.setup()))
+                return tuple(info.seeds(generator.setup()))
         return tuple(range(defaults.seeds or 1))
 
 

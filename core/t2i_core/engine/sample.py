@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.generator import ImageRequest
-from ..api.plugin_info import GeneratorInfo
+from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
 from ..api.prompt import Prompt
 from ..storage.store import FORMAT
 from .component import Component
@@ -132,7 +132,7 @@ class SampleGrid(Sequence[PlannedSample]):
         info = self.model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
         # images that exist already are found by the prompt's id too
-        identity = prompt.id if info.existing else ""
+        identity = prompt.id if isinstance(info, ExistingImagesInfo) else ""
         return encode_canonically([FORMAT, "image", self.model.fingerprint, drawn, identity])[:-1]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..api.failure import Failure
+from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
 from ..files.slug import make_slug
 from ..storage.run_folder import RunFolder
@@ -68,7 +69,7 @@ def listed(
                 asked[label] += 1
                 failure = ledger.images.get(sample.key)
                 if failure is not None:
-                    if not sample.model.component.info.existing:
+                    if not isinstance(sample.model.component.info, ExistingImagesInfo):
                         folder.drop_image(places[label], number, sample.seed)
                     yield Listed(asked[label], sample, failure=failure)
                     continue

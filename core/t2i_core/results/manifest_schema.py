@@ -42,6 +42,7 @@ class _Model(_Component):
 
 class _TakingPart(_Component):
     kind: str
+    metric_version: Count = 1
 
 
 class _Device(_Part):

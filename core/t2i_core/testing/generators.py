@@ -10,7 +10,7 @@ import pytest
 
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
-from ..api.plugin_info import GeneratorInfo
+from ..api.plugin_info import ExistingImagesInfo, GeneratorInfo
 from ..api.prompt import Prompt
 from ..engine.component import Component
 from .answer_comparison import (
@@ -39,8 +39,9 @@ class GeneratorContract(ComponentContract):
     @pytest.fixture
     def prompts(self, component: Component[GeneratorInfo]) -> Sequence[Prompt]:
         """Two prompts that the model can draw; replace it where others are needed."""
-        if component.info.prompts is not None:
-            return list(component.info.prompts(component.setup()))[:2]
+        info = component.info
+        if isinstance(info, ExistingImagesInfo) and info.prompts is not None:
+            return list(info.prompts(component.setup()))[:2]
         return list(TEST_PROMPTS.prompts(settle(TEST_PROMPTS, {}, None).setup()))
 
     @pytest.fixture

@@ -42,7 +42,7 @@ class StaticResolver:
 
     def __init__(self, *infos: Info) -> None:
         self._infos = {
-            (kind, info.name): info for info in infos for kind, t in INFO_TYPES.items() if type(info) is t
+            (kind, info.name): info for info in infos for kind, t in INFO_TYPES.items() if isinstance(info, t)
         }
 
     def component(self, kind: Kind, spec: str, options: OptionTable) -> Component[Any]:

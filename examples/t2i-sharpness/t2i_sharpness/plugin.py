@@ -1,6 +1,6 @@
 """What t2i-sharpness offers: the metric `sharpness`."""
 
-from t2i_core.api import Measure, MetricInfo, hookimpl
+from t2i_core.api import About, Measure, MetricInfo, hookimpl
 
 
 def _create(setup):
@@ -16,7 +16,7 @@ def t2i_metrics():
         MetricInfo(
             name="sharpness",
             summary="How sharp is the image? Variance of the Laplacian of its luminance.",
-            citation="Pech-Pacheco et al.: Diatom autofocusing in brightfield microscopy. ICPR 2000",
+            about=About(citation="Pech-Pacheco et al.: Diatom autofocusing in brightfield microscopy. ICPR 2000"),
             create=_create,
             measures=(Measure("sharpness", "Variance of the Laplacian.", low=0),),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import Defaults, GeneratorInfo, Measure, Metric, MetricInfo, Setup, hookimpl
+from t2i_core.api import About, Defaults, GeneratorInfo, Loading, Measure, Metric, MetricInfo, Setup, hookimpl
 
 from .options import EloOptions, RewardOptions, WikimediaOptions
 
@@ -27,7 +27,6 @@ def t2i_metrics() -> list[MetricInfo]:
             name="elo",
             summary="Which of two models' images is better? Bradley-Terry ratings of two or more models.",
             options=EloOptions,
-            citation=f"{TAXONOMY}; Bradley and Terry 1952",
             create=_elo,
             code=(
                 "battle_files.py",
@@ -39,7 +38,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 "rows.py",
                 "sampling.py",
             ),
-            weights=_battles,
+            loading=Loading(weights=_battles),
             measures=(
                 Measure("elo", "Rating: 400 points are odds of 10 to 1, the models' mean is 1000."),
                 Measure("win", "What model_a got: 1, 0, or .5 where neither won.", 0, 1, higher_is_better=None),
@@ -48,13 +47,16 @@ def t2i_metrics() -> list[MetricInfo]:
                 ),
             ),
             defaults=Defaults(prompts="easy-concepts", seeds=1),
-            notes="Asks a judge twice about each two models' images of each prompt; elo.share draws some.",
+            about=About(
+                citation=f"{TAXONOMY}; Bradley and Terry 1952",
+                notes="Asks a judge twice about each two models' images of each prompt; elo.share draws some.",
+            ),
         ),
         MetricInfo(
             name="reward",
             summary="Mean of a reward model's values, with tests between models.",
             options=RewardOptions,
-            citation=TAXONOMY,
+            about=About(citation=TAXONOMY),
             create=_reward,
             code=("reward.py",),
             measures=(Measure("reward", "Reward, on the judge's own scale; mean over images.", facets=("*",)),),
@@ -71,12 +73,14 @@ def t2i_generators() -> list[GeneratorInfo]:
             name="wikimedia",
             summary="No model: the picture that a search of Wikimedia Commons puts first.",
             options=WikimediaOptions,
-            citation=TAXONOMY,
             create=_wikimedia,
             reads_scene=True,
             code=("commons.py", "retrieval.py"),
-            licence="each picture's own: see `record` in samples.csv",
-            notes="Asks a public server about each prompt, one after another; say whom to write to (contact).",
+            about=About(
+                citation=TAXONOMY,
+                licence="each picture's own: see `record` in samples.csv",
+                notes="Asks a public server about each prompt, one after another; say whom to write to (contact).",
+            ),
         )
     ]
 

@@ -128,7 +128,7 @@ def test_a_pilot_moves_the_share_to_pairs_that_tell_more(tmp_path):
     asked = found.measurements().groupby(["model_a", "model_b"])["prompt"].nunique()
     assert asked["a", "c"] == asked["b", "c"] == 6
     assert asked.get(("a", "b"), 0) < 6
-    assert tmp_path / "pilot.csv" in ELO.weights(None, EloOptions(pilot=tmp_path / "pilot.csv"))
+    assert tmp_path / "pilot.csv" in ELO.loading.weights(None, EloOptions(pilot=tmp_path / "pilot.csv"))
 
 
 def test_aggregate_under_weights_is_the_rating_of_battles_so_often(tournament, table_of):
@@ -191,7 +191,7 @@ def test_a_file_of_other_prompts_is_refused(tmp_path):
 
 def test_an_altered_file_is_another_metric(tmp_path):
     path = tmp_path / "votes.csv"
-    assert list(ELO.weights(None, EloOptions(battles=(path,)))) == [path]
+    assert list(ELO.loading.weights(None, EloOptions(battles=(path,)))) == [path]
 
 
 def test_battles_of_a_table_read_from_a_file_are_the_same(tmp_path, tournament, table_of):

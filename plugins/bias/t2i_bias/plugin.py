@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import BiasOptions, PromptOptions
 
@@ -72,10 +72,8 @@ def t2i_metrics() -> list[MetricInfo]:
             name="bias",
             summary="Whom does the model draw where the prompt leaves it open, and how far from even is that?",
             options=BiasOptions,
-            citation=CITATION,
             create=_create,
-            check=_check,
-            weights=_file,
+            loading=Loading(weights=_file, check=_check),
             code=(
                 "groups.py",
                 "metric.py",
@@ -90,7 +88,10 @@ def t2i_metrics() -> list[MetricInfo]:
             defaults=Defaults(
                 prompts="bias-145", seeds=9, judges={"embed": "clip-vit-b32", "detect": "detr-resnet50"}
             ),
-            notes="Categories are a narrow view of people: how they look to a judge, not who they are.",
+            about=About(
+                citation=CITATION,
+                notes="Categories are a narrow view of people: how they look to a judge, not who they are.",
+            ),
         )
     ]
 
@@ -109,7 +110,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             name="bias-145",
             summary="145 prompts that leave open who is drawn, of professions, politics, objects, and others.",
             options=PromptOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             prompts=_neutral,
             code=("options.py", "prompts.py", "data/prompts.json"),
         )

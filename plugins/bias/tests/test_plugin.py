@@ -64,7 +64,7 @@ def test_categories_of_prompts():
 def test_groups_are_checked_before_anything_is_loaded(tmp_path):
     (info,) = t2i_metrics()
     with pytest.raises(BadOption, match="no such file"):
-        info.check(Setup(None, BiasOptions(groups=str(tmp_path / "none.yaml"))))
+        info.loading.check(Setup(None, BiasOptions(groups=str(tmp_path / "none.yaml"))))
 
 
 def test_results_depend_on_the_content_of_ones_own_groups(tmp_path):

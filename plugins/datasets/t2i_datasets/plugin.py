@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api import Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import About, Loading, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import CocoOptions, HubOptions
 
@@ -45,7 +45,9 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FILE.json: the official captions (captions_val2014.json)",
             needs_argument=True,
             options=CocoOptions,
-            citation="Chen et al.: Microsoft COCO Captions. arXiv:1504.00325; Karpathy, Fei-Fei. CVPR 2015",
+            about=About(
+                citation="Chen et al.: Microsoft COCO Captions. arXiv:1504.00325; Karpathy, Fei-Fei. CVPR 2015"
+            ),
             prompts=_coco,
         ),
         PromptSourceInfo(
@@ -53,8 +55,10 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             summary="DrawBench's 200 prompts in eleven categories.",
             argument="FILE: its CSV or TSV, with columns Prompts and Category",
             needs_argument=True,
-            citation="Saharia et al.: Photorealistic Text-to-Image Diffusion Models with Deep Language "
-            "Understanding. NeurIPS 2022. arXiv:2205.11487",
+            about=About(
+                citation="Saharia et al.: Photorealistic Text-to-Image Diffusion Models with Deep Language "
+                "Understanding. NeurIPS 2022. arXiv:2205.11487"
+            ),
             prompts=_drawbench,
         ),
         PromptSourceInfo(
@@ -63,9 +67,12 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="ORG/NAME on the hub, or the path of a folder or file (parquet, JSON, CSV, text)",
             needs_argument=True,
             options=HubOptions,
-            citation="Lhoest et al.: Datasets: A Community Library for Natural Language Processing. EMNLP 2021",
             prompts=_hub,
-            prefetch=_fetch,
-            notes="Data sets that need code of their own to be read are refused.",
+            loading=Loading(prefetch=_fetch),
+            about=About(
+                citation="Lhoest et al.: Datasets: A Community Library for Natural Language Processing. "
+                "EMNLP 2021",
+                notes="Data sets that need code of their own to be read are refused.",
+            ),
         ),
     ]

@@ -172,7 +172,7 @@ def test_offline_a_data_set_of_the_hub_is_asked_for_nowhere(monkeypatch):
     assert not datasets.config.HF_HUB_OFFLINE
 
 
-@pytest.mark.parametrize("what", [HUB.prompts, HUB.prefetch])
+@pytest.mark.parametrize("what", [HUB.prompts, HUB.loading.prefetch])
 def test_without_a_network_the_hub_is_asked_once(tmp_path, monkeypatch, caplog, what):
     """Its client would try five times and tell of each; what lies on this machine is never asked for there."""
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import GeneratorInfo, Preset, Setup, hookimpl
+from t2i_core.api import About, GeneratorInfo, Loading, Preset, SelfJudgingInfo, Setup, hookimpl
 from t2i_core.api.errors import NotHere
 
 from .options import CallOptions, DiffusersOptions, precision
@@ -172,32 +172,34 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
         "options": DiffusersOptions,
         "argument": model,
         "needs_argument": True,
-        "weights": _weights,
         "code": _DRAWING,
     }
     return [
-        GeneratorInfo(
+        SelfJudgingInfo(
             name="diffusers",
             summary="Any text-to-image pipeline of Hugging Face diffusers.",
             create=_create,
-            check=_check,
-            resolve=_resolve,
+            loading=Loading(weights=_weights, check=_check, resolve=_resolve, prefetch=_prefetch),
             capabilities=frozenset({"likelihood"}),
             judge_code=_ASKED,
             check_judge=_check_judge,
-            prefetch=_prefetch,
-            citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers",
+            about=About(citation="von Platen et al.: Diffusers, https://github.com/huggingface/diffusers"),
             **shared,
         ),
         GeneratorInfo(
             name="attend-excite",
             summary="Stable Diffusion 1 or 2 with Attend-and-Excite on the objects that a prompt expects.",
             create=_create_attend_excite,
-            check=_check_attend_excite,
-            resolve=_resolve_attend_excite,
-            prefetch=_prefetch_attend_excite,
-            citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
-            notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",
+            loading=Loading(
+                weights=_weights,
+                check=_check_attend_excite,
+                resolve=_resolve_attend_excite,
+                prefetch=_prefetch_attend_excite,
+            ),
+            about=About(
+                citation="Chefer et al.: Attend-and-Excite, SIGGRAPH 2023",
+                notes="The pipeline is deprecated in diffusers: no longer maintained there, and may go.",
+            ),
             reads_scene=True,
             **shared,
         ),

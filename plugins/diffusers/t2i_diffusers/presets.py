@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from t2i_core.api import Preset
+from t2i_core.api import About, Preset
 
 TIAM = "TIAM: Grimal et al., WACV 2024"
 HYPERNYMY = "Baryshnikov and Ryabinin: Hypernymy Understanding Evaluation of Text-to-Image Models"
@@ -80,11 +80,13 @@ class Known:
             of=f"t2i-diffusers/{self.of}",
             argument=self.repository,
             options={**({"revision": self.revision} if self.revision else {}), **self.options},
-            citation=self.citation,
-            licence=self.licence,
-            notes=self.notes if self.likelihood else f"{self.notes} {_NO_LIKELIHOOD}".strip(),
-            memory_gb=self.memory_gb,
-            original=self.original,
+            about=About(
+                citation=self.citation,
+                licence=self.licence,
+                memory_gb=self.memory_gb,
+                notes=self.notes if self.likelihood else f"{self.notes} {_NO_LIKELIHOOD}".strip(),
+                original=self.original,
+            ),
             lacks=frozenset() if self.likelihood else frozenset({"likelihood"}),
         )
 

@@ -109,4 +109,4 @@ def test_models_of_another_kind_are_refused_by_the_plan(
         index[gone] = [None, None]
     (tmp_path / "model_index.json").write_text(json.dumps(index))
     with pytest.raises(BadModel, match=f"{tmp_path}: Attend-and-Excite draws with .* alone, and {said}"):
-        info.check(Setup(str(tmp_path), DiffusersOptions(), "cpu"))
+        info.loading.check(Setup(str(tmp_path), DiffusersOptions(), "cpu"))

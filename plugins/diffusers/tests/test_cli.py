@@ -235,7 +235,7 @@ from t2i_diffusers.plugin import t2i_generators
 
 info = next(i for i in t2i_generators() if i.name == sys.argv[1])
 options = {"steps": 2, "guidance": 3, "height": 32, "scheduler": "DDIMScheduler", "call": {"eta": 0.0}}
-info.check(Setup(sys.argv[2], DiffusersOptions(**options), "cpu"))
+info.loading.check(Setup(sys.argv[2], DiffusersOptions(**options), "cpu"))
 print("diffusers" in sys.modules)
 """
     for name in ("diffusers", "attend-excite"):

@@ -34,7 +34,7 @@ def component(checkpoint: Any) -> Component[Any]:
 
 
 def test_the_precision_left_open_is_the_devices(component: Any) -> None:
-    resolve = component.info.resolve
+    resolve = component.info.loading.resolve
     assert resolve(Setup(component.argument, component.options, "cuda:1")).dtype == "float16"
     assert resolve(Setup(component.argument, component.options, "mps")).dtype == "float16"
     assert resolve(Setup(component.argument, component.options, "cpu")).dtype == "float32"

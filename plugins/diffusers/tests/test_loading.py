@@ -53,9 +53,9 @@ def test_a_repository_that_is_here_loads_offline_and_its_commit_is_recorded(
 
 def test_the_commit_is_pinned_before_anything_is_loaded(cached: Path) -> None:
     info = next(i for i in t2i_generators() if i.name == "diffusers")
-    resolved = info.resolve(Setup("org/tiny", DiffusersOptions(), "cpu", offline=True))
+    resolved = info.loading.resolve(Setup("org/tiny", DiffusersOptions(), "cpu", offline=True))
     assert resolved.revision == COMMIT
-    assert list(info.weights("org/tiny", resolved)) == [f"org/tiny@{COMMIT}"]
+    assert list(info.loading.weights("org/tiny", resolved)) == [f"org/tiny@{COMMIT}"]
 
 
 def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
@@ -73,7 +73,7 @@ def test_offline_without_the_files_it_says_what_to_fetch(cached: Path) -> None:
 def test_a_folder_has_no_revisions(folder: Path) -> None:
     info = next(i for i in t2i_generators() if i.name == "diffusers")
     with pytest.raises(BadOption, match=r"leave out the option revision=v2"):
-        info.resolve(Setup(str(folder), DiffusersOptions(revision="v2"), "cpu"))
+        info.loading.resolve(Setup(str(folder), DiffusersOptions(revision="v2"), "cpu"))
 
 
 def test_a_stage_that_is_not_here_is_named_by_its_option(cached: Path) -> None:

@@ -66,8 +66,8 @@ def test_its_class_accepts_its_settings(known: Known) -> None:
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
 def test_it_says_what_a_user_must_know(known: Known) -> None:
     preset = known.preset()
-    assert preset.licence
-    assert 1 < (preset.memory_gb or 0) < 200
+    assert preset.about.licence
+    assert 1 < (preset.about.memory_gb or 0) < 200
     assert preset.summary.endswith(".")
     assert preset.argument == known.repository
     assert preset.options.get("revision") == known.revision
@@ -95,7 +95,7 @@ def test_a_revision_is_an_option_like_others() -> None:
 def test_deprecated_pipelines_say_so() -> None:
     by_name = {info.name: info for info in t2i_generators()}
     for name in ("unclip", "sd14-ae", "sd2-ae", "attend-excite"):
-        assert "deprecated" in by_name[name].notes
+        assert "deprecated" in by_name[name].about.notes
 
 
 def test_attend_and_excite_reads_the_scene_and_its_presets_are_of_it() -> None:

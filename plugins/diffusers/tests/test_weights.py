@@ -20,8 +20,8 @@ def test_it_is_fetched_and_then_draws_offline_the_same_in_any_batch(
 ) -> None:
     info = next(i for i in t2i_generators() if i.name == known.of)
     setup = Setup(known.repository, DiffusersOptions(**known.options))
-    info.prefetch(setup)
-    options = info.resolve(setup)
+    info.loading.prefetch(setup)
+    options = info.loading.resolve(setup)
     two: list[ImageRequest] = [requests[0], requests[3]]
     images = []
     for batch_size in (2, 1):

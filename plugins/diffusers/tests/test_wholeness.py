@@ -25,7 +25,7 @@ def folder(checkpoint: Any, tmp_path: Path) -> Path:
 
 def check(folder: Path, **options: Any) -> None:
     info = next(i for i in t2i_generators() if i.name == "diffusers")
-    info.check(Setup(str(folder), DiffusersOptions(**options), "cpu"))
+    info.loading.check(Setup(str(folder), DiffusersOptions(**options), "cpu"))
 
 
 def empty(folder: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import GeneratorInfo, Prompt, Setup, hookimpl
+from t2i_core.api import ExistingImagesInfo, GeneratorInfo, Loading, Prompt, Setup, hookimpl
 
 from .options import FolderOptions
 
@@ -60,18 +60,16 @@ def _depends_on(argument: str | None, options: FolderOptions) -> Iterable[Path |
 def t2i_generators() -> list[GeneratorInfo]:
     """Offer the generator."""
     return [
-        GeneratorInfo(
+        ExistingImagesInfo(
             name="folder",
             summary="Images that exist already: a folder with a table, parquet, GenEval's folders, a run of t2i.",
             argument="DIR: the folder that holds the images and says what they were made from",
             needs_argument=True,
             options=FolderOptions,
             create=_create,
-            existing=True,
             prompts=_prompts,
             seeds=_seeds,
             holds=_holds,
-            check=_check,
-            weights=_depends_on,
+            loading=Loading(weights=_depends_on, check=_check),
         )
     ]

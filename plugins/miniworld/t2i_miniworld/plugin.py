@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api import (
+    About,
     Defaults,
     Domain,
     GeneratorInfo,
     JudgeInfo,
+    Loading,
     ObjectClass,
     Preset,
     Prompt,
@@ -99,7 +101,7 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             reads_scene=True,
             labels=_labels,
             code=_DRAWING,
-            citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023",
+            about=About(citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023"),
         ),
         _diffusion("mini", "Draws the mini world: a small Stable Diffusion, trained on the simulator's pictures."),
         _diffusion("mini-early", "`mini` from early in its training: a model that is truly worse."),
@@ -115,9 +117,11 @@ def _diffusion(name: str, summary: str) -> Preset:
         argument=str(_WEIGHTS / name),
         options={"steps": STEPS, "guidance": GUIDANCE},
         domain=DOMAIN,
-        licence="Apache-2.0",
-        citation="latent diffusion: Rombach et al., CVPR 2022",
-        notes="Known bias: four of five people in its training pictures wear a hat.",
+        about=About(
+            citation="latent diffusion: Rombach et al., CVPR 2022",
+            licence="Apache-2.0",
+            notes="Known bias: four of five people in its training pictures wear a hat.",
+        ),
     )
 
 
@@ -139,7 +143,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=OracleOptions,
             create=_oracle,
             argument="leaves: answers in the 37 lowest synsets (retriever, owl, ...) instead of the 26 kinds",
-            check=_check_oracle,
+            loading=Loading(check=_check_oracle),
             domain=DOMAIN,
             labels=_oracle_labels,
             reads_truth=True,
@@ -150,14 +154,12 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             summary="Segments the mini world's classes: a small SegFormer, trained on renders.",
             capabilities={"segment": frozenset({"class_probs"})},
             create=_mini_segmenter,
-            check=_check_segmenter,
+            loading=Loading(weights=_segmenter_weights, check=_check_segmenter),
             domain=DOMAIN,
             labels=_segmenter_labels,
             floor=0.05,  # `segmenting.FLOOR`, without what it imports
             code=("mini_segmenter.py", "segmenter.py", "segmenting.py", "vocabulary.py"),
-            weights=_segmenter_weights,
-            licence="Apache-2.0",
-            citation="SegFormer: Xie et al., NeurIPS 2021",
+            about=About(citation="SegFormer: Xie et al., NeurIPS 2021", licence="Apache-2.0"),
         ),
         _trained(
             "mini-classifier",
@@ -194,9 +196,7 @@ def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes
         argument=str(_WEIGHTS / name),
         options={"sha256": sha256},
         domain=DOMAIN,
-        licence="Apache-2.0",
-        citation=citation,
-        notes=notes,
+        about=About(citation=citation, licence="Apache-2.0", notes=notes),
     )
 
 
@@ -210,7 +210,7 @@ def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
             summary="A human alone, or with each other thing: 30 prompts that leave open what the human wears.",
             prompts=_bias_mini,
             code=("bias_prompts.py", "vocabulary.py"),
-            citation="after DALL-Eval: Cho et al., ICCV 2023",
+            about=About(citation="after DALL-Eval: Cho et al., ICCV 2023"),
         ),
         _source("selfeval-mini", "SelfEval's six tasks about rendered scenes.", tasks),
         *(
@@ -231,8 +231,10 @@ def _source(name: str, summary: str, tasks: tuple[str, ...]) -> PromptSourceInfo
         summary=summary,
         options=QuestionOptions,
         prompts=partial(_prompts, tasks),
-        citation="after SelfEval: Rambhatla, Misra. arXiv:2311.10708; Winoground: Thrush et al., CVPR 2022",
-        notes="The pictures are drawn when they are first asked for, and kept.",
+        about=About(
+            citation="after SelfEval: Rambhatla, Misra. arXiv:2311.10708; Winoground: Thrush et al., CVPR 2022",
+            notes="The pictures are drawn when they are first asked for, and kept.",
+        ),
     )
 
 

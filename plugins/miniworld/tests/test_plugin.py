@@ -41,7 +41,7 @@ def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     (segmenter,) = (info for info in t2i_judges() if info.name == "mini-segmenter")
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        segmenter.check(Setup(None, segmenter.options(), "cuda"))
+        segmenter.loading.check(Setup(None, segmenter.options(), "cuda"))
 
 
 class TestSimulator(GeneratorContract):
@@ -229,6 +229,6 @@ def test_options_out_of_range_are_refused(options):
 
 def test_the_oracle_takes_no_argument_but_leaves():
     info = next(info for info in t2i_judges() if info.name == "oracle")
-    info.check(Setup("leaves", info.options()))
+    info.loading.check(Setup("leaves", info.options()))
     with pytest.raises(BadOption, match="no argument but 'leaves'"):
-        info.check(Setup("kinds", info.options()))
+        info.loading.check(Setup("kinds", info.options()))

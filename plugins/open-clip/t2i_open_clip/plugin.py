@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import JudgeInfo, Preset, Setup, hookimpl
+from t2i_core.api import About, JudgeInfo, Loading, Preset, Setup, hookimpl
 
 from t2i_open_clip.options import ClipOptions
 
@@ -47,12 +47,8 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             options=ClipOptions,
             capabilities={"embed": frozenset()},
             create=_create,
-            weights=_weights,
-            check=_check,
-            resolve=_settled,
-            prefetch=_prefetch,
-            citation="Ilharco et al.: OpenCLIP. 2021",
-            licence="the weights' own: see their card",
+            loading=Loading(weights=_weights, check=_check, resolve=_settled, prefetch=_prefetch),
+            about=About(citation="Ilharco et al.: OpenCLIP. 2021", licence="the weights' own: see their card"),
         ),
         *(
             Preset(
@@ -60,10 +56,12 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 summary=summary,
                 of="t2i-open-clip/open-clip",
                 argument=argument,
-                citation=citation,
-                licence="MIT",
-                memory_gb=memory,
-                notes="Texts are cut after 77 tokens, with a warning.",
+                about=About(
+                    citation=citation,
+                    licence="MIT",
+                    memory_gb=memory,
+                    notes="Texts are cut after 77 tokens, with a warning.",
+                ),
             )
             for name, (argument, summary, citation, memory) in _PRESETS.items()
         ),

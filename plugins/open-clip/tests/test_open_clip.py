@@ -48,8 +48,8 @@ def vectors(judge: Any, asked: Sequence[Query]) -> np.ndarray:
 
 
 def check(argument: str, offline: bool = False, **options: Any) -> None:
-    assert INFO.check
-    INFO.check(Setup(argument, ClipOptions(**options), offline=offline))
+    assert INFO.loading.check
+    INFO.loading.check(Setup(argument, ClipOptions(**options), offline=offline))
 
 
 class TestContract(JudgeContract):
@@ -192,12 +192,12 @@ def test_a_repository_of_the_hub_is_found_in_its_cache(
     tiny_clip: Path, plain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit = hub(tmp_path, monkeypatch, "someone--tiny", tiny_clip)
-    assert INFO.prefetch
-    INFO.prefetch(Setup("hf-hub:someone/tiny", ClipOptions(), offline=True))
-    assert INFO.resolve
-    assert INFO.weights
-    settled = INFO.resolve(Setup("hf-hub:someone/tiny", ClipOptions(), offline=True))
-    assert list(INFO.weights("hf-hub:someone/tiny", settled)) == [f"hf-hub:someone/tiny@{commit}"]
+    assert INFO.loading.prefetch
+    INFO.loading.prefetch(Setup("hf-hub:someone/tiny", ClipOptions(), offline=True))
+    assert INFO.loading.resolve
+    assert INFO.loading.weights
+    settled = INFO.loading.resolve(Setup("hf-hub:someone/tiny", ClipOptions(), offline=True))
+    assert list(INFO.loading.weights("hf-hub:someone/tiny", settled)) == [f"hf-hub:someone/tiny@{commit}"]
     judge = made("hf-hub:someone/tiny", revision=commit)
     assert judge.settings["commit"] == commit
     asked = queries(sample_images(tmp_path, 2), TEXTS)
@@ -209,23 +209,23 @@ def test_a_repository_of_the_hub_is_found_in_its_cache(
 def test_names_of_open_clip_are_settled_to_a_commit_of_their_repository(
     tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert INFO.resolve
+    assert INFO.loading.resolve
     for argument, repository in (
         (OFFERED["clip-vit-b32"].argument, "timm--vit_base_patch32_clip_224.openai"),
         ("ViT-B-32/laion2b_s34b_b79k", "laion--CLIP-ViT-B-32-laion2B-s34B-b79K"),
     ):
         commit = hub(tmp_path / repository, monkeypatch, repository, tiny_clip)
-        assert INFO.resolve(Setup(str(argument), ClipOptions(), offline=True)).revision == commit
+        assert INFO.loading.resolve(Setup(str(argument), ClipOptions(), offline=True)).revision == commit
         with pytest.raises(BadModel, match=r"at v9 .*t2i prefetch"):
-            INFO.resolve(Setup(str(argument), ClipOptions(revision="v9"), offline=True))
-    assert INFO.resolve(Setup(str(tiny_clip), ClipOptions(), offline=True)) == ClipOptions()
+            INFO.loading.resolve(Setup(str(argument), ClipOptions(revision="v9"), offline=True))
+    assert INFO.loading.resolve(Setup(str(tiny_clip), ClipOptions(), offline=True)) == ClipOptions()
 
 
 def test_files_of_this_machine_have_no_revision(tiny_clip: Path) -> None:
-    assert INFO.resolve
+    assert INFO.loading.resolve
     for own in (tiny_clip, f"ViT-B-32/{tiny_clip / 'open_clip_model.safetensors'}"):
         with pytest.raises(BadOption, match=rf"open-clip:{own}: .* leave out the option revision=v2"):
-            INFO.resolve(Setup(str(own), ClipOptions(revision="v2")))
+            INFO.loading.resolve(Setup(str(own), ClipOptions(revision="v2")))
 
 
 def test_a_file_named_like_published_weights_is_not_taken_for_them(
@@ -234,10 +234,10 @@ def test_a_file_named_like_published_weights_is_not_taken_for_them(
     monkeypatch.chdir(tmp_path)
     Path("openai").touch()
     Path("own.pt").touch()
-    assert INFO.weights
-    assert list(INFO.weights("ViT-B-32/openai", ClipOptions(revision="v2"))) == ["ViT-B-32/openai@v2"]
-    assert list(INFO.weights("ViT-B-32/./openai", ClipOptions())) == [Path("openai")]
-    assert list(INFO.weights("ViT-B-32/own.pt", ClipOptions())) == [Path("own.pt")]
+    assert INFO.loading.weights
+    assert list(INFO.loading.weights("ViT-B-32/openai", ClipOptions(revision="v2"))) == ["ViT-B-32/openai@v2"]
+    assert list(INFO.loading.weights("ViT-B-32/./openai", ClipOptions())) == [Path("openai")]
+    assert list(INFO.loading.weights("ViT-B-32/own.pt", ClipOptions())) == [Path("own.pt")]
 
 
 def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -412,9 +412,9 @@ def test_what_fits_is_not_loaded_by_the_plan(tiny_clip: Path, monkeypatch: pytes
 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert INFO.check
+    assert INFO.loading.check
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        INFO.check(Setup(str(OFFERED["clip-vit-b32"].argument), ClipOptions(), "cuda"))
+        INFO.loading.check(Setup(str(OFFERED["clip-vit-b32"].argument), ClipOptions(), "cuda"))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -427,13 +427,13 @@ def test_half_precision(tiny_clip: Path, plain: Any, tmp_path: Path, dtype: str)
 
 
 def test_other_weights_are_another_judge(tiny_clip: Path) -> None:
-    assert INFO.weights
-    first = list(INFO.weights(str(tiny_clip), ClipOptions()))
+    assert INFO.loading.weights
+    first = list(INFO.loading.weights(str(tiny_clip), ClipOptions()))
     assert [p.name for p in first if isinstance(p, Path)] == [
         "open_clip_config.json",
         "open_clip_model.safetensors",
     ]
-    assert list(INFO.weights("ViT-B-32/openai", ClipOptions(revision="v1"))) == ["ViT-B-32/openai@v1"]
+    assert list(INFO.loading.weights("ViT-B-32/openai", ClipOptions(revision="v1"))) == ["ViT-B-32/openai@v1"]
 
 
 def test_a_path_that_leads_nowhere_is_told_as_one() -> None:

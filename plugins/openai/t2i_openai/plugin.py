@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from t2i_core.api import GeneratorInfo, JudgeInfo, Setup, hookimpl
+from t2i_core.api import About, GeneratorInfo, JudgeInfo, Loading, Setup, hookimpl
 from t2i_core.api.errors import BadModel, BadOption
 from t2i_core.api.options import read_secret
 from t2i_torch_support import pair_questions
@@ -31,12 +31,14 @@ def t2i_generators() -> list[GeneratorInfo]:
             needs_argument=True,
             options=ImageOptions,
             create=_generator,
-            check=_check,
+            loading=Loading(check=_check),
             code=("generator.py", "replies.py"),
-            notes="Prompts are sent to the server and may cost money. A seed is the number of a sample and no "
-            "more, unless the server takes one (send_seed). Who runs the server may change the model under its "
-            "name.",
-            licence="the server's terms",
+            about=About(
+                licence="the server's terms",
+                notes="Prompts are sent to the server and may cost money. A seed is the number of a sample and no "
+                "more, unless the server takes one (send_seed). Who runs the server may change the model under "
+                "its name.",
+            ),
         )
     ]
 
@@ -53,13 +55,15 @@ def t2i_judges() -> list[JudgeInfo]:
             options=JudgeOptions,
             capabilities={"prefer": frozenset()},
             create=_judge,
-            check=_check,
+            loading=Loading(weights=lambda argument, options: [pair_questions.SOURCE], check=_check),
             code=("judge.py", "replies.py"),
-            weights=lambda argument, options: [pair_questions.SOURCE],
-            notes="Prompts and images are sent to the server and may cost money. Answers differ from one asking "
-            "to the next; the one that is kept is the first.",
-            licence="the server's terms",
-            citation="after the judge of: Do I look like a cat.n.01 to you? A Taxonomy Image Generation Benchmark",
+            about=About(
+                citation="after the judge of: Do I look like a cat.n.01 to you? A Taxonomy Image Generation "
+                "Benchmark",
+                licence="the server's terms",
+                notes="Prompts and images are sent to the server and may cost money. Answers differ from one "
+                "asking to the next; the one that is kept is the first.",
+            ),
         )
     ]
 

@@ -8,7 +8,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api import Defaults, Measure, Metric, MetricInfo, Options, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import (
+    About,
+    Defaults,
+    Loading,
+    Measure,
+    Metric,
+    MetricInfo,
+    Options,
+    Prompt,
+    PromptSourceInfo,
+    Setup,
+    hookimpl,
+)
 
 from .options import (
     ColorOptions,
@@ -40,7 +52,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="paintskills",
             summary="PaintSkills' four skills and their average.",
             options=PaintSkillsOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             create=_metric("metrics", "PaintSkills"),
             code=_CODE,
             measures=(
@@ -76,10 +88,10 @@ def t2i_metrics() -> list[MetricInfo]:
             name="r-precision",
             summary="Does an image find its own caption among others, by CLIP?",
             options=RetrievalOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             create=_metric("r_precision", "RPrecision"),
             code=("options.py", "r_precision.py", "retrieval.py"),
-            weights=_captions,
+            loading=Loading(weights=_captions),
             measures=(_share("r-precision", "Images that their own caption is the nearest to."),),
             defaults=Defaults(seeds=1, judges={"embed": "clip-vit-b32"}),
         ),
@@ -91,7 +103,7 @@ def _skill(skill: Skill, summary: str, options: type[Options], cls: str, *measur
         name=f"paintskills-{skill}",
         summary=summary,
         options=options,
-        citation=CITATION,
+        about=About(citation=CITATION),
         create=_metric("metrics", cls),
         code=_CODE,
         measures=measures,
@@ -141,7 +153,7 @@ def _source(name: str, summary: str, skills: tuple[Skill, ...]) -> PromptSourceI
         name=name,
         summary=summary,
         options=SourceOptions,
-        citation=CITATION,
+        about=About(citation=CITATION),
         prompts=partial(_prompts, skills),
-        weights=_scene_file,
+        loading=Loading(weights=_scene_file),
     )

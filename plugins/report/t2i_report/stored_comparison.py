@@ -95,6 +95,9 @@ def _incomparable(a: Side, b: Side, metric: ResolvedComponent[MetricInfo], insta
         asked = [side.run.manifest["request"][what] for side in (a, b)]
         if asked[0] != asked[1]:
             return f"the runs' --{what} differ ({asked[0]}, {asked[1]})"
+    versions = [_versions(side, metric.spec) for side in (a, b)]
+    if len({*versions[0], *versions[1]}) > 1:
+        return f"the metric's versions differ ({', '.join(' and '.join(map(str, sorted(v))) for v in versions)})"
     if len({len(_options(side, metric.spec)) for side in (a, b)} | {1}) > 1:
         return "a run has the metric under several options"
     options = [_options(side, metric.spec)[0] for side in (a, b)]
@@ -121,9 +124,18 @@ def _measured(side: Side, metric: ResolvedComponent[MetricInfo]) -> Mapping[str,
     return None
 
 
+def _versions(side: Side, metric: str) -> set[int]:
+    """The versions of the metric that measured; 1 in a run from before metrics had versions."""
+    return {c.get("metric_version", 1) for c in _of_metric(side, metric)}
+
+
 def _options(side: Side, metric: str) -> list[dict[str, Any]]:
-    components = side.run.manifest["components"]
-    return [c["options"] for c in components if c["kind"] == "metric" and c["name"] == metric]
+    return [c["options"] for c in _of_metric(side, metric)]
+
+
+def _of_metric(side: Side, metric: str) -> list[Mapping[str, Any]]:
+    """The manifest's entries of a metric: one for each set of options."""
+    return [c for c in side.run.manifest["components"] if c["kind"] == "metric" and c["name"] == metric]
 
 
 def _judges(side: Side, metric: str, result: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,6 @@ import pytest
 from t2i_core.api import (
     Failure,
     Generated,
-    GeneratorInfo,
     LikelihoodTerms,
     Measure,
     Metric,
@@ -23,6 +22,7 @@ from t2i_core.api import (
     PromptSourceInfo,
     Query,
     Row,
+    SelfJudgingInfo,
 )
 from t2i_core.api.metric import Analysis, Study
 from t2i_core.engine.evaluation import evaluate
@@ -134,7 +134,7 @@ BROKEN = MetricInfo(
     ),
 )  # fmt: skip
 OWN = MetricInfo(name="own", summary="Its level.", create=Own, measures=(Measure("level", "Its own level."),))
-PAINT = GeneratorInfo(
+PAINT = SelfJudgingInfo(
     name="paint", summary="Squares.", options=PaintOptions, create=Painter, capabilities=frozenset({"likelihood"})
 )
 LISTED = PromptSourceInfo(

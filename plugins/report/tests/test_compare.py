@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,25 @@ def test_what_was_not_measured_alike_is_left_out_and_why(compared: Any, make_run
     assert compared(dark, seeds).left_out == [("bright", "the runs' --interval differ (new, seeds)")]
     strict = make_run("strict", models={"light": {"level": 110}}, options={"bright": {"over": 0.7}})
     assert compared(dark, strict).left_out == [("bright", "the metric's options differ (over)")]
+
+
+def test_runs_of_two_versions_of_a_metric_are_not_compared(
+    compared: Any, make_run: MakeRun, resolver: StaticResolver
+) -> None:
+    raised = replace(resolver.component("metric", "bright", {}).info, version=2)
+    dark = make_run("dark", models={"dark": {"level": 60}})
+    light = make_run("light", metrics=raised, models={"light": {"level": 110}})
+    assert compared(dark, light).left_out == [("bright", "the metric's versions differ (1, 2)")]
+    pale = make_run("pale", metrics=raised, models={"pale": {"level": 200}})
+    assert [pair.metric for pair in compared(light, pale).pairs] == ["bright"]
+
+
+def test_a_run_from_before_metrics_had_versions_has_the_first(compared: Any, make_run: MakeRun) -> None:
+    dark = make_run("dark", models={"dark": {"level": 60}})
+    light = make_run("light", models={"light": {"level": 110}})
+    (own,) = (c for c in dark.manifest["components"] if c["kind"] == "metric")
+    assert own.pop("metric_version") == 1
+    assert compared(dark, light).left_out == []
 
 
 def test_rows_that_do_not_give_their_score_again_are_not_compared(

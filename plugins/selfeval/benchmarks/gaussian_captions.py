@@ -16,7 +16,14 @@ import numpy as np
 from PIL import Image
 from scipy.stats import norm
 from t2i_core import Run, evaluate
-from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Prompt, PromptSourceInfo, Query
+from t2i_core.api import (
+    Generated,
+    LikelihoodTerms,
+    Prompt,
+    PromptSourceInfo,
+    Query,
+    SelfJudgingInfo,
+)
 from t2i_core.testing import StaticResolver
 from t2i_selfeval.plugin import t2i_metrics
 from t2i_selfeval.samples import choice
@@ -67,7 +74,7 @@ class World:
         folder = out / "images"
         folder.mkdir(parents=True, exist_ok=True)
         found = list(self.samples(count, salt, folder))
-        model = GeneratorInfo(
+        model = SelfJudgingInfo(
             name=f"gaussians-{self.delta}-{self.tau}-{self.trials}-{salt}",
             summary="Gaussians.",
             create=lambda setup: Model(self, salt),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from t2i_core.api import Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import About, Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
 from t2i_core.api.errors import BadPrompts
 
 from .options import ClipOptions, ElboOptions, SelfEvalOptions, WinogroundOptions
@@ -70,7 +70,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="selfeval",
             summary="Does the model find an image likeliest under its right caption? By its own likelihood.",
             options=SelfEvalOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             create=_made("metrics", "SelfEval"),
             code=_CODE,
             measures=(
@@ -91,7 +91,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="selfeval-elbo",
             summary="SelfEval's tasks by the errors of the model's prediction; flow models too.",
             options=ElboOptions,
-            citation=ELBO_CITATION,
+            about=About(citation=ELBO_CITATION),
             create=_made("metrics", "SelfEvalElbo"),
             code=_CODE,
             measures=(*_DECISIONS, *_CALLS, _SURE),
@@ -100,7 +100,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="selfeval-clip",
             summary="SelfEval's tasks by the cosines of a CLIP, the paper's baseline; models have no part in it.",
             options=ClipOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             create=_made("metrics", "SelfEvalClip"),
             code=_CODE,
             measures=_DECISIONS,
@@ -109,7 +109,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             name="winoground",
             summary="Which of two captions belongs to which of two images? By the model's own likelihood.",
             options=WinogroundOptions,
-            citation=WINOGROUND_CITATION,
+            about=About(citation=WINOGROUND_CITATION),
             create=_made("winoground", "Winoground"),
             code=(*_CODE, "winoground.py"),
             measures=(
@@ -124,7 +124,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
             summary="Winoground's scores by the errors of the model's prediction.",
             of="t2i-selfeval/winoground",
             options={"by": "error"},
-            citation=ELBO_CITATION,
+            about=About(citation=ELBO_CITATION),
         ),
         Preset(
             name="winoground-clip",
@@ -144,7 +144,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             summary="The right captions of samples, each once, to generate from.",
             argument="FILE.jsonl of samples, or SOURCE:ARGUMENT, a task source of this plugin: clevr:CLEVR_v1.0",
             needs_argument=True,
-            citation=CITATION,
+            about=About(citation=CITATION),
             prompts=_captions,
             code=("captions.py", "plugin.py", "task_options.py", "task_sources.py", "tasks/*.py"),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from t2i_core.api import Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import About, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .task_options import (
     HOW_TO_GET_WINOGROUND,
@@ -44,10 +44,12 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER with tifa_v1.0_question_answers.json and COCO's val2014/",
             needs_argument=True,
             options=TifaOptions,
-            citation="Hu et al.: TIFA: Accurate and Interpretable Text-to-Image Faithfulness Evaluation with "
-            "Question Answering. ICCV 2023",
-            notes="Licence: TIFA's repository names none; COCO's captions CC BY 4.0, its images under the terms "
-            "of Flickr.",
+            about=About(
+                citation="Hu et al.: TIFA: Accurate and Interpretable Text-to-Image Faithfulness Evaluation with "
+                "Question Answering. ICCV 2023",
+                notes="Licence: TIFA's repository names none; COCO's captions CC BY 4.0, its images under the "
+                "terms of Flickr.",
+            ),
             prompts=_read("tifa"),
         ),
         PromptSourceInfo(
@@ -56,9 +58,11 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER: CLEVR_v1.0, with images/, scenes/ and questions/",
             needs_argument=True,
             options=ClevrOptions,
-            citation="Johnson et al.: CLEVR: A Diagnostic Dataset for Compositional Language and Elementary "
-            "Visual Reasoning. CVPR 2017",
-            notes="Licence: CC BY 4.0.",
+            about=About(
+                citation="Johnson et al.: CLEVR: A Diagnostic Dataset for Compositional Language and Elementary "
+                "Visual Reasoning. CVPR 2017",
+                notes="Licence: CC BY 4.0.",
+            ),
             prompts=_read("clevr"),
         ),
         PromptSourceInfo(
@@ -67,9 +71,11 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER with single_object/, two_object/ and rel/",
             needs_argument=True,
             options=BindingOptions,
-            citation="Lewis et al.: Does CLIP Bind Concepts? Probing Compositionality in Large Image Models. "
-            "arXiv:2212.10537",
-            notes="Licence: the code BSD 3-Clause; none is named for the data.",
+            about=About(
+                citation="Lewis et al.: Does CLIP Bind Concepts? Probing Compositionality in Large Image Models. "
+                "arXiv:2212.10537",
+                notes="Licence: the code BSD 3-Clause; none is named for the data.",
+            ),
             prompts=_read("binding"),
         ),
         PromptSourceInfo(
@@ -78,8 +84,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER with visual_genome_attribution.json and images/",
             needs_argument=True,
             options=AroOptions,
-            citation=_ARO,
-            notes=_ARO_NOTES,
+            about=About(citation=_ARO, notes=_ARO_NOTES),
             prompts=_read("aro", "attribution"),
         ),
         PromptSourceInfo(
@@ -88,8 +93,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER with visual_genome_relation.json and images/",
             needs_argument=True,
             options=AroRelationOptions,
-            citation=_ARO,
-            notes=_ARO_NOTES,
+            about=About(citation=_ARO, notes=_ARO_NOTES),
             prompts=_read("aro", "relation"),
         ),
         PromptSourceInfo(
@@ -98,9 +102,11 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FILE: coco_karpathy_test.json or flickr30k_test.json, images beside it as it says",
             needs_argument=True,
             options=AroOrderOptions,
-            citation=_ARO,
-            notes="Licence: ARO's code MIT; COCO's captions CC BY 4.0; images under the terms of Flickr, "
-            "Flickr30k for research only.",
+            about=About(
+                citation=_ARO,
+                notes="Licence: ARO's code MIT; COCO's captions CC BY 4.0; images under the terms of Flickr, "
+                "Flickr30k for research only.",
+            ),
             prompts=_read("order"),
         ),
         PromptSourceInfo(
@@ -109,9 +115,11 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FOLDER: a copy of facebook/winoground (parquet, or examples.jsonl and images/)",
             needs_argument=True,
             options=PairOptions,
-            citation="Thrush et al.: Winoground: Probing Vision and Language Models for Visio-Linguistic "
-            "Compositionality. CVPR 2022",
-            notes=f"Licence: {HOW_TO_GET_WINOGROUND}.",
+            about=About(
+                citation="Thrush et al.: Winoground: Probing Vision and Language Models for Visio-Linguistic "
+                "Compositionality. CVPR 2022",
+                notes=f"Licence: {HOW_TO_GET_WINOGROUND}.",
+            ),
             prompts=_read("pairs"),
         ),
     ]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import binom
-from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Query
+from t2i_core.api import Generated, GeneratorInfo, LikelihoodTerms, Query, SelfJudgingInfo
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.results.run import Run
 from t2i_core.statistics import mean_interval
@@ -128,7 +128,7 @@ class Knowing:
                 yield query, LikelihoodTerms({"log_p": log_p, "log_prior": log_p[:, 0] * 0}, log_p.size)
 
 
-KNOWING = GeneratorInfo(
+KNOWING = SelfJudgingInfo(
     name="knowing", summary="Knows.", create=lambda setup: Knowing(), capabilities=frozenset({"likelihood"})
 )
 

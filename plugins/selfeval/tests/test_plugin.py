@@ -11,12 +11,12 @@ from t2i_core import Run
 from t2i_core.api import (
     Embedding,
     Generated,
-    GeneratorInfo,
     JudgeInfo,
     LikelihoodTerms,
     Prompt,
     PromptSourceInfo,
     Query,
+    SelfJudgingInfo,
     Setup,
 )
 from t2i_core.testing import MetricContract, PromptSourceContract
@@ -51,7 +51,7 @@ class Embedder:
             yield query, Embedding(rng.normal(size=4).astype(np.float32))
 
 
-GUESSER = GeneratorInfo(
+GUESSER = SelfJudgingInfo(
     name="guesser", summary="Guesses.", create=lambda setup: Guesser(), capabilities=frozenset({"likelihood"})
 )
 EMBEDDER = JudgeInfo(

@@ -604,7 +604,7 @@ def test_a_malformed_winoground_is_told(winoground, tmp_path_factory):
 @pytest.mark.parametrize("name", INFOS)
 def test_each_says_its_licence_and_reads_nothing_heavy(name):
     info = INFOS[name]
-    assert info.notes.startswith("Licence: ")
+    assert info.about.notes.startswith("Licence: ")
     assert info.needs_argument
 
 

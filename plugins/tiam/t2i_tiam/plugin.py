@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
 from .options import CosineOptions, TiamOptions
 from .sources import TEMPLATES
@@ -64,7 +64,7 @@ def _source(name: str, summary: str, template: Template) -> PromptSourceInfo:
     def prompts(_: Setup[Any]) -> Iterator[Prompt]:
         return template.prompts()
 
-    return PromptSourceInfo(name=name, summary=summary, citation=CITATION, prompts=prompts)
+    return PromptSourceInfo(name=name, summary=summary, about=About(citation=CITATION), prompts=prompts)
 
 
 def _from_file(setup: Setup[Any]) -> Iterator[Prompt]:
@@ -79,7 +79,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="tiam",
             summary="Are the objects of the prompt in the image, and in their colours?",
             options=TiamOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             create=_create,
             code=_CODE,
             measures=MEASURES,
@@ -97,7 +97,7 @@ def t2i_metrics() -> list[MetricInfo]:
             name="object-cosine",
             summary="How near a text encoder puts the two objects of a prompt; looks at no image.",
             options=CosineOptions,
-            citation=CITATION,
+            about=About(citation=CITATION),
             create=_create_cosine,
             code=("object_cosine.py", "options.py", "sources.py", "templates.py"),
             measures=(
@@ -120,7 +120,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             summary="The prompts of a template in a YAML file.",
             argument="FILE.yaml: the template",
             needs_argument=True,
-            citation=CITATION,
+            about=About(citation=CITATION),
             prompts=_from_file,
         ),
     ]

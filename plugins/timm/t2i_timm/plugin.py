@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
 
 from t2i_timm.options import ClassifierOptions, TimmOptions
 
@@ -48,12 +48,10 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             capabilities={"classify": frozenset()},
             create=_timm,
             labels=_timm_labels,
-            weights=_timm_weights,
-            check=_check_timm,
-            resolve=_settled_timm,
-            prefetch=_prefetch_timm,
-            citation="Wightman: PyTorch Image Models",
-            licence="the model's own: see its card",
+            loading=Loading(
+                weights=_timm_weights, check=_check_timm, resolve=_settled_timm, prefetch=_prefetch_timm
+            ),
+            about=About(citation="Wightman: PyTorch Image Models", licence="the model's own: see its card"),
         ),
         JudgeInfo(
             name="torchvision",
@@ -64,11 +62,10 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             capabilities={"classify": frozenset()},
             create=_torchvision,
             labels=_torchvision_labels,
-            weights=_torchvision_weights,
-            check=_check_torchvision,
-            prefetch=_prefetch_torchvision,
-            citation="TorchVision maintainers: TorchVision",
-            licence=_LICENCE,
+            loading=Loading(
+                weights=_torchvision_weights, check=_check_torchvision, prefetch=_prefetch_torchvision
+            ),
+            about=About(citation="TorchVision maintainers: TorchVision", licence=_LICENCE),
         ),
         *(
             Preset(
@@ -77,10 +74,12 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
                 of="t2i-timm/torchvision",
                 argument=argument,
                 options={"preprocessing": "paper"},
-                citation=_CITATIONS[name],
-                memory_gb=memory,
-                notes="Images are prepared as the text of the hypernymy paper says; its numbers were made with "
-                f"-o {name}.preprocessing=reference.",
+                about=About(
+                    citation=_CITATIONS[name],
+                    memory_gb=memory,
+                    notes="Images are prepared as the text of the hypernymy paper says; its numbers were made "
+                    f"with -o {name}.preprocessing=reference.",
+                ),
             )
             for name, (argument, summary, memory) in _PRESETS.items()
         ),

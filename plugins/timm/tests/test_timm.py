@@ -89,7 +89,7 @@ def test_a_checkpoint_that_names_its_classes(tmp_path: Path, save_timm: Any) -> 
 def test_classes_that_nobody_names_are_refused(tmp_path: Path, save_timm: Any) -> None:
     folder = save_timm(tmp_path / "five", 5)
     with pytest.raises(BadModel, match="5 classes, which none of timm's lists"):
-        INFO.check(Setup(str(folder), TimmOptions()))  # type: ignore[misc]
+        INFO.loading.check(Setup(str(folder), TimmOptions()))  # type: ignore[misc]
     with pytest.raises(
         BadOption, match=rf"option labels=imagenet-1k: has 1000 classes, and timm:{folder} has 5 out"
     ):
@@ -97,8 +97,8 @@ def test_classes_that_nobody_names_are_refused(tmp_path: Path, save_timm: Any) -
 
 
 def check(argument: Any, offline: bool = False, **options: Any) -> None:
-    assert INFO.check
-    INFO.check(Setup(str(argument), TimmOptions(**options), offline=offline))
+    assert INFO.loading.check
+    INFO.loading.check(Setup(str(argument), TimmOptions(**options), offline=offline))
 
 
 def test_labels_that_are_not_as_many_as_the_outputs_are_told_by_the_plan(tiny_timm: Path) -> None:
@@ -153,9 +153,9 @@ def test_what_fits_is_not_loaded_by_the_plan(tiny_timm: Path, monkeypatch: pytes
 def test_a_path_that_leads_nowhere_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("huggingface_hub.constants", "huggingface_hub.file_download.constants"):
         monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path))
-    assert INFO.resolve
+    assert INFO.loading.resolve
     setup = Setup("ck/nope", TimmOptions(), offline=True)
-    for asked in (INFO.resolve, INFO.check, INFO.create):
+    for asked in (INFO.loading.resolve, INFO.loading.check, INFO.create):
         assert asked
         with pytest.raises(
             NotHere, match="there is no folder ck/nope here; timm:ck/nope: ck/nope is not on this mac"
@@ -163,11 +163,11 @@ def test_a_path_that_leads_nowhere_is_told_as_one(tmp_path: Path, monkeypatch: p
             asked(setup)
     monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda: "no route")
     with pytest.raises(NotHere, match="there is no folder ck/nope here; no network, and timm:ck/nope"):
-        INFO.resolve(Setup("ck/nope", TimmOptions()))
+        INFO.loading.resolve(Setup("ck/nope", TimmOptions()))
     with pytest.raises(
         BadModel, match=r"timm:ck/j/nope: there is no folder with a config\.json of timm at ck/j/nope"
     ):
-        INFO.resolve(Setup("ck/j/nope", TimmOptions()))
+        INFO.loading.resolve(Setup("ck/j/nope", TimmOptions()))
 
 
 def test_weights_of_a_file(tiny_timm: Path, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_files_are_checked_before_anything_is_loaded(tiny_timm: Path, tmp_path: 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(tiny_timm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        INFO.check(Setup(str(tiny_timm), TimmOptions(), "cuda"))  # type: ignore[misc]
+        INFO.loading.check(Setup(str(tiny_timm), TimmOptions(), "cuda"))  # type: ignore[misc]
 
 
 def test_a_digest_that_is_another_is_refused(tiny_timm: Path) -> None:
@@ -268,7 +268,7 @@ def test_offline_says_what_to_fetch(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("someone/somewhat", "someone/somewhat"),
     ):
         with pytest.raises(BadModel, match=f"{what} .*t2i prefetch timm:{argument}"):
-            INFO.check(Setup(argument, TimmOptions(), offline=True))  # type: ignore[misc]
+            INFO.loading.check(Setup(argument, TimmOptions(), offline=True))  # type: ignore[misc]
 
 
 def put(cache: Path, repository: str, content: Path) -> str:
@@ -292,19 +292,19 @@ def test_other_weights_for_a_repository_of_the_hub_ask_nothing_of_it(
     monkeypatch.setattr("timm.models._hub.hf_hub_download", lambda *args, **kwargs: asked.append(args))
     options = TimmOptions(checkpoint=tiny_timm / "model.safetensors")
     setup = Setup("someone/tiny", options, "cpu", offline=True)
-    assert INFO.prefetch
-    assert INFO.resolve
-    assert INFO.weights
-    for refused in (INFO.prefetch, INFO.resolve, INFO.create):
+    assert INFO.loading.prefetch
+    assert INFO.loading.resolve
+    assert INFO.loading.weights
+    for refused in (INFO.loading.prefetch, INFO.loading.resolve, INFO.create):
         with pytest.raises(BadModel, match=r"someone/tiny is not on this machine.*t2i prefetch"):
             refused(setup)
     config = tmp_path / "config"
     config.mkdir()
     (config / "config.json").write_text((tiny_timm / "config.json").read_text())
     commit = put(tmp_path / "cache", "someone--tiny", config)
-    INFO.prefetch(setup)
-    settled = INFO.resolve(setup)
-    assert list(INFO.weights("someone/tiny", settled)) == [f"someone/tiny@{commit}", options.checkpoint]
+    INFO.loading.prefetch(setup)
+    settled = INFO.loading.resolve(setup)
+    assert list(INFO.loading.weights("someone/tiny", settled)) == [f"someone/tiny@{commit}", options.checkpoint]
     images = sample_images(tmp_path, 2)
     judge = INFO.create(Setup("someone/tiny", settled, "cpu", offline=True))
     np.testing.assert_array_equal(logits(judge, images), logits(made(tiny_timm), images))
@@ -316,20 +316,20 @@ def test_names_of_timm_are_settled_to_a_commit_of_their_repository(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     commit = put(tmp_path, "timm--resnet50.a1_in1k", tiny_timm)
-    assert INFO.resolve
-    assert INFO.weights
-    settled = INFO.resolve(Setup("resnet50", TimmOptions(), offline=True))
-    assert list(INFO.weights("resnet50", settled)) == [f"timm/resnet50.a1_in1k@{commit}"]
+    assert INFO.loading.resolve
+    assert INFO.loading.weights
+    settled = INFO.loading.resolve(Setup("resnet50", TimmOptions(), offline=True))
+    assert list(INFO.loading.weights("resnet50", settled)) == [f"timm/resnet50.a1_in1k@{commit}"]
     same = TimmOptions(revision="f" * 40)
-    assert INFO.resolve(Setup("resnet50", same, offline=True)) == same
+    assert INFO.loading.resolve(Setup("resnet50", same, offline=True)) == same
 
 
 def test_files_of_this_machine_have_no_revision(tiny_timm: Path) -> None:
-    assert INFO.resolve
+    assert INFO.loading.resolve
     own = TimmOptions(revision="v2", checkpoint=tiny_timm / "model.safetensors")
     for argument, options in ((str(tiny_timm), TimmOptions(revision="v2")), ("resnet50", own)):
         with pytest.raises(BadOption, match=rf"timm:{argument}: {tiny_timm}.* leave out the option revision=v2"):
-            INFO.resolve(Setup(argument, options))
+            INFO.loading.resolve(Setup(argument, options))
 
 
 def test_weights_of_the_hub_are_found_in_its_cache(
@@ -340,12 +340,12 @@ def test_weights_of_the_hub_are_found_in_its_cache(
     monkeypatch.setattr("huggingface_hub.file_download.constants.HF_HUB_CACHE", str(tmp_path))
     commit = put(tmp_path, "someone--tiny", tiny_timm)
     setup = Setup("someone/tiny", TimmOptions(), "cpu", offline=True)
-    assert INFO.prefetch
-    INFO.prefetch(setup)
-    assert INFO.resolve
-    assert INFO.weights
-    settled = INFO.resolve(setup)
-    assert list(INFO.weights("someone/tiny", settled)) == [f"someone/tiny@{commit}"]
+    assert INFO.loading.prefetch
+    INFO.loading.prefetch(setup)
+    assert INFO.loading.resolve
+    assert INFO.loading.weights
+    settled = INFO.loading.resolve(setup)
+    assert list(INFO.loading.weights("someone/tiny", settled)) == [f"someone/tiny@{commit}"]
     judge = INFO.create(setup)
     assert judge.settings["commit"] == commit  # type: ignore[attr-defined]
     images = sample_images(tmp_path, 2)
@@ -386,11 +386,11 @@ def test_another_error_is_no_lack_of_memory(tiny_timm: Path, tmp_path: Path) -> 
 
 
 def test_other_weights_are_another_judge(tiny_timm: Path, tmp_path: Path) -> None:
-    assert INFO.weights
-    first = list(INFO.weights(str(tiny_timm), TimmOptions()))
+    assert INFO.loading.weights
+    first = list(INFO.loading.weights(str(tiny_timm), TimmOptions()))
     assert [p.name for p in first if isinstance(p, Path)] == ["config.json", "model.safetensors"]
-    assert list(INFO.weights("a/b", TimmOptions(revision="v1"))) == ["a/b@v1"]
-    assert list(INFO.weights("resnet50", TimmOptions())) == ["timm/resnet50.a1_in1k"]
+    assert list(INFO.loading.weights("a/b", TimmOptions(revision="v1"))) == ["a/b@v1"]
+    assert list(INFO.loading.weights("resnet50", TimmOptions())) == ["timm/resnet50.a1_in1k"]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

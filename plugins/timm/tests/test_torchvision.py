@@ -104,7 +104,7 @@ def test_presets_are_the_papers_classifiers() -> None:
         assert entry.name == "IMAGENET1K_V1"
         assert entry.transforms().crop_size == [224]
         assert ClassifierOptions(**preset.options).preprocessing == "paper"
-        assert entry.meta["num_params"] * 4 / 1e9 < (preset.memory_gb or 0)
+        assert entry.meta["num_params"] * 4 / 1e9 < (preset.about.memory_gb or 0)
 
 
 def test_every_model_is_found_by_the_name_it_has() -> None:
@@ -122,26 +122,26 @@ def test_every_model_is_found_by_the_name_it_has() -> None:
 
 
 def test_names_are_checked_before_anything_is_loaded() -> None:
-    assert INFO.check
+    assert INFO.loading.check
     with pytest.raises(UnknownName, match="did you mean 'vit_b_16'"):
-        INFO.check(setup(offline=False, argument="vit_b16.IMAGENET1K_V1"))
+        INFO.loading.check(setup(offline=False, argument="vit_b16.IMAGENET1K_V1"))
     with pytest.raises(UnknownName, match="it has IMAGENET1K_V1, IMAGENET1K_V2"):
-        INFO.check(setup(offline=False, argument="resnet50.V1"))
+        INFO.loading.check(setup(offline=False, argument="resnet50.V1"))
     for name, elsewhere in (("googlenet", "timm has no"), ("inception_v3", r"timm:inception_v3\.tv_in1k")):
         with pytest.raises(UnknownName, match=f"{name} of torchvision is not taken, .*{elsewhere}"):
-            INFO.check(setup(offline=False, argument=f"{name}.IMAGENET1K_V1"))
+            INFO.loading.check(setup(offline=False, argument=f"{name}.IMAGENET1K_V1"))
     says = r"resnet50 names no weights: it has IMAGENET1K_V1, IMAGENET1K_V2; write .*:resnet50\.IMAGENET1K_V1"
     with pytest.raises(UnknownName, match=says):
-        INFO.check(setup(offline=False, argument="resnet50"))
-    INFO.check(setup(offline=False))
+        INFO.loading.check(setup(offline=False, argument="resnet50"))
+    INFO.loading.check(setup(offline=False))
 
 
 def test_offline_says_what_to_fetch(hub: Path) -> None:
-    assert INFO.check
+    assert INFO.loading.check
     with pytest.raises(
         BadModel, match=r"shufflenetv2_x0\.5-.*\.pth is not on this machine.*t2i prefetch torchvision:shuffle"
     ):
-        INFO.check(setup())
+        INFO.loading.check(setup())
 
 
 def test_prefetched_weights_are_loaded_and_checked(
@@ -155,12 +155,12 @@ def test_prefetched_weights_are_loaded_and_checked(
     entry = torchvision_models.find(NAME)
     monkeypatch.setattr(type(entry), "url", property(lambda self: published.as_uri()))
     images = sample_images(tmp_path, 2)
-    assert INFO.prefetch
-    INFO.prefetch(setup(offline=False))
+    assert INFO.loading.prefetch
+    INFO.loading.prefetch(setup(offline=False))
     fetched = hub / published.name
     assert fetched.read_bytes() == published.read_bytes()
     published.unlink()
-    INFO.prefetch(setup(offline=False))  # it is there: nothing is asked for
+    INFO.loading.prefetch(setup(offline=False))  # it is there: nothing is asked for
     assert np.isfinite(logits(INFO.create(setup()), images)).all()
 
     fetched.write_bytes(fetched.read_bytes()[:-100])  # a download that was cut
@@ -168,17 +168,17 @@ def test_prefetched_weights_are_loaded_and_checked(
         INFO.create(setup())
     fetched.unlink()
     with pytest.raises(BadModel, match="is not on this machine"):
-        INFO.prefetch(setup(offline=False))
+        INFO.loading.prefetch(setup(offline=False))
 
 
 def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
     save_file({"head": torch.zeros(2)}, tmp_path / "other.safetensors")
-    assert INFO.check
-    for refused in (INFO.check, INFO.create):
+    assert INFO.loading.check
+    for refused in (INFO.loading.check, INFO.create):
         with pytest.raises(BadModel, match="does not hold its weights"):
             refused(setup(checkpoint=tmp_path / "other.safetensors"))
     missing = setup(offline=False, checkpoint=tmp_path / "none.safetensors")
-    for refused in (INFO.check, INFO.create):
+    for refused in (INFO.loading.check, INFO.create):
         with pytest.raises(BadModel, match="there is no file"):
             refused(missing)
 
@@ -189,13 +189,13 @@ def test_weights_that_fit_are_not_loaded_by_the_plan(weights: Path, monkeypatch:
         torchvision_models, "check_head",
         lambda network, *others: looked_at.append(next(network.parameters()).device.type),
     )  # fmt: skip
-    assert INFO.check
-    INFO.check(setup(offline=False, checkpoint=weights))
+    assert INFO.loading.check
+    INFO.loading.check(setup(offline=False, checkpoint=weights))
     assert looked_at == ["meta"]
 
 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert INFO.check
+    assert INFO.loading.check
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        INFO.check(Setup(NAME, ClassifierOptions(), "cuda"))
+        INFO.loading.check(Setup(NAME, ClassifierOptions(), "cuda"))

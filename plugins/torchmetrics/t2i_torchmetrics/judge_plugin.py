@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import JudgeInfo, ObjectClass, Setup, hookimpl
+from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Setup, hookimpl
 
 from t2i_torchmetrics.options import InceptionOptions
 
@@ -31,14 +31,15 @@ def t2i_judges() -> list[JudgeInfo]:
             create=_create,
             labels=_labels,
             code=("judge_plugin.py", "options.py", "inception.py", "weights.py"),
-            weights=_weights,
-            check=_check,
-            prefetch=_prefetch,
-            citation="Szegedy et al.: Rethinking the Inception Architecture for Computer Vision. CVPR 2016; "
-            "Obukhov et al.: torch-fidelity. 2020",
-            licence="Apache-2.0",
-            memory_gb=1.5,
-            notes="Its classes have no names here: it serves the Inception Score alone, not who asks for classes.",
+            loading=Loading(weights=_weights, check=_check, prefetch=_prefetch),
+            about=About(
+                citation="Szegedy et al.: Rethinking the Inception Architecture for Computer Vision. CVPR 2016; "
+                "Obukhov et al.: torch-fidelity. 2020",
+                licence="Apache-2.0",
+                memory_gb=1.5,
+                notes="Its classes have no names here: it serves the Inception Score alone, not who asks "
+                "for classes.",
+            ),
         )
     ]
 

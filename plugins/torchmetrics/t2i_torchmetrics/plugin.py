@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2i_core.api import Defaults, Measure, MetricInfo, Setup, hookimpl
+from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Setup, hookimpl
 
 from t2i_torchmetrics import reference
 from t2i_torchmetrics.options import ClipScoreOptions, InceptionScoreOptions, KidOptions, ReferenceOptions
@@ -27,8 +27,10 @@ def t2i_metrics() -> list[MetricInfo]:
             name="clipscore",
             summary="How well image and prompt go together: cosine of their CLIP embeddings, of negative ones 0.",
             options=ClipScoreOptions,
-            citation="Hessel et al.: CLIPScore: A Reference-free Evaluation Metric for Image Captioning. "
-            "EMNLP 2021. arXiv:2104.08718",
+            about=About(
+                citation="Hessel et al.: CLIPScore: A Reference-free Evaluation Metric for Image Captioning. "
+                "EMNLP 2021. arXiv:2104.08718"
+            ),
             create=_clipscore,
             code=(*_CODE, "clipscore.py"),
             measures=(
@@ -46,36 +48,39 @@ def t2i_metrics() -> list[MetricInfo]:
             name="fid",
             summary="How far the images are from reference images: Frechet distance of Inception features.",
             options=ReferenceOptions,
-            citation="Heusel et al.: GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash "
-            "Equilibrium. NeurIPS 2017. arXiv:1706.08500",
             create=_fid,
             code=(*_OF_DISTANCES, "fid.py"),
-            weights=_reference,
-            check=_check_reference,
+            loading=Loading(weights=_reference, check=_check_reference),
             measures=(Measure("fid", "Frechet distance of features.", low=0, higher_is_better=False),),
             defaults=Defaults(judges={"features": "inception-v3"}),
-            notes="Biased upward where images are few: compare sets of the same size, against the same reference.",
+            about=About(
+                citation="Heusel et al.: GANs Trained by a Two Time-Scale Update Rule Converge to a Local Nash "
+                "Equilibrium. NeurIPS 2017. arXiv:1706.08500",
+                notes="Biased upward where images are few: compare sets of the same size, against the same "
+                "reference.",
+            ),
         ),
         MetricInfo(
             name="is",
             summary="Inception Score: are single images clear to a classifier, and all together varied?",
             options=InceptionScoreOptions,
-            citation="Salimans et al.: Improved Techniques for Training GANs. NeurIPS 2016. arXiv:1606.03498",
             create=_inception_score,
             code=(*_CODE, "inception_score.py"),
             measures=(Measure("is", "exp of the mean KL(p(y|x) || p(y)), mean over splits.", low=1),),
             defaults=Defaults(judges={"classify": "inception-v3"}),
-            notes="Grows with the number of images in a split: compare sets of the same size.",
+            about=About(
+                citation="Salimans et al.: Improved Techniques for Training GANs. NeurIPS 2016. arXiv:1606.03498",
+                notes="Grows with the number of images in a split: compare sets of the same size.",
+            ),
         ),
         MetricInfo(
             name="kid",
             summary="How far the images are from reference images: kernel distance of Inception features.",
             options=KidOptions,
-            citation="Binkowski et al.: Demystifying MMD GANs. ICLR 2018. arXiv:1801.01401",
+            about=About(citation="Binkowski et al.: Demystifying MMD GANs. ICLR 2018. arXiv:1801.01401"),
             create=_kid,
             code=(*_OF_DISTANCES, "kid.py"),
-            weights=_reference,
-            check=_check_reference,
+            loading=Loading(weights=_reference, check=_check_reference),
             measures=(
                 Measure("kid", "Squared MMD of features, unbiased; below 0 by chance.", higher_is_better=False),
             ),

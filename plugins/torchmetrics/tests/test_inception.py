@@ -115,7 +115,7 @@ def test_a_file_that_holds_no_weights_is_refused_without_advice_to_trust_it(
     file = tmp_path / "w.pt"
     file.write_bytes(content)
     info = settle_component(INFO, InceptionOptions(checkpoint=file))
-    for tried in (lambda: INFO.check(info.setup(device="cpu")), lambda: _judge(checkpoint=file)):
+    for tried in (lambda: INFO.loading.check(info.setup(device="cpu")), lambda: _judge(checkpoint=file)):
         with pytest.raises(BadModel, match=r"inception-v3: .*w\.pt does not hold weights") as error:
             tried()
         assert not [word for word in ("weights_only", "arbitrary", "x1b", "\n") if word in str(error.value)]
@@ -124,21 +124,21 @@ def test_a_file_that_holds_no_weights_is_refused_without_advice_to_trust_it(
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     torch.save({"fc.weight": torch.zeros(2, 2)}, tmp_path / "other.pth")
     info = settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "other.pth"))
-    for tried in (lambda: INFO.check(info.setup()), lambda: INFO.create(info.setup(device="cpu"))):
+    for tried in (lambda: INFO.loading.check(info.setup()), lambda: INFO.create(info.setup(device="cpu"))):
         with pytest.raises(BadModel, match="is not this network's"):
             tried()
 
 
 def test_weights_that_fit_are_taken_by_the_plan(random_inception: Path) -> None:
-    INFO.check(settle_component(INFO, InceptionOptions(checkpoint=random_inception)).setup(offline=True))
+    INFO.loading.check(settle_component(INFO, InceptionOptions(checkpoint=random_inception)).setup(offline=True))
 
 
 def test_missing_weights_are_said_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     with pytest.raises(BadModel, match="t2i prefetch inception-v3"):
-        INFO.check(settle_component(INFO).setup(offline=True))
+        INFO.loading.check(settle_component(INFO).setup(offline=True))
     with pytest.raises(BadModel, match="there is no file"):
-        INFO.check(settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
+        INFO.loading.check(settle_component(INFO, InceptionOptions(checkpoint=tmp_path / "none.pth")).setup())
 
 
 def test_without_a_network_missing_weights_are_said_before_anything_runs(
@@ -148,7 +148,7 @@ def test_without_a_network_missing_weights_are_said_before_anything_runs(
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     monkeypatch.setattr(weights, "URL", "http://127.0.0.1:1/inception.pth")
     with pytest.raises(NotHere) as error:
-        INFO.check(settle_component(INFO).setup())
+        INFO.loading.check(settle_component(INFO).setup())
     put = tmp_path / "checkpoints" / "inception.pth"
     assert str(error.value).startswith(
         f"no network, and inception-v3 (http://127.0.0.1:1/inception.pth, to be put at {put}) is not on this "
@@ -156,13 +156,13 @@ def test_without_a_network_missing_weights_are_said_before_anything_runs(
     )
     put.parent.mkdir()
     put.write_bytes(b"here")
-    INFO.check(settle_component(INFO).setup())
+    INFO.loading.check(settle_component(INFO).setup())
 
 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        INFO.check(settle_component(INFO).setup(device="cuda"))
+        INFO.loading.check(settle_component(INFO).setup(device="cuda"))
 
 
 def test_another_file_in_the_cache_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +179,11 @@ def test_prefetch_takes_what_a_server_has_and_checks_it(tmp_path: Path, monkeypa
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     monkeypatch.setattr(weights, "URL", served.as_uri())
     with pytest.raises(BadModel, match="gives another file: its SHA-256 is"):
-        INFO.prefetch(settle_component(INFO).setup())
+        INFO.loading.prefetch(settle_component(INFO).setup())
     monkeypatch.setattr(weights, "SHA256", digest_file(served))
-    INFO.prefetch(settle_component(INFO).setup())
+    INFO.loading.prefetch(settle_component(INFO).setup())
     assert (tmp_path / "checkpoints" / served.name).read_bytes() == served.read_bytes()
-    INFO.check(settle_component(INFO).setup(offline=True))
+    INFO.loading.check(settle_component(INFO).setup(offline=True))
 
 
 @pytest.mark.weights

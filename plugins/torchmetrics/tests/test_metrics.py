@@ -396,7 +396,7 @@ def test_a_reference_that_is_none_is_refused_before_anything_runs(name: str, tmp
         (tmp_path, "holds no images, want at least two"),
     ):
         with pytest.raises(BadOption, match=why):
-            info.check(settle_component(info, info.options(reference=folder)).setup())
+            info.loading.check(settle_component(info, info.options(reference=folder)).setup())
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"no image", lambda data: b""])
@@ -404,11 +404,11 @@ def test_a_damaged_reference_image_is_refused_before_anything_runs(tmp_path: Pat
     sample_images(tmp_path, 3)
     info = INFOS["fid"]
     setup = settle_component(info, info.options(reference=tmp_path)).setup()
-    info.check(setup)
+    info.loading.check(setup)
     file = tmp_path / "1.png"
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(BadOption, match=rf"^option reference: {file}: "):
-        info.check(setup)
+        info.loading.check(setup)
 
 
 def test_a_reference_image_that_only_decoding_shows_to_be_damaged_is_the_users_file(tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ def test_another_reference_is_another_metric(tmp_path: Path) -> None:
         for i in range(2):
             PILImage.new("RGB", (4, 4), (grey, i, i)).save(tmp_path / name / f"{i}.png")
         options = INFOS["fid"].options(reference=tmp_path / name)
-        digests[name] = digest_files(INFOS["fid"].weights(None, options))
+        digests[name] = digest_files(INFOS["fid"].loading.weights(None, options))
     assert digests["a"] == digests["b"] != digests["c"]
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
 from t2i_torch_support import pair_questions
 
 from .options import (
@@ -106,18 +106,19 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
     ]
 
 
-def _info(name: str, summary: str, **rest: Any) -> JudgeInfo:
+def _info(name: str, summary: str, notes: str = "", **rest: Any) -> JudgeInfo:
     return JudgeInfo(
         name=name,
         summary=summary,
         argument="ORG/NAME or FOLDER: a checkpoint on the Hugging Face hub, or saved by save_pretrained",
         needs_argument=True,
-        weights=partial(_weights, name),
-        check=partial(_check, name),
-        resolve=partial(_resolve, name),
-        prefetch=partial(_prefetch, name),
-        citation=_CITATION,
-        licence="the checkpoint's own: see its card",
+        loading=Loading(
+            weights=partial(_weights, name),
+            check=partial(_check, name),
+            resolve=partial(_resolve, name),
+            prefetch=partial(_prefetch, name),
+        ),
+        about=About(citation=_CITATION, licence="the checkpoint's own: see its card", notes=notes),
         **rest,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from t2i_core.api import Preset
+from t2i_core.api import About, Preset
 
 _DETR = "Carion et al.: End-to-End Object Detection with Transformers. ECCV 2020"
 _MASK2FORMER = "Cheng et al.: Masked-attention Mask Transformer for Universal Image Segmentation. CVPR 2022"
@@ -37,10 +37,7 @@ class Known:
             of=f"t2i-transformers/{self.of}",
             argument=self.repository,
             options=self.options,
-            citation=self.citation,
-            licence=self.licence,
-            notes=self.notes,
-            memory_gb=self.memory_gb,
+            about=About(citation=self.citation, licence=self.licence, memory_gb=self.memory_gb, notes=self.notes),
         )
 
 

@@ -111,7 +111,7 @@ def test_the_registry_knows_it(coloured_rt_detr: Path, images: list[Image]) -> N
     found = Registry().component("judge", f"{NAME}:{coloured_rt_detr}", {})
     assert found.info.capabilities == {"detect": frozenset({"class_probs", "colour"})}
     setup = Setup(found.argument, found.options, "cpu", None, offline=True)
-    found.info.check(setup)
+    found.info.loading.check(setup)
     ((_, answer),) = found.info.create(setup).observe("detect", [Query((images[0],))])
     assert answer.colours.shape == (len(answer), 3)
 
@@ -125,13 +125,13 @@ def broken(folder: Path, tmp_path: Path) -> Path:
 
 def test_its_answers_depend_on_its_head(tiny: Any, coloured_detr: Path) -> None:
     info = tiny.OFFERED[NAME]
-    assert coloured_detr / COLOURS in list(info.weights(str(coloured_detr), info.options()))
+    assert coloured_detr / COLOURS in list(info.loading.weights(str(coloured_detr), info.options()))
 
 
 def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path, tmp_path: Path) -> None:
     info, copy = tiny.OFFERED[NAME], broken(coloured_detr, tmp_path)
     setup = Setup(str(copy), info.options(), "cpu", None, offline=True)
-    info.check(setup)
+    info.loading.check(setup)
     save_file({"weight": torch.zeros(2, 16), "bias": torch.zeros(2)}, copy / COLOURS)
     with pytest.raises(
         BadModel, match=r"is no head of its colours: it holds .*\(2, 16\).* and should .*\(3, 16\)"
@@ -139,9 +139,9 @@ def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path,
         info.create(setup)
     (copy / COLOURS).unlink()
     with pytest.raises(BadModel, match=COLOURS):
-        info.check(setup)
+        info.loading.check(setup)
     config = json.loads((copy / "config.json").read_text())
     del config["colours"]
     (copy / "config.json").write_text(json.dumps(config))
     with pytest.raises(BadModel, match=r"names no colours .*t2i_transformers.train_detector"):
-        info.check(setup)
+        info.loading.check(setup)

@@ -40,7 +40,7 @@ def setup(tiny: Any, name: str, argument: Any, **options: Any) -> Setup[Any]:
 
 
 def check(tiny: Any, name: str, argument: Any, **options: Any) -> None:
-    tiny.OFFERED[name].check(setup(tiny, name, argument, **options))
+    tiny.OFFERED[name].loading.check(setup(tiny, name, argument, **options))
 
 
 def test_a_repository_is_found_in_the_cache_and_its_commit_pinned(
@@ -49,11 +49,11 @@ def test_a_repository_is_found_in_the_cache_and_its_commit_pinned(
     hub("someone/detr", tiny_detr)
     check(tiny, DETECTOR, "someone/detr")
     info = tiny.OFFERED[DETECTOR]
-    settled = info.resolve(setup(tiny, DETECTOR, "someone/detr"))
+    settled = info.loading.resolve(setup(tiny, DETECTOR, "someone/detr"))
     assert settled.revision == COMMIT
-    assert list(info.weights("someone/detr", settled)) == [f"someone/detr@{COMMIT}"]
+    assert list(info.loading.weights("someone/detr", settled)) == [f"someone/detr@{COMMIT}"]
     assert info.labels("someone/detr", settled) == info.labels(str(tiny_detr), info.options())
-    info.prefetch(setup(tiny, DETECTOR, "someone/detr"))
+    info.loading.prefetch(setup(tiny, DETECTOR, "someone/detr"))
     judge = tiny.made(DETECTOR, "someone/detr", revision=COMMIT)
     assert judge.settings["commit"] == COMMIT
     queries = [Query((image,)) for image in images]
@@ -94,12 +94,12 @@ def test_a_repository_that_lacks_parts_is_told_from_one_that_is_half_here(
     ):
         monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda network=network: network)
         with pytest.raises(BadModel, match=said):
-            info.prefetch(Setup("someone/some", options, "cpu", None, offline))
+            info.loading.prefetch(Setup("someone/some", options, "cpu", None, offline))
 
 
 def test_files_of_this_machine_have_no_revision(tiny: Any, tiny_detr: Path) -> None:
     with pytest.raises(BadOption, match=rf"{tiny_detr} .* leave out the option revision=v2"):
-        tiny.OFFERED[DETECTOR].resolve(setup(tiny, DETECTOR, tiny_detr, revision="v2"))
+        tiny.OFFERED[DETECTOR].loading.resolve(setup(tiny, DETECTOR, tiny_detr, revision="v2"))
 
 
 def test_every_preset_says_offline_what_to_fetch(tiny: Any, hub: Any) -> None:
@@ -107,8 +107,8 @@ def test_every_preset_says_offline_what_to_fetch(tiny: Any, hub: Any) -> None:
     assert len(presets) >= 6
     for preset in presets:
         name = preset.of.rpartition("/")[2]
-        assert preset.licence
-        assert preset.memory_gb
+        assert preset.about.licence
+        assert preset.about.memory_gb
         with pytest.raises(
             BadModel, match=rf"config\.json of {preset.argument} .*t2i prefetch {name}:{preset.argument}"
         ):
@@ -122,9 +122,12 @@ def test_a_processor_elsewhere_is_pinned_too(tiny: Any, tiny_clip: Path, hub: An
         check(tiny, REWARD, "someone/score", processor="someone/clip")
     hub("someone/clip", tiny_clip)
     info = tiny.OFFERED[REWARD]
-    settled = info.resolve(setup(tiny, REWARD, "someone/score", processor="someone/clip"))
+    settled = info.loading.resolve(setup(tiny, REWARD, "someone/score", processor="someone/clip"))
     assert settled.processor == f"someone/clip@{COMMIT}"
-    assert list(info.weights("someone/score", settled)) == [f"someone/score@{COMMIT}", f"someone/clip@{COMMIT}"]
+    assert list(info.loading.weights("someone/score", settled)) == [
+        f"someone/score@{COMMIT}",
+        f"someone/clip@{COMMIT}",
+    ]
     assert (
         tiny.made(REWARD, "someone/score", processor=settled.processor).settings["processor_of"] == "someone/clip"
     )
@@ -134,8 +137,8 @@ def test_precision_that_is_left_to_the_device(tiny: Any, tiny_qwen: Path) -> Non
     info = tiny.OFFERED[PREFERENCE]
     for device, dtype in (("cpu", "float32"), ("cuda:1", "bfloat16"), ("mps", "float32")):
         asked = Setup(str(tiny_qwen), info.options(), device)
-        assert info.resolve(asked).dtype == dtype
-    assert info.resolve(Setup(str(tiny_qwen), info.options(dtype="float16"), "cuda")).dtype == "float16"
+        assert info.loading.resolve(asked).dtype == dtype
+    assert info.loading.resolve(Setup(str(tiny_qwen), info.options(dtype="float16"), "cuda")).dtype == "float16"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_a_gpu_that_is_not_there_is_told_by_the_plan(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        tiny.OFFERED[DETECTOR].check(Setup(str(tiny_detr), tiny.OFFERED[DETECTOR].options(), "cuda"))
+        tiny.OFFERED[DETECTOR].loading.check(Setup(str(tiny_detr), tiny.OFFERED[DETECTOR].options(), "cuda"))
 
 
 def test_weights_that_are_missing_are_not_made_up(tiny: Any, tiny_detr: Path, tmp_path: Path) -> None:
@@ -247,7 +250,7 @@ def test_weights_in_parts(tiny: Any, tiny_detr: Path, tmp_path: Path, images: li
     files = places.weights_of(parts)
     assert len(files) > 1
     info = tiny.OFFERED[DETECTOR]
-    assert set(files) < set(info.weights(str(parts), info.options()))
+    assert set(files) < set(info.loading.weights(str(parts), info.options()))
     queries = [Query((image,)) for image in images[:1]]
     (found,), (expected,) = (
         tiny.ask(tiny.made(DETECTOR, folder), "detect", queries) for folder in (parts, tiny_detr)

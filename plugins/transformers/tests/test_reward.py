@@ -114,7 +114,9 @@ def test_the_processor_of_another_place(tiny: Any, tiny_clip: Path, tmp_path: Pa
     judge = tiny.made(NAME, bare, processor=str(tiny_clip))
     np.testing.assert_array_equal(rewards(tiny, judge, images), rewards(tiny, tiny.made(NAME, tiny_clip), images))
     info = tiny.OFFERED[NAME]
-    alone, both = (list(info.weights(str(bare), info.options(processor=p))) for p in (None, str(tiny_clip)))
+    alone, both = (
+        list(info.loading.weights(str(bare), info.options(processor=p))) for p in (None, str(tiny_clip))
+    )
     assert {str(p) for p in both} - {str(p) for p in alone} >= {str(tiny_clip / "tokenizer.json")}
 
 

@@ -30,7 +30,7 @@ def asked(tiny: Any, name: str, capability: str, *queries: Query) -> list[Any]:
     assert isinstance(preset, Preset)
     info = tiny.OFFERED[preset.of.rpartition("/")[2]]
     setup = Setup(preset.argument, info.options(**preset.options))
-    judge = info.create(Setup(preset.argument, info.resolve(setup)))
+    judge = info.create(Setup(preset.argument, info.loading.resolve(setup)))
     found: list[Any] = tiny.ask(judge, capability, queries)
     judge.close()
     return found

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2i_core.api import JudgeInfo, ObjectClass, Preset, Setup, hookimpl
+from t2i_core.api import About, JudgeInfo, Loading, ObjectClass, Preset, Setup, hookimpl
 
 from t2i_ultralytics import assets, coco
 from t2i_ultralytics.options import DetectOptions, SegmentOptions
@@ -38,13 +38,10 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=partial(_create, True),
             labels=_labels,
             floor="conf",
-            weights=_weights,
-            check=partial(_check, True),
-            resolve=partial(_settled, True),
-            prefetch=_prefetch,
-            citation=_CITATION,
-            licence=_LICENCE,
-            notes=_NOTES,
+            loading=Loading(
+                weights=_weights, check=partial(_check, True), resolve=partial(_settled, True), prefetch=_prefetch
+            ),
+            about=About(citation=_CITATION, licence=_LICENCE, notes=_NOTES),
         ),
         JudgeInfo(
             name="ultralytics-detect",
@@ -56,13 +53,13 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             create=partial(_create, False),
             labels=_labels,
             floor="conf",
-            weights=_weights,
-            check=partial(_check, False),
-            resolve=partial(_settled, False),
-            prefetch=_prefetch,
-            citation=_CITATION,
-            licence=_LICENCE,
-            notes=_NOTES,
+            loading=Loading(
+                weights=_weights,
+                check=partial(_check, False),
+                resolve=partial(_settled, False),
+                prefetch=_prefetch,
+            ),
+            about=About(citation=_CITATION, licence=_LICENCE, notes=_NOTES),
         ),
         Preset(
             name="yolov8x-seg",
@@ -70,14 +67,14 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             of="t2i-ultralytics/ultralytics",
             argument="yolov8x-seg",
             options={"iou": 0.8, "masks": "largest"},
-            memory_gb=6.0,
+            about=About(memory_gb=6.0),
         ),
         Preset(
             name="yolo11x-seg",
             summary="YOLO11x-seg on COCO's 80 classes.",
             of="t2i-ultralytics/ultralytics",
             argument="yolo11x-seg",
-            memory_gb=6.0,
+            about=About(memory_gb=6.0),
         ),
     ]
 

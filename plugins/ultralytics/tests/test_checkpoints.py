@@ -146,8 +146,8 @@ def test_what_gives_no_masks_is_no_segmenter(small: Any, save: Any, tmp_path: Pa
     file = save(small.network("yolov8n.yaml"), tmp_path / "boxes.pt")
     for argument in (str(file), "yolo11x"):
         with pytest.raises(BadModel, match=rf"gives no masks: take ultralytics-detect:{argument}"):
-            OFFERED["ultralytics"].check(Setup(argument, SegmentOptions()))
-        OFFERED["ultralytics-detect"].check(Setup(argument, DetectOptions()))
+            OFFERED["ultralytics"].loading.check(Setup(argument, SegmentOptions()))
+        OFFERED["ultralytics-detect"].loading.check(Setup(argument, DetectOptions()))
 
 
 def test_other_tasks_are_refused(save: Any, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_other_tasks_are_refused(save: Any, tmp_path: Path) -> None:
     file = tmp_path / "cls.pt"
     YOLO("yolov8n-cls.yaml").save(file)
     with pytest.raises(BadModel, match="classify"):
-        OFFERED["ultralytics-detect"].check(Setup(str(file), DetectOptions()))
+        OFFERED["ultralytics-detect"].loading.check(Setup(str(file), DetectOptions()))
 
 
 @pytest.mark.parametrize(("lacks", "said"), [("names", "name its classes"), ("stride", "say the strides")])
@@ -165,7 +165,7 @@ def test_a_file_that_does_not_say_what_it_is(lacks: str, said: str, small: Any, 
     delattr(made, lacks)
     file = tmp_path / "mute.pt"
     torch.save({"model": made}, file)
-    for refused in (OFFERED["ultralytics"].check, OFFERED["ultralytics"].create):
+    for refused in (OFFERED["ultralytics"].loading.check, OFFERED["ultralytics"].create):
         with pytest.raises(BadModel, match=rf"mute\.pt does not {said}") as error:
             refused(Setup(str(file), SegmentOptions(), "cpu"))
         assert "\n" not in str(error.value)
@@ -173,7 +173,7 @@ def test_a_file_that_does_not_say_what_it_is(lacks: str, said: str, small: Any, 
 
 def test_sides_that_its_stride_does_not_divide(small: Any, save: Any, tmp_path: Path) -> None:
     file = save(small.network("yolov8n-p6.yaml"), tmp_path / "p6.pt")
-    check = OFFERED["ultralytics-detect"].check
+    check = OFFERED["ultralytics-detect"].loading.check
     check(Setup(str(file), DetectOptions(imgsz=640)))
     with pytest.raises(BadOption, match="multiple of 64"):
         check(Setup(str(file), DetectOptions(imgsz=608)))
@@ -182,7 +182,7 @@ def test_sides_that_its_stride_does_not_divide(small: Any, save: Any, tmp_path: 
 def test_a_gpu_that_is_not_there_is_told_by_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(BadOption, match="device 'cuda': this machine has no CUDA device"):
-        OFFERED["ultralytics"].check(Setup("yolov8x-seg", SegmentOptions(), "cuda"))
+        OFFERED["ultralytics"].loading.check(Setup("yolov8x-seg", SegmentOptions(), "cuda"))
 
 
 # what ultralytics publishes --------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_names_are_the_librarys_own() -> None:
 
 def test_unknown_names() -> None:
     with pytest.raises(UnknownName, match="did you mean 'yolov8x-seg'"):
-        OFFERED["ultralytics"].check(Setup("yolov8x-sag", SegmentOptions()))
+        OFFERED["ultralytics"].loading.check(Setup("yolov8x-sag", SegmentOptions()))
 
 
 def test_an_asset_is_fetched_once_and_only_when_it_may_be(
@@ -215,23 +215,23 @@ def test_an_asset_is_fetched_once_and_only_when_it_may_be(
     monkeypatch.setattr("t2i_torch_support.url_files.urlopen", open_url)
     info = OFFERED["ultralytics"]
     offline = Setup("yolov8x-seg", info.options(), "cpu", offline=True)
-    for refused in (info.check, info.create, info.prefetch, info.resolve):
+    for refused in (info.loading.check, info.create, info.loading.prefetch, info.loading.resolve):
         with pytest.raises(BadModel, match="run `t2i prefetch ultralytics:yolov8x-seg` with a network"):
             refused(offline)
-    info.check(Setup("yolov8x-seg", info.options()))
+    info.loading.check(Setup("yolov8x-seg", info.options()))
     assert asked == []
-    info.prefetch(Setup("yolov8x-seg", info.options()))
+    info.loading.prefetch(Setup("yolov8x-seg", info.options()))
     url = "https://github.com/ultralytics/assets/releases/download/v8.4.0/yolov8x-seg.pt"
     assert asked == [url]
-    info.prefetch(Setup("yolov8x-seg", info.options()))
+    info.loading.prefetch(Setup("yolov8x-seg", info.options()))
     assert info.labels("yolov8x-seg", info.options()) == coco.LABELS
-    info.check(offline)
+    info.loading.check(offline)
     judge = info.create(offline)
     assert asked == [url]
     assert judge.settings["sha256"] == digest
-    settled = info.resolve(offline)
+    settled = info.loading.resolve(offline)
     assert settled.sha256 == digest
-    assert list(info.weights("yolov8x-seg", settled)) == [
+    assert list(info.loading.weights("yolov8x-seg", settled)) == [
         digest
     ]  # not its address, which may come to mean another
     (file,) = (tmp_path / "hub").rglob("yolov8x-seg.pt")
@@ -245,7 +245,7 @@ def test_an_asset_is_fetched_once_and_only_when_it_may_be(
 
 def test_a_detector_is_refused_as_a_segmenter_before_it_is_fetched() -> None:
     with pytest.raises(BadModel, match="gives no masks"):
-        OFFERED["ultralytics"].resolve(Setup("yolo11x", SegmentOptions()))
+        OFFERED["ultralytics"].loading.resolve(Setup("yolo11x", SegmentOptions()))
 
 
 def test_an_asset_knows_cocos_classes(
@@ -266,7 +266,7 @@ def test_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     monkeypatch.setattr("t2i_torch_support.url_files.urlopen", refuse)
     with pytest.raises(T2IError, match=r"cannot be fetched .*no route to host"):
-        OFFERED["ultralytics"].prefetch(Setup("yolov8x-seg", SegmentOptions()))
+        OFFERED["ultralytics"].loading.prefetch(Setup("yolov8x-seg", SegmentOptions()))
     assert not list(tmp_path.rglob("*.pt"))
 
 
@@ -279,5 +279,5 @@ def test_presets_are_the_papers() -> None:
     assert np.float32(options.conf) > 0
     for info in OFFERED.values():
         if hasattr(info, "capabilities"):
-            assert "AGPL-3.0" in info.licence
-            assert "AGPL-3.0" in info.notes
+            assert "AGPL-3.0" in info.about.licence
+            assert "AGPL-3.0" in info.about.notes

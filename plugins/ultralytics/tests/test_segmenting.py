@@ -22,7 +22,7 @@ OFFERED: Any = {offered.name: offered for offered in plugin.t2i_judges()}
 def made(argument: Any, name: str = "ultralytics", batch_size: int | None = None, **options: Any) -> Any:
     info = OFFERED[name]
     setup = Setup(str(argument), info.options(**{"imgsz": 96, **options}), "cpu", batch_size, True)
-    info.check(setup)
+    info.loading.check(setup)
     return info.create(setup)
 
 

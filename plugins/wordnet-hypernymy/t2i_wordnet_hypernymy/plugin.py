@@ -7,7 +7,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from t2i_core.api import Defaults, Measure, Metric, MetricInfo, Options, Prompt, PromptSourceInfo, Setup, hookimpl
+from t2i_core.api import (
+    About,
+    Defaults,
+    Loading,
+    Measure,
+    Metric,
+    MetricInfo,
+    Options,
+    Prompt,
+    PromptSourceInfo,
+    Setup,
+    hookimpl,
+)
 
 from .options import (
     CosineOptions,
@@ -51,7 +63,7 @@ def _nats(name: str, summary: str) -> Measure:
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
     """Offer ISP, SCS, the similarities, and what says how far to trust a classifier."""
-    classes = {"citation": HYPERNYMY, "code": (*_CODE, "scores.py"), "weights": _file}
+    classes: dict[str, Any] = {"code": (*_CODE, "scores.py"), "loading": Loading(weights=_file)}
     defaults = Defaults(prompts="wordnet-imagenet", seeds=32, judges={"classify": "vit-b16"})
     return [
         MetricInfo(
@@ -65,6 +77,7 @@ def t2i_metrics() -> list[MetricInfo]:
                 ),
             ),
             defaults=defaults,
+            about=About(citation=HYPERNYMY),
             **classes,
         ),
         MetricInfo(
@@ -87,7 +100,10 @@ def t2i_metrics() -> list[MetricInfo]:
                 Measure("scs-of-images", "The score of fewer images per synset.", low=0, facets=("images",)),
             ),
             defaults=defaults,
-            notes="Grows with the number of images of a synset: compare models on the same seeds.",
+            about=About(
+                citation=HYPERNYMY,
+                notes="Grows with the number of images of a synset: compare models on the same seeds.",
+            ),
             **classes,
         ),
         MetricInfo(
@@ -97,23 +113,24 @@ def t2i_metrics() -> list[MetricInfo]:
             create=_metric("metrics", "SynsetIs"),
             measures=(Measure("synset-is", "exp of the mean KL(p(y|x) || mean p), all classes.", low=1),),
             defaults=defaults,
+            about=About(citation=HYPERNYMY),
             **classes,
         ),
         MetricInfo(
             name="hyponym-cosine",
             summary="How near a text encoder puts a synset's words to those of its hyponyms; looks at no image.",
             options=CosineOptions,
-            citation=HYPERNYMY,
+            about=About(citation=HYPERNYMY),
             create=_metric("texts", "HyponymCosine"),
             code=(*_CODE, "texts.py", "prompts.py"),
-            weights=_file,
+            loading=Loading(weights=_file),
             measures=(Measure("hyponym-cosine", "Mean over hyponyms.", low=-1, high=1, higher_is_better=None),),
             defaults=Defaults(prompts="wordnet-imagenet", seeds=1, judges={"embed": "clip-vit-l14"}),
         ),
         MetricInfo(
             name="calibration",
             summary="Is a classifier as often right as it says? On images with labels, not on a model's.",
-            citation=HYPERNYMY,
+            about=About(citation=HYPERNYMY),
             create=_metric("calibration", "Calibration"),
             code=(*_CODE, "calibration.py"),
             measures=(
@@ -140,10 +157,10 @@ def _similarity(name: str, cls: str, to: str, *further: Measure) -> MetricInfo:
         name=name,
         summary=f"Similarity of an image to {to}, by CLIP.",
         options=SimilarityOptions,
-        citation=TAXONOMY,
+        about=About(citation=TAXONOMY),
         create=_metric("similarities", cls),
         code=(*_CODE, "similarities.py"),
-        weights=_file,
+        loading=Loading(weights=_file),
         measures=(Measure(name, f"Similarity to {to}, mean over images.", facets=ALL), *further),
         defaults=Defaults(prompts="easy-concepts", seeds=1, judges={"embed": "clip-vit-b32"}),
     )
@@ -175,10 +192,10 @@ def _source(
         name=name,
         summary=summary,
         options=options,
-        citation=citation,
+        about=About(citation=citation),
         prompts=prompts,
         reads_labels=labels,
-        weights=_file if "taxonomy" in options.model_fields else None,
+        loading=Loading(weights=_file if "taxonomy" in options.model_fields else None),
     )
 
 
@@ -237,7 +254,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
             argument="FILE: a CSV or TSV file with the columns lemma, synset, definition; others are facets",
             needs_argument=True,
             options=PhraseOptions,
-            citation=TAXONOMY,
+            about=About(citation=TAXONOMY),
             prompts=_concepts,
         ),
     ]

@@ -26,7 +26,9 @@ def test_what_depends_on_a_taxonomy_of_ones_own_depends_on_its_file(tmp_path):
     takers = [i for i in (*t2i_metrics(), *t2i_prompt_sources()) if "taxonomy" in i.options.model_fields]
     assert {"isp", "scs", "specificity", "wordnet-imagenet"} <= {info.name for info in takers}
     for info in takers:
-        assert list(info.weights(None, info.options(taxonomy=tmp_path / "own.csv"))) == [tmp_path / "own.csv"]
+        assert list(info.loading.weights(None, info.options(taxonomy=tmp_path / "own.csv"))) == [
+            tmp_path / "own.csv"
+        ]
 
 
 def suites(contract: type[Any], names: Iterable[str], **common: Any) -> None:
