@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from t2i_core.engine.sample import SampleGrid
 from t2i_core.storage.store import Store
 from t2i_wordnet_hypernymy import scores
 from t2i_wordnet_hypernymy.leaves import Leaves
@@ -31,10 +32,15 @@ def kept(tmp_path_factory):
         yield store, jobs
 
 
+def select(grid: SampleGrid, prompts: Sequence[int]) -> SampleGrid:
+    """The samples of these prompts alone."""
+    return SampleGrid(grid.model, tuple(grid.prompts[i] for i in prompts), grid.seeds, grid.noise)
+
+
 def rows(kept, prompts: Sequence[int]) -> list[pd.DataFrame]:
     """The tables of both metrics, of these prompts alone."""
     store, jobs = kept
-    own = tuple(replace(job, prompts=tuple(job.prompts[i] for i in prompts)) for job in jobs)
+    own = tuple(replace(job, grids=tuple(select(grid, prompts) for grid in job.grids)) for job in jobs)
     return [table.build() for table in BENCHMARK["score_stored"](store, own)]
 
 
