@@ -32,7 +32,7 @@ from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 @dataclass
 class Missing:
-    """What must be asked of a model: samples by their grid and place in it, packed.
+    """The samples whose images a model must still generate, as packed indices into its grids.
 
     Attributes:
         parts: The places in each grid.
@@ -99,10 +99,10 @@ def group_by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[SampleGrid
 
 
 def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> Missing:
-    """Look up a model's samples and return what must be asked of it: images that are not kept and did not fail.
+    """Look up a model's samples and return those that need an image: not kept yet, and not known to fail.
 
-    Images that exist already are looked up every time, for their files may have changed. An image that several
-    samples share (a prompt given twice) is asked for once.
+    Images that exist already are looked up every time, because their files may have changed. If several samples
+    share an image (a prompt given twice), the first one requests it.
     """
     found, seen = Missing(), set[str]()
     for grid in grids:

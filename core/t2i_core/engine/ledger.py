@@ -1,4 +1,4 @@
-"""What a process finds out about the samples and queries of its run, and does not keep for other runs."""
+"""What a process learns about the samples and queries of its own run; nothing of it is stored."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class QueryKeys:
 
 @dataclass
 class Ledger:
-    """Why samples have no image and queries no answer, which images were healed, and the keys of all queries.
+    """Record failed images and queries, images that were regenerated, and the keys of all queries.
 
     Failures are not kept: the next run tries again.
 

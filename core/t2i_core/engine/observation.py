@@ -86,7 +86,7 @@ def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, p
 
 @dataclass
 class _Left:
-    """What is left to ask: queries without an answer, each once, and how many have one."""
+    """Count the queries that still need an answer and those that have one, each query once."""
 
     to_ask: int = 0
     kept: int = 0
@@ -202,7 +202,7 @@ Gather = Callable[[Sequence[Item], Need | None, Store, Ledger], list[tuple[Sampl
 
 
 def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gather) -> Iterator[str]:
-    """Yield the key of every query of a desk, and put it into the ledger; samples without an image ask nothing."""
+    """Yield the key of every query of a desk and record it in the ledger; samples without an image have none."""
     for job, served in desk.asking:
         if served.need.per == "run":
             yield from (query.key for query in asked_once(job, served))
@@ -239,9 +239,9 @@ def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledg
 
 
 def _queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] | Failure) -> list[Query]:
-    """Return what is asked about an item: nothing where it has no image, or one of its own images is damaged.
+    """Return the queries about an item: none if it has no image, or if an image of its prompt is damaged.
 
-    Measuring counts these.
+    Measuring counts such items as failed.
     """
     if isinstance(samples, Failure):
         return []
@@ -311,7 +311,7 @@ def shared_samples(job: Job) -> tuple[Sample, ...]:
 
 
 def gather_made(items: Sequence[Item], store: Store, ledger: Ledger) -> list[tuple[Sample, ...] | Failure]:
-    """The same when all images are made: raises BadFolder where one that was there is gone since."""
+    """Return the samples of each item with their images. Raises BadFolder if an image has disappeared."""
     found = gather(items, None, store, ledger)
     gone = next((item for item, samples in zip(items, found, strict=True) if samples is NOT_KEPT), None)
     if gone is not None:

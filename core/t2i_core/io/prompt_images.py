@@ -42,6 +42,6 @@ class PromptImages:
         Args:
             key: The hash of all that the image depends on.
             pixels: uint8 of shape (height, width, 3), or a PIL image.
-            truth: What is really drawn in it, for judges that read that.
+            truth: Ground truth of the image, for judges that read it.
         """
         return self._store.put_image(key, pixels, truth=truth).path
