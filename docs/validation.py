@@ -35,7 +35,7 @@ def tell_apart(world: Any, out: Path, samples: int = 200) -> Said:
         lambda *_: world.accuracy, oracle="the model itself",
     )  # fmt: skip
     scores = [scores_of(line, world.evaluated(samples, salt, out / str(salt)))[0] for salt in range(SALTS)]
-    values = tuple((one["value"], *one["ci"]) for one in scores)
+    values = tuple((one.value, *one.ci) for one in scores)
     return Said(line, line.oracle, world.accuracy, world.accuracy, values, SALTS * samples)
 
 

@@ -79,10 +79,10 @@ def climb(ladder: Ladder, out: Path) -> list[Said]:
             options={"oracle": {"prefer_error": ladder.error, "prefer_first": ladder.first}},
         )  # fmt: skip
         images += len(run.samples())
-        rungs = run.results["results"]
-        told = [result["scores"]["elo"] for result in rungs] + [rungs[0]["scores"].get("position")]
+        rungs = run.results
+        told = [result.scores["elo"] for result in rungs] + [rungs[0].scores.get("position")]
         for own, score in zip(values, told, strict=False):
-            own.append((score["value"], *score["ci"]))
+            own.append((score.value, *score.ci))
     return [
         Said(line, line.oracle, expected, expected, tuple(own), images // len(DROPS))
         for line, own in zip(lines, values, strict=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 from t2i_core import ModelRequest, Run, evaluate, load_run
+from t2i_core.results.result import Score
 from validation_lines import Line, Rates
 
 SALTS = 20
@@ -61,7 +62,7 @@ def say(line: Line, judge: str, out: Path, salts: int = SALTS) -> Said:
         rates = Rates(wrong=line.wrong(table), halfway=0.25 if line.twice else None)
     else:
         rates = _rates(line, judge, range(APART, APART + salts), out / "rates")
-    values = tuple((one["value"], *one["ci"]) for one in scores_of(line, run))
+    values = tuple((one.value, *one.ci) for one in scores_of(line, run))
     expected = line.expected(rates, table)
     typical = expected if line.typical is None else line.typical(rates)
     return Said(line, judge, expected, typical, values, len(run.samples()))
@@ -102,9 +103,9 @@ def _rate(line: Line, run: Run) -> float:
     """A trained judge's own rate, over all models of a run."""
     if line.rated is not None:
         return line.rated(run.measurements())
-    return float(np.mean([one["value"] for one in scores_of(line, run)]))
+    return float(np.mean([one.value for one in scores_of(line, run)]))
 
 
-def scores_of(line: Line, run: Run) -> list[dict[str, Any]]:
-    """The line's measure, with value and interval, of each model of a run."""
-    return [result["scores"][line.measure] for result in run.results["results"]]
+def scores_of(line: Line, run: Run) -> list[Score]:
+    """Return the score of the line's measure, of each model of a run."""
+    return [result.scores[line.measure] for result in run.results]

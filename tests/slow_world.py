@@ -87,7 +87,7 @@ def main(cache: str, run: str, log_file: str, samples: str, shard: str | None = 
             JudgeInfo(name="slow", summary="Slow.", capabilities={"reward": frozenset()}, create=Slow),
         ),
     )
-    print(json.dumps({**result.results, "run": None, "partial": result.partial}))
+    print(json.dumps({**result.to_json(), "run": None, "partial": result.partial}))
 
 
 if __name__ == "__main__":

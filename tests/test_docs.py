@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import runpy
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+import jsonschema
 import pages as site_pages
 import pytest
 import typer
@@ -27,6 +29,7 @@ from t2i_core.api.metric import Measure, Metric, Need, Row, Study
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
+from t2i_core.results.manifest import Manifest, RequestRecord
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_registry.discovery import CAPABILITY_PREFIX, DISABLE_VARIABLE, KIND_OF_GROUP
@@ -132,7 +135,7 @@ def contributed(shown: dict[str, Any], tmp_path: Path) -> Run:
 
 def test_the_other_kinds_code_runs_too(contributed: Run) -> None:
     assert contributed.failed is None
-    scores = {r["as"]: r["score"] for r in contributed.results["results"]}
+    scores = {r.label: r.score for r in contributed.results}
     assert scores["dark"] < scores["bright"]
 
 
@@ -141,10 +144,10 @@ def test_a_metric_of_pixels_brings_its_prompts(shown: dict[str, Any], tmp_path: 
         shown[hook]() for hook in ("t2i_generators", "t2i_metrics", "t2i_prompt_sources")
     )
     run = evaluate(metric, generator, out=tmp_path / "run", resolver=StaticResolver(prompts))
-    (result,) = run.results["results"]
-    assert (result["prompts"], result["n_ok"], result["judge"]["name"]) == (prompts.name, 2 * 8, "pixels")
+    (result,) = run.results
+    assert (result.prompts, result.n_ok, result.judge.name) == (prompts.name, 2 * 8, "pixels")
     spread = (40**2 - 1) / 12  # of noise, whole numbers from -20 to 19 alike
-    assert result["score"] == pytest.approx(spread**0.5 / 255, rel=0.05)
+    assert result.score == pytest.approx(spread**0.5 / 255, rel=0.05)
 
 
 # names --------------------------------------------------------------------------------------------------------
@@ -154,17 +157,18 @@ def test_what_a_run_writes_is_documented(contributed: Run) -> None:
     text = read("docs/architecture.md")
     written = section(text, "## The run folder")
     printed = section(text, "## What `--json` prints")
-    assert undocumented(contributed.manifest, written) == []
-    assert undocumented(contributed.manifest["request"], written) == []
+    assert undocumented(Manifest.model_fields, written) == []
+    assert undocumented(RequestRecord.model_fields, written) == []
     for table, heading in (
         (contributed.samples(), "### samples.csv"),
         (contributed.measurements().drop(columns="kind"), "### measurements.csv"),
         (contributed.failures(), "### failures.csv"),
     ):
         assert undocumented(table.columns, section(text, heading)) == []
-    (first, _), (comparison,) = contributed.results["results"], contributed.results["comparisons"]
+    every = contributed.to_json()
+    (first, _), (comparison,) = every["results"], every["comparisons"]
     assert first["facets"]
-    assert undocumented([*contributed.results, *first, *comparison], printed) == []
+    assert undocumented([*every, *first, *comparison], printed) == []
 
 
 def test_every_exit_code_is_documented() -> None:
@@ -299,6 +303,19 @@ def test_the_page_of_models_is_what_descriptors_say() -> None:
 def test_the_schema_of_recipes_is_what_their_classes_say() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "recipe_schema.py"))
     assert script["FILE"].read_text(encoding="utf-8") == script["text"](), "run `python docs/recipe_schema.py`"
+
+
+def test_the_tables_and_the_schema_of_results_are_what_their_classes_say() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "results_reference.py"))
+    assert script["PAGE"].read_text(encoding="utf-8") == script["make_page"](), (
+        "run `python docs/results_reference.py`"
+    )
+    assert script["SCHEMA"].read_text(encoding="utf-8") == script["make_schema"]()
+
+
+def test_a_run_fits_the_schema(contributed: Run) -> None:
+    schema = json.loads((ROOT / "docs" / "run.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads((contributed.folder / "run.json").read_text(encoding="utf-8")), schema)
 
 
 def test_what_has_a_heading_among_the_contracts_is_imported_from_core() -> None:

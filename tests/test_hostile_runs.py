@@ -27,7 +27,6 @@ from t2i_cli.app import app
 from t2i_core import ModelRequest, evaluate
 from t2i_core.api.errors import BadFolder, T2IError
 from t2i_core.api.image import RefusedImage
-from t2i_core.engine.job import IMAGES
 from t2i_core.files.image_file import DamagedImage
 from t2i_core.results.run import load_run
 from t2i_registry import Registry
@@ -63,7 +62,7 @@ def of_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("T2I_CACHE_DIR", str(folder / "cache"))
         how = {"prompts": "tiam-5-1", "limit": 2, "seeds": 2}
-        evaluate(IMAGES, "simulator", out=folder / "run", resolver=Registry(), **how)
+        evaluate((), "simulator", out=folder / "run", resolver=Registry(), **how)
     return folder / "run"
 
 

@@ -41,7 +41,7 @@ def rows(kept, prompts: Sequence[int]) -> list[pd.DataFrame]:
     """The tables of both metrics, of these prompts alone."""
     store, jobs = kept
     own = tuple(replace(job, grids=tuple(select(grid, prompts) for grid in job.grids)) for job in jobs)
-    return [table.build() for table in BENCHMARK["score_stored"](store, own)]
+    return BENCHMARK["score_stored"](store, own)
 
 
 def sorted_rows(tables: Sequence[pd.DataFrame]) -> list[tuple[object, ...]]:
@@ -65,7 +65,7 @@ def test_what_is_read_from_the_store_in_bulk_is_what_was_kept(tmp_path):
     both = BENCHMARK["jobs"](SYNSETS)
     with Store(tmp_path) as store:
         BENCHMARK["fill"](store, both[0])
-        isp, scs = (table.build() for table in BENCHMARK["score_stored"](store, both))
+        isp, scs = BENCHMARK["score_stored"](store, both)
     logits = np.random.default_rng(0).normal(0, 3, (SYNSETS, 32, 1000)).astype(np.float32)
     for prompt, own in zip(both[0].prompts, logits, strict=True):
         below = leaves.below[prompt.id]

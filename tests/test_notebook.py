@@ -38,7 +38,7 @@ def show(model, metric=MEAN, *more):
     '''Evaluate on two prompts; print the score and how many images the generator was asked for.'''
     Path("drawn.txt").write_text("")
     run = evaluate(metric, model, prompts="test-prompts", seeds=1, resolver=StaticResolver(TEST_PROMPTS, *more))
-    print(json.dumps([run.results["results"][0]["score"], len(Path("drawn.txt").read_text())]))
+    print(json.dumps([run.results[0].score, len(Path("drawn.txt").read_text())]))
 """
 
 GENERATOR = """

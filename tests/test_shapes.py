@@ -85,16 +85,16 @@ def test_samples_are_averaged_and_models_compared_paired(tmp_path: Path) -> None
         out=tmp_path / "run",
         resolver=RESOLVER,
     )
-    dark, light = run.results["results"]
-    assert dark["settings"] == {"mean": 100}
-    assert dark["n_ok"] == light["n_ok"] == 16
+    dark, light = run.results
+    assert dark.settings == {"mean": 100}
+    assert dark.n_ok == light.n_ok == 16
     table = run.measurements()
-    assert dark["score"] == pytest.approx(table[table["model"] == "dark"]["value"].mean())
-    (comparison,) = run.results["comparisons"]
-    assert comparison["diff"] == pytest.approx(dark["score"] - light["score"])
-    assert comparison["n"] == 16
-    assert comparison["ci"][0] < comparison["diff"] < comparison["ci"][1] < 0
-    assert comparison["p"] < 0.05
+    assert dark.score == pytest.approx(table[table["model"] == "dark"]["value"].mean())
+    (comparison,) = run.comparisons
+    assert comparison.diff == pytest.approx(dark.score - light.score)
+    assert comparison.n == 16
+    assert comparison.ci[0] < comparison.diff < comparison.ci[1] < 0
+    assert comparison.p < 0.05
     assert len(run.samples()) == 32
     assert (run.folder / run.samples()["image"][0]).is_file()
 
@@ -120,10 +120,10 @@ SPREAD = MetricInfo(
 
 def test_prompts_are_measured_over_their_seeds(tmp_path: Path) -> None:
     run = evaluate(SPREAD, SHADED, prompts="test-prompts", seeds=5, out=tmp_path / "run", resolver=RESOLVER)
-    (result,) = run.results["results"]
-    assert result["n_ok"] == 10
+    (result,) = run.results
+    assert result.n_ok == 10
     assert len(run.measurements()) == 2
-    assert result["ci"][0] < result["score"] < result["ci"][1]
+    assert result.ci[0] < result.score < result.ci[1]
 
 
 # a model's set ------------------------------------------------------------------------------------------------
@@ -152,11 +152,11 @@ FRECHET = MetricInfo(
 def test_a_models_set_is_measured_whole_and_jackknifed(tmp_path: Path) -> None:
     models = [ModelRequest(SHADED, "near", {"mean": 127}), ModelRequest(SHADED, "far", {"mean": 160})]
     run = evaluate(FRECHET, models, prompts="test-prompts", seeds=100, out=tmp_path / "run", resolver=RESOLVER)
-    near, far = run.results["results"]
-    assert near["n_ok"] == 200
-    assert "jackknife (20 blocks)" in near["interval"]
-    assert near["score"] < far["score"]
-    assert run.results["comparisons"][0]["p"] < 1e-6
+    near, far = run.results
+    assert near.n_ok == 200
+    assert "jackknife (20 blocks)" in near.interval
+    assert near.score < far.score
+    assert run.comparisons[0].p < 1e-6
     table = run.measurements()
     assert (table.groupby("model").size() == 21).all()
 
@@ -205,18 +205,18 @@ def test_pairs_of_models_are_rated_together(tmp_path: Path) -> None:
     run = evaluate(
         BRADLEY_TERRY, models, prompts="tiam-5-2", limit=10, seeds=3, judge="oracle", out=tmp_path / "run"
     )
-    good, bad = run.results["results"]
-    assert [good["as"], bad["as"]] == ["drop 0.1", "drop 0.7"]
-    assert "oracle" in good["judge"]["name"]
-    assert good["n_ok"] == 30
+    good, bad = run.results
+    assert [good.label, bad.label] == ["drop 0.1", "drop 0.7"]
+    assert "oracle" in good.judge.name
+    assert good.n_ok == 30
     # the second object alone decides: p = 1/2 + (0.7 - 0.1) / 2
     expected = math.log(0.8 / 0.2) / 2
-    assert good["ci"][0] < expected < good["ci"][1]
-    assert good["score"] == pytest.approx(-bad["score"], abs=1e-9)
-    assert good["score"] > 0
-    (comparison,) = run.results["comparisons"]
-    assert comparison["diff"] == pytest.approx(good["score"] - bad["score"])
-    assert comparison["p"] < 0.05
+    assert good.ci[0] < expected < good.ci[1]
+    assert good.score == pytest.approx(-bad.score, abs=1e-9)
+    assert good.score > 0
+    (comparison,) = run.comparisons
+    assert comparison.diff == pytest.approx(good.score - bad.score)
+    assert comparison.p < 0.05
 
 
 # the model's own likelihood -----------------------------------------------------------------------------------
@@ -291,10 +291,10 @@ def test_a_models_own_likelihood_of_a_prompts_images(tmp_path: Path) -> None:
         expected.append(distance < 0)
     source = PromptSourceInfo(name="greys", summary="Grey images.", prompts=lambda setup: prompts)
     run = evaluate(PICK, GAUSSIAN, prompts="greys", out=tmp_path / "run", resolver=StaticResolver(source), seeds=1)
-    (result,) = run.results["results"]
-    assert result["score"] == pytest.approx(np.mean(expected))
-    assert 0 < result["score"] < 1
-    assert result["judge"]["why"] == "the model itself is asked"
+    (result,) = run.results
+    assert result.score == pytest.approx(np.mean(expected))
+    assert 0 < result.score < 1
+    assert result.judge.why == "the model itself is asked"
     first = run.measurements().query("measure == 'log_p'")["value"].iloc[0]
     x = np.asarray(Image.open(tmp_path / "0.png"), float)
     exact = -((x - 100) ** 2).sum() / (2 * SIGMA**2) - x.size * math.log(SIGMA * math.sqrt(2 * math.pi))
@@ -342,7 +342,7 @@ def test_metrics_share_images_and_a_second_run_makes_nothing(tmp_path: Path) -> 
     second = evaluate([MEAN_REWARD, SPREAD], counting, out=tmp_path / "two", **ask)
     evaluate(FRECHET, counting, out=tmp_path / "three", **ask)
     assert len(made) == 6
-    assert second.results["results"] == first.results["results"]
+    assert second.results == first.results
     fresh = evaluate([MEAN_REWARD, SPREAD], counting, out=tmp_path / "four", fresh=True, **ask)
     assert len(made) == 12
-    assert fresh.results["results"] == first.results["results"]
+    assert fresh.results == first.results

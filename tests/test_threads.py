@@ -27,7 +27,7 @@ def generate(folder: Path, threads: int) -> dict[str, np.ndarray]:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = load_run(folder / "run")
-    assert run.manifest["device"]["threads"] == str(threads)
+    assert run.manifest.device.threads == str(threads)
     return {
         f"{sample.prompt} {sample.seed}": np.asarray(Image.open(folder / "run" / sample.image), dtype=int)
         for sample in run.samples().itertuples()

@@ -90,13 +90,13 @@ def test_effects_of_prompts_and_seeds_are_in_the_interval(tmp_path: Path) -> Non
     faults = {"drop": 0.3, "prompt_sd": 1.0, "seed_sd": 0.5}
     model = ModelRequest("simulator", settings={**QUICK, **faults})
     run = evaluate("tiam", model, prompts="tiam-5-2", seeds=4, judge="oracle", out=tmp_path / "run")
-    assert "prompts x seeds" in run.results["results"][0]["interval"]
+    assert "prompts x seeds" in run.results[0].interval
 
 
 def test_wrong_colours_lose_no_object(tmp_path: Path) -> None:
     model = ModelRequest("simulator", settings={**QUICK, "wrong_color": 0.3})
     run = evaluate("tiam", model, prompts="tiam-color-2", seeds=4, limit=10, judge="oracle", out=tmp_path / "run")
-    scores = run.results["results"][0]["scores"]
+    scores = run.results[0].scores
     assert scores["objects"]["value"] == 1
     assert scores["tiam"]["value"] < 1
 
@@ -120,10 +120,10 @@ def test_a_drop_moves_nothing_else(tmp_path: Path) -> None:
 def test_a_paired_comparison_sees_what_was_put_in(tmp_path: Path) -> None:
     models = [ModelRequest("simulator", str(drop), {**QUICK, "drop": drop}) for drop in (0.0, 0.2)]
     run = evaluate("tiam", models, prompts="tiam-5-2", seeds=6, judge="oracle", out=tmp_path / "run")
-    (comparison,) = run.results["comparisons"]
-    assert comparison["ci"][0] <= 0.2 <= comparison["ci"][1]
-    assert comparison["p"] < 0.01
-    assert comparison["n"] == 120
+    (comparison,) = run.comparisons
+    assert comparison.ci[0] <= 0.2 <= comparison.ci[1]
+    assert comparison.p < 0.01
+    assert comparison.n == 120
 
 
 def test_salts_are_all_different(tmp_path: Path) -> None:

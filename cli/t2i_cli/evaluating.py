@@ -42,9 +42,9 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     if run is None:
         return
     if as_json:
-        print_json(run.results)
+        print_json(run.to_json())
     else:
-        print_results(console(), run.results)
+        print_results(console(), run.results, run.comparisons)
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
     _end(run)
@@ -121,7 +121,7 @@ def _images(run: Run) -> dict[str, Any]:
         found |= {f"n_{status}": int(counts.get(status, 0)) for status in ("ok", "failed", "missing")}
     found |= {"n_made": run.made.images, "images_per_second": run.made.rate}
     if not run.partial:
-        found["datasets"] = run.manifest["datasets"]
+        found["datasets"] = [dataset.model_dump() for dataset in run.manifest.datasets]
     return found
 
 

@@ -21,6 +21,7 @@ from .recipe import ReadRecipe
 
 if TYPE_CHECKING:
     from t2i_core.engine.request import ModelRequest, Request
+    from t2i_core.results.result import Result
     from t2i_core.results.run import Run
 
     _Wanted = tuple[str, Column, Request]
@@ -155,14 +156,12 @@ def _measured(
 ) -> Iterator[Cell]:
     """Each model of a run as a cell of its column. Raises BadOption for what the metric does not give."""
     analysed = None if said.analysis is None else _analysis_row(said.analysis, run, registry)
-    for result in run.results["results"]:
-        row = result["as"]
-        score: Mapping[str, Any]
+    for result in run.results:
+        row = result.label
         try:
-            score = _score(said, result) if analysed is None else {"value": analysed(row), "ci": None}
+            value, ci = _score(said, result) if analysed is None else (analysed(row), None)
         except (LookupError, ValueError) as error:
-            raise BadOption(f"column {column!r}: {result['metric']} does not give {error} of {row}") from error
-        value, ci = score["value"], score["ci"]
+            raise BadOption(f"column {column!r}: {result.metric} does not give {error} of {row}") from error
         yield Cell(
             row,
             column,
@@ -173,16 +172,16 @@ def _measured(
         )
 
 
-def _score(said: Column, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a column shows of a result, with `value` and `ci`. Raises KeyError."""
+def _score(said: Column, result: Result) -> tuple[float | None, list[float | None] | None]:
+    """Return the value and the interval that a column shows of a result. Raises KeyError."""
     if said.score is None:
-        return {"value": result["score"], "ci": result["ci"]}
+        return result.score, result.ci
     if said.level is None:
-        score: Mapping[str, Any] = result["scores"][said.score]
-        return score
-    ((facet, level),) = said.level.items()
-    score = result["facets"][said.score][facet][level]
-    return score
+        score = result.scores[said.score]
+    else:
+        ((facet, level),) = said.level.items()
+        score = result.facets[said.score][facet][level]
+    return score.value, score.ci
 
 
 def _analysis_row(said: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:

@@ -11,7 +11,7 @@ from t2i_core.api.errors import BadFolder
 from t2i_core.api.terminal import console, print_json, shown, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.results.number_format import format_interval, format_number
-from t2i_core.results.run import Run, load_run
+from t2i_core.results.run import Run, UnreadableRun, load_run, make_relative
 from t2i_core.results.run import list_runs as stored_runs
 from t2i_core.results.score_tables import print_results
 from t2i_core.storage.run_removal import check_removable, measure_disk_use, remove_run
@@ -20,6 +20,8 @@ from .terminal import confirm
 
 #: Where runs go that are given no folder of their own.
 DEFAULT = Path("t2i-runs")
+
+_UNREADABLE = "unreadable"
 
 
 def list_runs(named: Path | None, as_json: bool) -> None:
@@ -43,14 +45,14 @@ def show_run(folder: Path, as_json: bool) -> None:
     run = load_run(folder)
     if as_json:
         use = measure_disk_use(run.folder)
-        said = {**run.manifest, "status": run.status}
+        said = {**run.manifest.to_json(), "status": run.status}
         print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **said})
         return
     for name, text in _facts(run):
         console().print(shown(f"{name + ':':<10}{text}"))
-    if run.results["results"]:
+    if run.results:
         write_line()
-        print_results(console(), run.results)
+        print_results(console(), run.results, run.comparisons)
 
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:
@@ -60,76 +62,82 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
         use = measure_disk_use(run.folder)
         if not yes:
             freed = f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
-            confirm(f"remove {run.path} ({freed})?")
+            confirm(f"remove {make_relative(run.folder)} ({freed})?")
         left = remove_run(run.folder)
         what = (
             f"its results are removed, what else lies there stays ({', '.join(left[:3])})" if left else "removed"
         )
-        console().print(shown(f"{run.path}: {what}"))
+        console().print(shown(f"{make_relative(run.folder)}: {what}"))
 
 
-def _run_at(folder: Path) -> Run:
+def _run_at(folder: Path) -> Run | UnreadableRun:
     """Return the run to remove, readable or not. Raises BadFolder if the folder holds none or is a link."""
     run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
-    run = load_run(folder) if run is None else run
-    check_removable(run.folder)
-    return run
+    found = load_run(folder) if run is None else run
+    check_removable(found.folder)
+    return found
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
     manifest, use = run.manifest, measure_disk_use(run.folder)
-    asked = manifest["request"]
+    request = manifest.request
     yield "run", str(run.path)
     yield "status", run.status + (f": {run.failed}" if run.failed else "")
-    yield "time", f"{manifest['started']} to {manifest.get('finished', '?')}"
-    yield "command", shlex.join(manifest["command"])
-    yield "version", f"t2i {manifest['t2i']}, Python {manifest['python']}, {manifest['platform']}"
-    yield "metrics", ", ".join(asked["metrics"]) or "-"
-    for label, model in manifest["models"].items():
-        made_by = f"{model['dist']} {model['version']}".strip()
-        settings = "".join(f" {key}={value}" for key, value in model["settings"].items())
-        yield "model", f"{label}: {model['name']}{settings} ({made_by})"
-    yield "prompts", ", ".join(asked["prompts"])
-    yield "seeds", f"{len(asked['seeds'])}"
-    for judge in manifest["judges"]:
-        yield "judge", f"{judge['metric']} {judge['need']}: {judge['judge']} ({judge['why']})"
+    yield "time", f"{manifest.started} to {manifest.finished or '?'}"
+    yield "command", shlex.join(manifest.command)
+    yield "version", f"t2i {manifest.t2i}, Python {manifest.python}, {manifest.platform}"
+    yield "metrics", ", ".join(request.metrics) or "-"
+    for label, model in manifest.models.items():
+        made_by = f"{model.dist} {model.version}".strip()
+        settings = "".join(f" {key}={value}" for key, value in model.settings.items())
+        yield "model", f"{label}: {model.name}{settings} ({made_by})"
+    yield "prompts", ", ".join(request.prompts)
+    yield "seeds", f"{len(request.seeds)}"
+    for judge in manifest.judges:
+        yield "judge", f"{judge.metric} {judge.need}: {judge.judge} ({judge.why})"
     yield "disk", f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
 
 
-def _row(run: Run) -> dict[str, Any]:
-    manifest, use = run.manifest, measure_disk_use(run.folder)
+def _row(run: Run | UnreadableRun) -> dict[str, Any]:
+    use = measure_disk_use(run.folder)
+    found = {"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone}
+    if isinstance(run, UnreadableRun):
+        return {**found, "status": _UNREADABLE, "started": None, "finished": None, "scores": []}
+    scores = [
+        {"metric": result.metric, "as": result.label, "score": result.score, "ci": result.ci}
+        for result in run.results
+    ]
+    manifest = run.manifest
     return {
-        "run": str(run.folder),
+        **found,
         "status": run.status,
-        "started": manifest.get("started"),
-        "finished": manifest.get("finished"),
-        "bytes": use.bytes,
-        "bytes_alone": use.alone,
-        "scores": [
-            {key: result[key] for key in ("metric", "as", "score", "ci")} for result in run.results["results"]
-        ],
+        "started": manifest.started,
+        "finished": manifest.finished,
+        "scores": scores,
     }
 
 
-def _print_table(runs: list[Run]) -> None:
+def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("run", "status", "started", "disk", "metric", "model", "score", "95 % interval"):
         table.add_column(column, overflow="fold")
     for run in runs:
-        started = (run.manifest.get("started") or "?")[:16]
-        head = str(run.path), run.status, started, format_size(measure_disk_use(run.folder).bytes)
-        for line in _scores(run):
+        if isinstance(run, UnreadableRun):
+            status, started, lines = _UNREADABLE, "?", [("",) * 4]
+        else:
+            status, started, lines = run.status, run.manifest.started[:16], list(_scores(run))
+        head = str(make_relative(run.folder)), status, started, format_size(measure_disk_use(run.folder).bytes)
+        for line in lines:
             table.add_row(*map(shown, (*head, *line)))
             head = "", "", "", ""
     console().print(table)
 
 
 def _scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
-    """A run's scores, one line each; one empty line where it has none."""
-    results = run.results["results"]
-    for result in results:
-        yield result["metric"], result["as"], format_number(result["score"]), format_interval(result["ci"])
-    if not results:
+    """Yield a line for each score of a run; an empty line if it has none."""
+    for result in run.results:
+        yield result.metric, result.label, format_number(result.score), format_interval(result.ci)
+    if not run.results:
         yield "", "", "", ""

@@ -182,8 +182,8 @@ def test_annotations_are_the_truth_exactly() -> None:
             assert entry["iscrowd"] == 0
             assert (entry["colour"], entry["attributes"]) == (("red", {"hat": "no"}) if n else (None, {}))
     assert ids == list(range(1, len(ids) + 1))
-    (written,) = run.manifest["datasets"]
-    assert (written["n_images"], written["n_annotated"], written["n_annotations"]) == (12, 12, len(ids))
+    (written,) = run.manifest.datasets
+    assert (written.n_images, written.n_annotated, written.n_annotations) == (12, 12, len(ids))
 
 
 @pytest.mark.parametrize("kind", ["segm", "bbox"])
@@ -244,7 +244,7 @@ def test_a_model_without_truth_has_no_annotations_and_one_without_classes_is_tol
     heard = Heard()
     run = generate(painter(lambda r: Generated(drawn(r).image)), heard=heard)
     assert len(metadata()) == 12
-    assert run.manifest["datasets"][0]["annotations"] is None
+    assert run.manifest.datasets[0].annotations is None
     assert not Path("run/annotations").exists()
     assert not heard.notes
     Path("run").rename("before")
@@ -290,7 +290,7 @@ def test_each_model_has_its_own() -> None:
     other = ModelRequest(plain, "a painter / another")
     same = ModelRequest(painter(), "a painter ? another")
     run = generate(ModelRequest(painter(), "first"), other, same)
-    assert {d["model"]: (d["images"], d["annotations"]) for d in run.manifest["datasets"]} == {
+    assert {d.model: (d.images, d.annotations) for d in run.manifest.datasets} == {
         "first": ("images/first", "annotations/first.json"),
         "a painter / another": ("images/a-painter-another", None),
         "a painter ? another": ("images/a-painter-another-2", "annotations/a-painter-another-2.json"),
@@ -304,7 +304,7 @@ def test_images_that_exist_already_stay_where_they_are(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4), "red").save(file)
     run = generate(painter(lambda r: Generated(file), info=ExistingImagesInfo))
     assert Counter(run.samples()["status"]) == {"ok": 12}
-    assert run.manifest["datasets"] == []
+    assert run.manifest.datasets == []
     assert not Path("run/images").exists()
 
 
@@ -350,7 +350,7 @@ def test_a_truth_that_cannot_be_read_is_said_and_never_left_out(
     generate(painter())
     before = contents()
     alter_truth(cache)
-    monkeypatch.setattr(running, "check_kept", lambda *_: None)
+    monkeypatch.setattr(running, "drop_damaged", lambda *_: None)
     with pytest.raises(BadFolder, match=r"truth of image .* was altered; the same command mends it"):
         generate(painter())
     assert contents() == before

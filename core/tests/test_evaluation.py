@@ -66,6 +66,7 @@ from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import limit_prompts
 from t2i_core.engine.request import ModelRequest, Request, parse_seeds, parse_shard
 from t2i_core.engine.run import run_plan
+from t2i_core.results.result import UpperBound
 from t2i_core.results.run import list_runs, load_run
 from t2i_core.storage.store import Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -147,9 +148,9 @@ def test_a_bad_image_is_a_failed_sample_with_its_reason(bad: str, tmp_path: Path
     answer, reason = BAD_IMAGES[bad]
     faulty = model("faulty", lambda r: answer(r) if r.seed == 1 else grey(r))
     run = evaluate(BRIGHTNESS, faulty, seeds=4, out=tmp_path / "run", resolver=RESOLVER)
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"], result["n_missing"]) == (6, 2, 0)
-    assert result["score"] == pytest.approx(np.mean([10, 12, 13]))
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed, result.n_missing) == (6, 2, 0)
+    assert result.score == pytest.approx(np.mean([10, 12, 13]))
     assert "2 of 8 samples failed (25.0%)" in run.failed
     failures = run.failures()
     assert list(failures["seed"]) == [1, 1]
@@ -160,17 +161,17 @@ def test_a_bad_image_is_a_failed_sample_with_its_reason(bad: str, tmp_path: Path
 def test_what_is_missing_is_counted_apart_and_fails_no_run(tmp_path: Path) -> None:
     gaps = model("gaps", lambda r: grey(r) if r.seed else Failure("no such file", missing=True))
     run = evaluate(BRIGHTNESS, gaps, seeds=4, out=tmp_path / "run", resolver=RESOLVER)
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"], result["n_missing"]) == (6, 0, 2)
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed, result.n_missing) == (6, 0, 2)
     assert run.failed is None
 
 
 def test_a_run_without_any_value_has_no_score_and_has_failed(tmp_path: Path) -> None:
     nothing = model("nothing", lambda r: Failure("no"))
     run = evaluate(BRIGHTNESS, nothing, out=tmp_path / "run", resolver=RESOLVER)
-    (result,) = run.results["results"]
-    assert result["score"] is None
-    assert result["ci"] is None
+    (result,) = run.results
+    assert result.score is None
+    assert result.ci is None
     assert "no sample has a value" in run.failed
     assert load_run(run.folder).failed == run.failed
 
@@ -198,9 +199,9 @@ def test_a_bad_answer_is_a_failed_sample_with_its_reason(bad: str, tmp_path: Pat
     faulty = judge("faulty", lambda q: answer(q) if next(counter) % 3 == 0 else Reward(0.5))
     resolver = StaticResolver(faulty, TEST_PROMPTS)
     run = evaluate(BRIGHTNESS, TEST_MODEL, seeds=6, out=tmp_path / "run", resolver=resolver)
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"]) == (8, 4)
-    assert result["score"] == 0.5
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed) == (8, 4)
+    assert result.score == 0.5
     assert run.failures()["reason"].str.contains(reason).all()
 
 
@@ -210,8 +211,8 @@ def test_failures_are_tried_again_by_the_next_run(tmp_path: Path) -> None:
     first = evaluate(BRIGHTNESS, moody, out=tmp_path / "run", resolver=RESOLVER)
     broken[0] = False
     second = evaluate(BRIGHTNESS, moody, out=tmp_path / "run", resolver=RESOLVER)
-    assert first.results["results"][0]["n_failed"] == 2
-    assert second.results["results"][0]["n_failed"] == 0
+    assert first.results[0].n_failed == 2
+    assert second.results[0].n_failed == 0
 
 
 def test_a_kept_image_that_was_altered_is_made_again(tmp_path: Path, cache: Path) -> None:
@@ -221,7 +222,7 @@ def test_a_kept_image_that_was_altered_is_made_again(tmp_path: Path, cache: Path
     other = judge("other", lambda q: Reward(float(q.images[0].pixels.mean())))
     again = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "two", resolver=StaticResolver(other, TEST_PROMPTS))
     assert again.failed is None
-    assert again.results["results"][0]["score"] == pytest.approx(first.results["results"][0]["score"])
+    assert again.results[0].score == pytest.approx(first.results[0].score)
 
 
 # parts that break ---------------------------------------------------------------------------------------------
@@ -538,9 +539,9 @@ def test_samples_of_prompts_that_were_cut_are_counted(tmp_path: Path) -> None:
     run = evaluate(
         BRIGHTNESS, model, prompts=str(tmp_path / "p.txt"), seeds=3, out=tmp_path / "run", resolver=RESOLVER
     )
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_truncated"]) == (9, 2)
-    assert any("2 samples were drawn from a part of their prompt" in note for note in result["notes"])
+    (result,) = run.results
+    assert (result.n_ok, result.n_truncated) == (9, 2)
+    assert any("2 samples were drawn from a part of their prompt" in note for note in result.notes)
 
     class Notes(Silent):
         def note(self, message: str) -> None:
@@ -552,8 +553,8 @@ def test_samples_of_prompts_that_were_cut_are_counted(tmp_path: Path) -> None:
     for _ in range(2):  # a repeat makes no image, and says it all the same
         said: list[str] = []
         drawn = run_plan(make_plan(request, RESOLVER), Notes())
-        assert [each["n_truncated"] for each in drawn.manifest["datasets"]] == [2]
-        assert load_run(tmp_path / "set").manifest["datasets"][0]["n_truncated"] == 2
+        assert [each.n_truncated for each in drawn.manifest.datasets] == [2]
+        assert load_run(tmp_path / "set").manifest.datasets[0].n_truncated == 2
         assert [note for note in said if note.startswith("short: 2 samples were drawn from a part")]
 
 
@@ -561,9 +562,9 @@ def test_facets_of_prompts_and_reasons_of_failures_are_shown(tmp_path: Path) -> 
     metric = replace(BRIGHTNESS, measures=(Measure("reward", "Mean.", facets=("*", "seed")),))
     (tmp_path / "p.csv").write_text("prompt,kind\na dog,animal\na cat,animal\na car,thing\n")
     run = evaluate(metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), out=tmp_path / "run", resolver=RESOLVER)
-    (result,) = run.results["results"]
-    assert set(result["facets"]["reward"]) == {"kind", "seed"}
-    assert set(result["facets"]["reward"]["kind"]) == {"animal", "thing"}
+    (result,) = run.results
+    assert set(result.facets["reward"]) == {"kind", "seed"}
+    assert set(result.facets["reward"]["kind"]) == {"animal", "thing"}
 
     class Refuses:
         def generate(self, requests: Any) -> Iterator[Any]:
@@ -597,10 +598,7 @@ def test_a_metrics_version_is_recorded_and_makes_nothing_anew(tmp_path: Path) ->
     told = forecast_plan(plan(metrics=(raised,)))
     assert (told["images"]["to_make"], told["observations"]["to_make"]) == (0, 0)
     runs.append(evaluate(raised, TEST_MODEL, out=tmp_path / "two", resolver=RESOLVER))
-    versions = [
-        {c["name"]: c["metric_version"] for c in run.manifest["components"] if "metric_version" in c}
-        for run in runs
-    ]
+    versions = [{c.name: c.metric_version for c in run.manifest.components if c.metric_version} for run in runs]
     assert versions == [{"brightness": 1}, {"brightness": 2}]
 
 
@@ -609,18 +607,18 @@ def test_runs_can_be_listed_and_read(tmp_path: Path) -> None:
     (found,) = list_runs(tmp_path / "runs")
     assert found.results == run.results
     manifest = found.manifest
-    assert manifest["status"] == "done"
-    assert manifest["models"]["test-noise"]["reported"] == {"size": 32}
-    assert manifest["packages"]["numpy"] == np.__version__
+    assert manifest.status == "done"
+    assert manifest.models["test-noise"].reported == {"size": 32}
+    assert manifest.packages["numpy"] == np.__version__
     # a run that takes all images from the store says the same of the model, which it never loads
     again = evaluate(BRIGHTNESS, TEST_MODEL, out=tmp_path / "again", resolver=RESOLVER)
-    assert again.manifest["models"] == manifest["models"]
+    assert again.manifest.models == manifest.models
     table = found.measurements()
     assert list(table["metric"].unique()) == ["brightness"]
-    facets = run.results["results"][0]["facets"]["reward"]
+    facets = run.results[0].facets["reward"]
     assert set(facets) == {"object", "seed"}
     car = facets["object"]["car"]
-    assert car["value"] == pytest.approx(table[table["object"] == "car"]["value"].mean())
+    assert car.value == pytest.approx(table[table["object"] == "car"]["value"].mean())
 
 
 def test_the_plan_names_the_folder_so_that_the_same_command_goes_on() -> None:
@@ -634,7 +632,7 @@ def test_noise_per_prompt_is_another_image() -> None:
     drawn = evaluate(BRIGHTNESS, TEST_MODEL, out="b", resolver=RESOLVER, noise="per-prompt")
     assert set(shared.samples()["digest"]).isdisjoint(drawn.samples()["digest"])
     # Seeds that have no noise in common are not resampled as such.
-    methods = [run.results["results"][0]["interval"].partition(";")[0] for run in (shared, drawn)]
+    methods = [run.results[0].interval.partition(";")[0] for run in (shared, drawn)]
     assert ["seeds" in method for method in methods] == [True, False]
 
 
@@ -701,7 +699,7 @@ def test_metrics_do_not_read_each_others_derived_numbers() -> None:
     mean = pixel_metric("mean", lambda pixels, _: {"value": np.array([pixels.mean()])})
     spread = pixel_metric("spread", lambda pixels, _: {"value": np.array([pixels.std()])})
     run = evaluate([mean, spread], TEST_MODEL, prompts="test-prompts", seeds=2, out="run", resolver=RESOLVER)
-    a, b = (r["score"] for r in run.results["results"])
+    a, b = (r.score for r in run.results)
     assert a == pytest.approx(127, abs=5)
     assert b == pytest.approx(74, abs=5)
 
@@ -752,8 +750,8 @@ def test_a_bound_may_be_an_option(interval: Any) -> None:
             prompts="test-prompts", seeds=4, out=f"run {top}", resolver=RESOLVER, interval=interval,
             options={"near": {"top": top}},
         )  # fmt: skip
-        result = run.results["results"][0]
-        found = [result["ci"], *(level["ci"] for level in result["facets"]["near"]["seed"].values())]
+        result = run.results[0]
+        found = [result.ci, *(level.ci for level in result.facets["near"]["seed"].values())]
         ends[top] = [hi for _, hi in found if hi is not None]
     assert max(ends[None]) > 1.02 >= max(ends[1.02]) > 1 >= max(ends[1.0])
 
@@ -800,7 +798,7 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
     asked = Request(metrics=(metric(0.05),), models=(ModelRequest(TEST_MODEL),))
     plan = make_plan(asked, resolver)
     with Store() as store:
-        assert [said["floor"] for said in make_manifest(plan, store)["judges"]] == [0.05]
+        assert [judge.floor for judge in make_manifest(plan, store, "2026-01-01").judges] == [0.05]
     with pytest.raises(BadOption) as error:
         make_plan(replace(asked, metrics=(metric(0.01),)), resolver)
     assert str(error.value) == (
@@ -851,7 +849,7 @@ def test_labels_are_part_of_what_an_observation_is_kept_under() -> None:
             out=labels[0].name,
             resolver=StaticResolver(judge, TEST_PROMPTS),
         )
-        found.append(run.results["results"][0]["score"])
+        found.append(run.results[0].score)
     assert found == [1.0, 0.0]
 
 
@@ -862,8 +860,8 @@ def test_one_bad_prompt_does_not_stop_the_others() -> None:
         return grey(request)
 
     run = evaluate(BRIGHTNESS, model("catty", draw), seeds=40, out="run", resolver=RESOLVER)
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"]) == (40, 40)
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed) == (40, 40)
 
 
 def test_a_finished_runs_results_stay_until_new_ones_are_there(tmp_path: Path) -> None:
@@ -880,8 +878,8 @@ def test_a_finished_runs_results_stay_until_new_ones_are_there(tmp_path: Path) -
     with pytest.raises(BrokenPlugin):
         evaluate(BRIGHTNESS, info, out=tmp_path / "run", resolver=RESOLVER, fresh=True)
     stored = load_run(tmp_path / "run")
-    assert stored.manifest["status"] == "done"
-    assert stored.results["results"][0]["score"] is not None
+    assert stored.manifest.status == "done"
+    assert stored.results[0].score is not None
 
 
 def test_prompts_that_only_share_ids_are_not_paired() -> None:
@@ -901,7 +899,7 @@ def test_prompts_that_only_share_ids_are_not_paired() -> None:
             said.append(message)
 
     run = evaluate(metric, [own("cat"), own("dog")], seeds=2, out="run", resolver=RESOLVER, progress=Heard())
-    assert run.results["comparisons"] == []
+    assert run.comparisons == []
     assert said == ["brightness: cat and dog are not compared: they share no prompts under the same seeds"]
 
 
@@ -916,8 +914,8 @@ def test_prompt_values_of_other_seeds_are_not_compared() -> None:
     info = MetricInfo(name="count", summary="C.", create=Count, measures=(Measure("count", "Count."),))
     half = model("half", lambda r: grey(r) if r.seed % 2 else Failure("gone", missing=True))
     run = evaluate(info, [model("all", grey), half], prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER)
-    assert [r["score"] for r in run.results["results"]] == [4.0, 2.0]
-    assert run.results["comparisons"] == []
+    assert [r.score for r in run.results] == [4.0, 2.0]
+    assert run.comparisons == []
 
 
 def test_models_without_any_value_leave_the_others_results(tmp_path: Path) -> None:
@@ -933,7 +931,7 @@ def test_models_without_any_value_leave_the_others_results(tmp_path: Path) -> No
     run = evaluate(
         [info, info], [model("all", grey), nothing], prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER
     )
-    assert [r["score"] for r in run.results["results"]] == [8.0, None]
+    assert [r.score for r in run.results] == [8.0, None]
     assert run.failed is not None
 
 
@@ -948,7 +946,7 @@ def test_final_failures_are_kept_and_others_are_not(tmp_path: Path) -> None:
 
     for out in ("one", "two"):
         run = evaluate(BRIGHTNESS, model("safe", draw), seeds=3, out=out, resolver=RESOLVER)
-        assert run.results["results"][0]["n_failed"] == 2
+        assert run.results[0].n_failed == 2
     assert len(asked) == 6
     cure.touch()
     cured = evaluate(BRIGHTNESS, model("safe", draw), seeds=3, out="two", resolver=RESOLVER, fresh=True)
@@ -989,12 +987,12 @@ def test_pairs_are_counted_for_the_models_in_them() -> None:
     info = MetricInfo(name="wins", summary="W.", create=Wins, measures=(Measure("win", "Wins."),))
     models = [model("a", grey), model("b", grey), model("c", lambda r: Failure("no"))]
     run = evaluate(info, models, prompts="test-prompts", seeds=4, out="run", resolver=RESOLVER)
-    counts = [(r["n_ok"], r["n_failed"]) for r in run.results["results"]]
+    counts = [(r.n_ok, r.n_failed) for r in run.results]
     assert counts == [(8, 8), (8, 8), (0, 16)]
-    assert "order_bias" in run.results["results"][0]["scores"]
-    assert all("8 verdicts" in r["notes"] for r in run.results["results"])
-    (compared,) = run.results["comparisons"]  # c has no score
-    assert (compared["a"], compared["b"], compared["diff"]) == ("a", "b", 1)
+    assert "order_bias" in run.results[0].scores
+    assert all("8 verdicts" in r.notes for r in run.results)
+    (compared,) = run.comparisons  # c has no score
+    assert (compared.a, compared.b, compared.diff) == ("a", "b", 1)
 
 
 def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:
@@ -1009,8 +1007,8 @@ def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:
 
     info = replace(BRIGHTNESS, create=Choosy)
     run = evaluate(info, TEST_MODEL, seeds=4, out="run", resolver=RESOLVER)
-    (r,) = run.results["results"]
-    assert (r["n_ok"], r["n_failed"], r["n_excluded"]) == (4, 2, 2)
+    (r,) = run.results
+    assert (r.n_ok, r.n_failed, r.n_excluded) == (4, 2, 2)
     assert set(run.failures()["kind"]) == {"excluded", "failed"}
 
 
@@ -1026,9 +1024,9 @@ def test_a_metrics_notes_stand_once_with_the_score() -> None:
 
     info = replace(BRIGHTNESS, create=Sceptic)
     run = evaluate(info, TEST_MODEL, seeds=30, out="run", resolver=RESOLVER)
-    (r,) = run.results["results"]
+    (r,) = run.results
     assert (run.measurements()["left_out"] != "none").any()
-    assert [note for note in r["notes"] if "few" in note] == ["60 images are few"]
+    assert [note for note in r.notes if "few" in note] == ["60 images are few"]
 
 
 def test_notes_come_with_failures_too_and_are_words() -> None:
@@ -1039,8 +1037,8 @@ def test_notes_come_with_failures_too_and_are_words() -> None:
             yield Row("reward", 1.0) if unit.seed else Failure("nothing to see")
 
     run = evaluate(replace(BRIGHTNESS, create=Sceptic), TEST_MODEL, seeds=3, out="run", resolver=RESOLVER)
-    (r,) = run.results["results"]
-    assert {"hard to see", "dark", "6 samples: looked at twice"} <= set(r["notes"])
+    (r,) = run.results
+    assert {"hard to see", "dark", "6 samples: looked at twice"} <= set(r.notes)
     with pytest.raises(TypeError, match="in words, not int"):
         Note(3)  # type: ignore[arg-type]
 
@@ -1060,7 +1058,7 @@ def test_what_is_asked_once_per_run_is_shared_by_all_units(tmp_path: Path) -> No
 
     info = MetricInfo(name="rel", summary="R.", create=Relative, measures=(Measure("pool", "Pool."),))
     run = evaluate(info, TEST_MODEL, prompts="test-prompts", seeds=3, out="run", resolver=RESOLVER)
-    assert run.results["results"][0]["score"] == 2.0
+    assert run.results[0].score == 2.0
 
 
 def test_a_reward_is_asked_with_the_prompt() -> None:
@@ -1090,7 +1088,7 @@ def test_parameters_of_queries_are_part_of_their_key() -> None:
     run = evaluate(
         info, TEST_MODEL, prompts="test-prompts", out="run", resolver=StaticResolver(counting, TEST_PROMPTS)
     )
-    assert run.results["results"][0]["score"] == 0.0
+    assert run.results[0].score == 0.0
 
 
 def test_tables_are_read_back_as_they_were_written() -> None:
@@ -1173,7 +1171,7 @@ def test_a_broken_reference_image_is_the_users_file_and_found_before_anything_is
     ):
         evaluate(referring(file), drawing, resolver=RESOLVER)
     file.write_bytes(whole)
-    assert evaluate(referring(file), drawing, resolver=RESOLVER).results["results"][0]["n_ok"] == 4
+    assert evaluate(referring(file), drawing, resolver=RESOLVER).results[0].n_ok == 4
     assert len(made) == 4
 
 
@@ -1226,23 +1224,23 @@ def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -
     run = evaluate(
         metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), seeds=4, out=tmp_path / "run", resolver=RESOLVER
     )
-    (result,) = run.results["results"]
+    (result,) = run.results
     alone = "one prompt: prompt variation is not in the interval"
-    assert [note for note in result["notes"] if "one prompt" in note or "one seed" in note] == [
+    assert [note for note in result.notes if "one prompt" in note or "one seed" in note] == [
         f"parts, reward by kind (1 of 2 levels): {alone}"
     ]
-    assert "notes" not in result["scores"]["reward"]
-    assert result["scores"]["parts"]["notes"] == [alone]
-    assert {level: each.get("notes") for level, each in result["facets"]["reward"]["kind"].items()} == {
-        "animal": None,
+    assert "notes" not in result.scores["reward"]
+    assert result.scores["parts"].notes == [alone]
+    assert {level: each.notes for level, each in result.facets["reward"]["kind"].items()} == {
+        "animal": [],
         "thing": [alone],
     }
-    assert all(each["notes"] == [alone] for each in result["facets"]["reward"]["prompt"].values())
+    assert all(each.notes == [alone] for each in result.facets["reward"]["prompt"].values())
 
     one = evaluate(
         metric, TEST_MODEL, prompts=str(tmp_path / "p.csv"), seeds=1, out=tmp_path / "one", resolver=RESOLVER
     )
-    notes = one.results["results"][0]["notes"]  # the headline says it of all
+    notes = one.results[0].notes  # the headline says it of all
     assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]
 
 
@@ -1273,13 +1271,13 @@ def test_what_a_score_can_reach_stands_beside_it_and_is_compared_with_none(tmp_p
     by_mean = judge("mean", lambda query: Reward(float(query.images[0].pixels.mean())))
     models = [ModelRequest(model(name, grey), name) for name in ("a", "b")]
     run = evaluate(REACHABLE, models, out=tmp_path / "run", resolver=StaticResolver(TEST_PROMPTS, by_mean, white))
-    *theirs, bound = run.results["results"]
-    assert [r["as"] for r in (*theirs, bound)] == ["a", "b", "upper bound (white)"]
-    assert (bound["score"], bound["n_ok"], bound["upper_bound"]) == (255, 4, None)
-    said = {"model": bound["as"], "value": 255, "ci": bound["ci"]}
-    assert [r["upper_bound"] for r in theirs] == [said, said]
-    assert [(c["a"], c["b"]) for c in run.results["comparisons"]] == [("a", "b")]
-    assert set(run.samples()["model"]) == {"a", "b", bound["as"]}
+    *theirs, bound = run.results
+    assert [r.label for r in (*theirs, bound)] == ["a", "b", "upper bound (white)"]
+    assert (bound.score, bound.n_ok, bound.upper_bound) == (255, 4, None)
+    said = UpperBound(model=bound.label, value=255.0, ci=bound.ci)
+    assert [r.upper_bound for r in theirs] == [said, said]
+    assert [(c.a, c.b) for c in run.comparisons] == [("a", "b")]
+    assert set(run.samples()["model"]) == {"a", "b", bound.label}
 
 
 def test_no_model_may_be_called_as_the_upper_bound_is() -> None:

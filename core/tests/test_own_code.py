@@ -61,7 +61,7 @@ def test_a_judge_without_a_digest_works_once_in_a_run_and_warns_once() -> None:
             done = run(metrics, TEST_MODEL, judge)
         assert len(caught) == 1
         assert caught[0].filename == __file__
-        assert [result["n_ok"] for result in done.results["results"]] == [4, 4]
+        assert [result.n_ok for result in done.results] == [4, 4]
         assert len(asked) == 4 * times
 
 
@@ -103,7 +103,7 @@ def test_a_run_without_a_digest_is_measured_under_the_key_that_it_was_planned_wi
                 yield query, Reward(0.5)
 
     judge = JudgeInfo(name="steps", summary="S.", capabilities={"reward": frozenset()}, create=lambda s: Steps())
-    assert run(metric(Asks), TEST_MODEL, judge).results["results"][0]["n_ok"] == 4
+    assert run(metric(Asks), TEST_MODEL, judge).results[0].n_ok == 4
     assert level == [5]
     run(metric(Asks), TEST_MODEL, judge)
     assert level == [5]
@@ -131,7 +131,7 @@ LEVEL = int(sys.argv[1])
 grey = GeneratorInfo(name="grey", summary="Grey.", create=lambda setup: Grey())
 mean = MetricInfo(name="mean", summary="Mean.", create=Asks, measures=(Measure("mean", "Mean."),))
 run = evaluate(mean, grey, prompts="test-prompts", seeds=1, resolver=StaticResolver(TEST_PROMPTS, TEST_JUDGE))
-print(json.dumps([run.results["results"][0]["score"], run.made.images]))
+print(json.dumps([run.results[0].score, run.made.images]))
 """
 SHADE = "def shade(level): return level + {more}\n"
 

@@ -72,32 +72,32 @@ def test_rows_of_some_samples_stand_beside_values_of_prompts(run):
 
 
 def test_an_interval_follows_from_that_of_a_mean(run):
-    result = run.results["results"][0]
-    side = result["facets"]["right"]["side"]["a"]
-    lo, hi = side["ci"]
-    assert result["score"] == pytest.approx(abs(side["value"] - 0.5))
-    assert result["ci"][1] == pytest.approx(max(abs(lo - 0.5), abs(hi - 0.5)))
-    assert "reweighted" not in result["interval"]
-    assert "prompts x seeds" in result["interval"]
+    result = run.results[0]
+    side = result.facets["right"]["side"]["a"]
+    lo, hi = side.ci
+    assert result.score == pytest.approx(abs(side.value - 0.5))
+    assert result.ci[1] == pytest.approx(max(abs(lo - 0.5), abs(hi - 0.5)))
+    assert "reweighted" not in result.interval
+    assert "prompts x seeds" in result.interval
 
 
 def test_a_mean_that_says_nothing_is_left_out_but_for_its_facets(run):
-    result = run.results["results"][0]
-    assert list(result["scores"]) == ["distance", "images"]
-    assert set(result["facets"]["right"]["side"]) == {"a", "b"}
+    result = run.results[0]
+    assert list(result.scores) == ["distance", "images"]
+    assert set(result.facets["right"]["side"]) == {"a", "b"}
 
 
 def test_values_of_prompts_do_not_rest_on_one_seed(run):
-    result = run.results["results"][0]
-    assert not any("one seed" in note for note in result["notes"])
-    assert "notes" not in result["scores"]["images"]
+    result = run.results[0]
+    assert not any("one seed" in note for note in result.notes)
+    assert result.scores["images"].notes == []
 
 
 def test_models_are_compared_by_reweighting(run):
-    (comparison,) = run.results["comparisons"]
-    assert comparison["diff"] == 0
+    (comparison,) = run.comparisons
+    assert comparison.diff == 0
     prompts = run.measurements()["prompt"].nunique()
-    assert comparison["n"] == prompts * SEEDS  # and not the rows of both models, nor those of prompts
+    assert comparison.n == prompts * SEEDS  # and not the rows of both models, nor those of prompts
 
 
 class Surer(Distance):
@@ -109,8 +109,8 @@ class Surer(Distance):
 
 
 def test_a_mean_may_be_asked_for_at_another_level(run, tmp_path):
-    usual = run.results["results"][0]["facets"]["right"]["side"]["a"]["ci"]
-    lo, hi = evaluated(Surer, tmp_path).results["results"][0]["facets"]["right"]["side"]["a"]["ci"]
+    usual = run.results[0].facets["right"]["side"]["a"].ci
+    lo, hi = evaluated(Surer, tmp_path).results[0].facets["right"]["side"]["a"].ci
     assert lo < usual[0] < usual[1] < hi
 
 

@@ -18,8 +18,8 @@ from t2i_core.api.errors import BadFolder, BadModel
 from t2i_core.api.progress import Silent
 from t2i_core.engine.answer_stream import PATIENCE
 from t2i_core.engine.evaluation import evaluate
-from t2i_core.engine.sample_list import places_of
-from t2i_core.results.run import Run, list_runs, load_run
+from t2i_core.engine.sample_list import name_model_folders
+from t2i_core.results.run import Run, UnreadableRun, list_runs, load_run
 from t2i_core.storage.manifest_file import LOCK
 from t2i_core.storage.store import DATABASE
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -89,7 +89,7 @@ def test_a_damaged_manifest_is_never_read_and_is_written_anew_by_the_same_comman
     file.write_text(DAMAGE[damage](file.read_text()))
     with pytest.raises(BadFolder, match=r"run\.json: cannot be read .* given again, writes it anew"):
         load_run(folder)
-    assert [r.status for r in list_runs(folder.parent)] == ["unreadable"]
+    assert [type(r) for r in list_runs(folder.parent)] == [UnreadableRun]
     with pytest.raises(BadFolder, match="damaged, and nothing else says which run this is"):
         run(folder, seeds=3)
     notes = Notes()
@@ -156,7 +156,7 @@ def test_an_image_that_cannot_be_linked_is_copied_wholly_or_not_at_all(
         with pytest.raises(BadFolder, match="No space left on device"):
             run(folder)
     assert [p for p in folder.rglob("*.p*") if p.is_file() and p.name != ".plan"] == []
-    assert run(folder).results["results"][0]["n_ok"] == 4
+    assert run(folder).results[0].n_ok == 4
     kept = {p.read_bytes() for p in (folder.parent / "cache" / "images").rglob("*.png")}
     assert {p.read_bytes() for p in folder.rglob("*.png")} == kept
 
@@ -194,8 +194,8 @@ def test_a_run_that_an_error_ended_has_failed_and_says_why(folder: Path) -> None
         run(folder, model=replace(TEST_MODEL, create=broken))
     stored = load_run(folder)
     assert (stored.status, stored.failed) == ("failed", "weights.safetensors: is cut short")
-    assert stored.results["results"] == []
-    assert stored.manifest["finished"]
+    assert stored.results == []
+    assert stored.manifest.finished
 
     class Look(Silent):
         def advance(self, count: int = 1) -> None:
@@ -210,13 +210,13 @@ def test_a_run_that_an_error_ended_has_failed_and_says_why(folder: Path) -> None
 
 
 def test_what_a_model_says_of_itself_is_asked_again_where_that_was_lost(folder: Path) -> None:
-    model = run(folder).manifest["models"]["test-noise"]
-    assert model["reported"] == {"size": 32}
+    model = run(folder).manifest.models["test-noise"]
+    assert model.reported == {"size": 32}
     with sqlite3.connect(folder.parent / "cache" / DATABASE) as database:
         database.execute("delete from settings")
     again = run(folder)
     assert again.made.images == 0
-    assert again.manifest["models"]["test-noise"] == model
+    assert again.manifest.models["test-noise"] == model
 
 
 class Remove(Silent):
@@ -236,7 +236,7 @@ def test_a_folder_taken_away_while_it_is_written_is_said_and_not_half_made_again
     with pytest.raises(BadFolder, match="what was made is kept in the cache"):
         run(folder, progress=Remove(folder, after))
     assert not folder.exists()
-    assert run(folder).results["results"][0]["n_ok"] == 4
+    assert run(folder).results[0].n_ok == 4
 
 
 @pytest.mark.parametrize("after", [8, 10, 13])  # the last observation, a measurement, a row of a table
@@ -246,7 +246,7 @@ def test_a_cache_taken_away_in_the_middle_gives_no_results_of_what_is_left(after
     with pytest.raises(BadFolder, match=r"an image \(of test-noise, prompt .* was taken away or altered"):
         run(folder, progress=Remove(folder.parent / "cache", after))
     assert load_run(folder).status == "failed"
-    assert run(folder).results["results"] == first.results["results"]
+    assert run(folder).results == first.results
 
 
 @pytest.mark.parametrize("after", [1, 10, 14])
@@ -295,15 +295,15 @@ def test_the_same_command_given_again_ends_as_it_did_though_all_that_is_left_fai
 
     first = evaluated(folder)
     again = evaluated(folder.with_name("other") if fresh_folder else folder)
-    assert first.results["results"][0]["n_failed"] == PATIENCE + 5
-    assert again.results["results"] == first.results["results"]
+    assert first.results[0].n_failed == PATIENCE + 5
+    assert again.results == first.results
 
 
 def test_reading_a_run_leaves_nothing_in_its_folder(folder: Path) -> None:
     run(folder)
     (folder / LOCK).unlink()
     before = sorted(folder.iterdir())
-    assert [each.manifest["status"] for each in list_runs(folder)] == ["done"]
+    assert [each.status for each in list_runs(folder) if isinstance(each, Run)] == ["done"]
     assert sorted(folder.iterdir()) == before
 
 
@@ -311,7 +311,7 @@ def test_a_long_label_is_cut_at_a_word_and_stays_one_models_own():
     label = "attend-excite:models/sd pipeline=StableDiffusionAttendAndExcitePipeline model=main"
     another = label.replace("main", "other")
     unbroken = "w" * 70
-    places = places_of([label, another, unbroken, "short: one"])
+    places = name_model_folders([label, another, unbroken, "short: one"])
     assert list(places.values()) == [
         "attend-excite-models-sd-pipeline",
         "attend-excite-models-sd-pipeline-2",

@@ -119,7 +119,7 @@ def test_a_runs_tables_hold_no_formula_and_are_read_as_they_were(
     result = run_plan(make_plan(request, StaticResolver(source, TEST_JUDGE)))
     assert result.failed is None
     run = load_run(tmp_path / "run")
-    assert run.results["comparisons"][0]["n"] == len(PROMPTS)
+    assert run.comparisons[0].n == len(PROMPTS)
     samples, rows = run.samples(), run.measurements()
     assert set(samples["model"]) == set(rows["model"]) == set(LABELS)
     for label in LABELS:

@@ -73,10 +73,10 @@ def values(run, metric="metric"):
 def test_what_is_read_in_bulk_is_what_is_read_one_by_one(run):
     one, bulk = run(info(OneByOne)), run(info(Stacked))
     pd.testing.assert_series_equal(values(one), values(bulk))
-    first, second = (found.results["results"][0] for found in (one, bulk))
+    first, second = (found.results[0] for found in (one, bulk))
     for key in ("score", "ci", "interval", "n_ok", "n_prompts"):
-        assert first[key] == second[key], key
-    assert second["scores"]["images"]["value"] == 6
+        assert getattr(first, key) == getattr(second, key), key
+    assert second.scores["images"].value == 6
 
 
 class Mean(Stacked):
@@ -89,10 +89,10 @@ class Mean(Stacked):
 
 def test_seeds_are_resampled_where_what_is_aggregated_has_them(run):
     alone = type("Alone", (Mean,), {"aggregates": frozenset({"value"})})
-    first, second = (run(info(cls)).results["results"][0] for cls in (Mean, alone))
-    assert first["score"] == pytest.approx(second["score"])
-    assert "over prompts," in first["interval"]  # rows of whole prompts are among those that it may read
-    assert "over prompts x seeds," in second["interval"]
+    first, second = (run(info(cls)).results[0] for cls in (Mean, alone))
+    assert first.score == pytest.approx(second.score)
+    assert "over prompts," in first.interval  # rows of whole prompts are among those that it may read
+    assert "over prompts x seeds," in second.interval
 
 
 def test_values_that_hang_together_are_compared_where_models_have_the_same_samples(run):
@@ -112,7 +112,7 @@ def test_metrics_that_read_alike_give_what_each_gives_alone(run):
     both = run([info(Stacked, "a"), info(OneByOne, "b"), info(Stacked, "c")])
     for name in "abc":
         pd.testing.assert_series_equal(values(both, name), alone)
-    assert [r["n_ok"] for r in both.results["results"]] == [12, 12, 12]
+    assert [r.n_ok for r in both.results] == [12, 12, 12]
 
 
 class Judge:
@@ -148,8 +148,8 @@ def test_samples_without_an_answer_are_counted_and_left_out(run):
     judge = replace(TEST_JUDGE, name="failing", create=lambda setup: Judge())
     found, one = run(info(Ones), judge=judge), run(info(OnesOneByOne), judge=judge)
     pd.testing.assert_series_equal(values(found), values(one))
-    (result,) = found.results["results"]
-    assert 0 < result["n_failed"] == 12 - result["n_ok"] == one.results["results"][0]["n_failed"]
+    (result,) = found.results
+    assert 0 < result.n_failed == 12 - result.n_ok == one.results[0].n_failed
     assert set(found.failures()["reason"]) == {"a third fail"}
 
 
@@ -212,7 +212,7 @@ def test_what_cannot_be_is_the_metrics_fault(run, metric, fault):
 
 def test_a_unit_without_a_value_counts_with_all_its_samples(run):
     found = run(info(said(Excluded("nothing to see"))))
-    assert found.results["results"][0]["n_excluded"] == 12
+    assert found.results[0].n_excluded == 12
 
 
 def alter(store, sql, *values):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass, Query
 from t2i_core.api.progress import Silent
@@ -27,7 +28,6 @@ from t2i_core.engine.job import Job, observation_key, observation_key_head
 from t2i_core.engine.ledger import Ledger
 from t2i_core.engine.lifecycle import Execution
 from t2i_core.engine.measurement import measure
-from t2i_core.engine.measurement_table import TableBuilder
 from t2i_core.engine.observation import observe
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
@@ -82,13 +82,12 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
         store.put(key, logits.to_bytes(LABELS))
 
 
-def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[TableBuilder]:
+def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[pd.DataFrame]:
     """Measure both metrics from what is kept, as a run does."""
-    tables = [TableBuilder() for _ in jobs]
     ledger = Ledger()
     observe(jobs, store, ledger, Execution(), Silent())
-    measure(jobs, store, ledger, tables, Silent())
-    return tables
+    measured = measure(jobs, store, ledger, Silent())
+    return [measured.tables[job.metric.spec] for job in jobs]
 
 
 def main() -> None:

@@ -93,4 +93,4 @@ def evaluate_null(samples: int, out: Path, generator: type[Null] = Null) -> int:
     run = evaluate(
         metric, model, prompts="null", seeds=samples // PROMPTS, out=out, resolver=StaticResolver(source, judge)
     )
-    return int(run.results["results"][0]["n_ok"])
+    return int(run.results[0].n_ok)

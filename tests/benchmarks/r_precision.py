@@ -29,7 +29,6 @@ from t2i_core.engine.job import Job, observation_key, observation_key_head
 from t2i_core.engine.ledger import Ledger
 from t2i_core.engine.lifecycle import Execution
 from t2i_core.engine.measurement import measure
-from t2i_core.engine.measurement_table import TableBuilder
 from t2i_core.engine.observation import observe
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import Request
@@ -78,11 +77,9 @@ def fill(store: Store, job: Job) -> None:
 
 def score(store: Store, job: Job) -> pd.DataFrame:
     """Measure from what is kept, as a run does."""
-    table = TableBuilder()
     ledger = Ledger()
     observe([job], store, ledger, Execution(), Silent())
-    measure([job], store, ledger, [table], Silent())
-    return table.build()
+    return measure([job], store, ledger, Silent()).tables[job.metric.spec]
 
 
 def timed(function: Callable[..., Any], *arguments: object) -> tuple[Any, float]:

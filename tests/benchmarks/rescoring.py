@@ -94,7 +94,7 @@ def main(samples: int) -> None:
             started, worked = time.perf_counter(), time.process_time()
             run = run_plan(make_plan(request, WithJudge()))
             spent = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - worked}
-            return spent, run.results["results"][0]["score"]
+            return spent, run.results[0].score
 
         _, before = score(0.25, "first")
         opened = []

@@ -299,7 +299,7 @@ def _read(run: Path) -> dict[str, str]:
     """All that can be read of a run's folder, and how reading ended."""
     found = {}
     readers: dict[str, Callable[[Run], Any]] = {
-        "results": lambda r: r.results["results"],
+        "results": lambda r: r.results,
         "samples": lambda r: r.samples().drop(columns="image"),
         "measurements": lambda r: r.measurements(),
         "failures": lambda r: r.failures(),

@@ -561,13 +561,13 @@ class Trial:
             invented=len(ours.keys() - wanted.keys()),
             differing=sum(ours[key] != wanted[key] for key in ours.keys() & wanted.keys()),
         )
-        (result,) = run.results["results"]
+        (result,) = run.results
         means = {m: [float(v) for key, v in wanted.items() if key[2] == m] for m in ("said", "bright")}
         for measure, numbers in means.items():
-            score = result["scores"].get(measure, {}).get("value")
+            score = result.scores.get(measure, {}).get("value")
             same = score is None if not numbers else isclose(score, sum(numbers) / len(numbers), rel_tol=1e-9)
             found += Difference(differing=not same)
-        counted = (result["n_ok"], result["n_failed"]) == (len(self.all) - len(touched), len(touched))
+        counted = (result.n_ok, result.n_failed) == (len(self.all) - len(touched), len(touched))
         found += Difference(differing=not counted)
         too_many = len(touched) > 0.01 * len(self.all)
         found += Difference(differing=(run.failed is not None) != too_many)
@@ -631,9 +631,9 @@ def doubted(trial: Trial, deed: Deed) -> Case:
     bad, notes, folder = Bad(frozenset(trial.all[::3])), Notes(), trial.folder / deed.name.replace(" ", "-")
     undisturbed = trial.undisturbed("reward")
     run = evaluated(Parts(deed, bad), folder, "reward", trial.cells, notes)
-    (result,) = run.results["results"]
+    (result,) = run.results
     said = [note for note in notes.said if deed.reason in note]
-    found = Difference(differing=(result["n_ok"], len(said)) != (len(trial.all), 1))
+    found = Difference(differing=(result.n_ok, len(said)) != (len(trial.all), 1))
     untouched = {key: value for key, value in values(undisturbed).items() if not deed_touches(deed, bad, key[:2])}
     ours = values(run.folder)
     found += Difference(differing=sum(ours.get(key) != value for key, value in untouched.items()))

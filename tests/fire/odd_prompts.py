@@ -209,8 +209,8 @@ def measured(path: Path, place: Path, texts: tuple[str, ...]) -> tuple[int, Diff
             ([row["level"] for row in per_prompt if row["level"]], named),
             ([row["cluster"] for row in per_prompt if row["level"]], named),
             (frame["level"].dropna().tolist(), named),
-            (list(run.results["results"][0]["facets"]["length"]["level"]), named),
-            (list(load_run(run.folder).results["results"][0]["facets"]["length"]["level"]), named),
+            (list(run.results[0].facets["length"]["level"]), named),
+            (list(load_run(run.folder).results[0].facets["length"]["level"]), named),
         ]
     return sum(len(b) for _, b in held), sum((compare(a, b) for a, b in held), Difference())
 

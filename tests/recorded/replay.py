@@ -55,8 +55,8 @@ def run_entry(entry: Entry, swap: Swap, folder: Path) -> dict[str, Any]:
     )  # fmt: skip
     with (folder / "measurements.csv").open(newline="", encoding="utf-8") as file:
         table = list(csv.reader(file))
-    results = run.results
-    return {"results": results["results"], "comparisons": results["comparisons"], "table": table}
+    printed = run.to_json()
+    return {"results": printed["results"], "comparisons": printed["comparisons"], "table": table}
 
 
 class _Swapped:

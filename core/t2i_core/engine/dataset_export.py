@@ -29,27 +29,29 @@ from ..api.progress import Progress
 from ..api.prompt import ObjectClass
 from ..files.digest import digest_file
 from ..files.image_file import DamagedImage
+from ..results.manifest import DatasetRecord
 from ..storage.run_folder import RunFolder
-from ..storage.store import Store
-from .job import Job, declared_labels
+from ..storage.store import KeptImage, Store
+from .job import SampleSet, declared_labels
 from .ledger import Ledger
-from .sample import Model, iterate_blocks
-from .sample_list import Listed
+from .sample import Model, PlannedSample, iterate_blocks
+from .sample_images import ImageChecks, SampleImage
+from .sample_list import LinkedImage
 
 
-def check_kept(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> None:
+def drop_damaged(image_sets: Sequence[SampleSet], store: Store, ledger: Ledger, progress: Progress) -> None:
     """Drop kept images that were altered, or whose truth was, so that they are made again, each once.
 
-    Judges find that out when they open an image; nobody opens those that only go into a data set.
+    A judge notices damage when it opens an image; nobody opens images that only go into a data set.
     """
-    total = sum(len(grid) for job in jobs for grid in job.grids)
+    total = sum(len(grid) for each in image_sets for grid in each.grids)
     if total == 0:
         return
     with progress.task("checking images", total, "images") as task:
         images = chain.from_iterable(
             store.images([sample.key for sample in block])
-            for job in jobs
-            for block in iterate_blocks(job.samples())
+            for each in image_sets
+            for block in iterate_blocks(each.samples())
         )
         for image in images:
             task.advance()
@@ -66,43 +68,47 @@ def check_kept(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Prog
 
 
 class DataSets:
-    """The data sets of a run while they are written. Images that exist already have none, for they stay outside.
+    """The data sets of a run while they are written.
 
-    written: what was written, as run.json has it, once all is
+    Images that existed already have none, because they stay where they are.
     """
 
     def __init__(self, by_label: Mapping[str, _DataSet]) -> None:
         self._by_label = by_label
-        self.written: list[dict[str, Any]] = []
 
-    def passing(self, images: Iterable[Listed]) -> Iterator[Listed]:
-        """Pass on each image that was asked for, having taken it into its model's data set if it is there.
+    def add(self, linked: LinkedImage) -> LinkedImage:
+        """Take an image into its model's data set, if it has one, and return it.
 
-        Raises BadFolder where an image's truth cannot be read, and BrokenPlugin where a model draws a class that
-        it does not declare.
+        Raises:
+            BadFolder: If an image's truth cannot be read.
+            BrokenPlugin: If a model draws a class that it does not declare.
         """
-        for each in images:
-            if each.failure is None and each.sample.model.label in self._by_label:
-                self._by_label[each.sample.model.label].add(each)
-            yield each
+        own = self._by_label.get(linked.of.sample.model.label)
+        if own is not None and isinstance(linked.of.image, KeptImage):
+            own.add(linked, linked.of.image)
+        return linked
+
+    def finish(self, checks: ImageChecks, progress: Progress) -> list[DatasetRecord]:
+        """Write the annotations and return what was written for each model."""
+        return [each.finish(checks, progress) for each in self._by_label.values()]
 
 
 @contextmanager
-def data_sets(
-    models: Iterable[Model], folder: RunFolder, places: Mapping[str, str], store: Store, progress: Progress
+def open_data_sets(
+    image_sets: Iterable[SampleSet], folder: RunFolder, places: Mapping[str, str], store: Store
 ) -> Iterator[DataSets]:
-    """Open the models' data sets; when the block ends, they are in the folder."""
-    drawing = [model for model in models if not isinstance(model.component.info, ExistingImagesInfo)]
+    """Open the data sets of models; when the block ends, they are in the folder."""
     with ExitStack() as files:
         by_label = {}
-        for model in drawing:
-            place = places[model.label]
-            metadata = files.enter_context(folder.writing(f"images/{place}/metadata.jsonl"))
-            images, annotations = files.enter_context(_spool(folder)), files.enter_context(_spool(folder))
-            by_label[model.label] = _DataSet(model, folder, place, store, metadata, images, annotations)
-        sets = DataSets(by_label)
-        yield sets
-        sets.written = [each.finish(progress) for each in by_label.values()]
+        for each in image_sets:
+            for model in each.models:
+                if isinstance(model.component.info, ExistingImagesInfo):
+                    continue
+                place = places[model.label]
+                metadata = files.enter_context(folder.writing(f"images/{place}/metadata.jsonl"))
+                images, annotations = files.enter_context(_spool(folder)), files.enter_context(_spool(folder))
+                by_label[model.label] = _DataSet(each, model, folder, place, store, metadata, images, annotations)
+        yield DataSets(by_label)
 
 
 def _spool(folder: RunFolder) -> TextIOBase:
@@ -119,6 +125,7 @@ class _DataSet:
 
     def __init__(
         self,
+        samples: SampleSet,
         model: Model,
         folder: RunFolder,
         place: str,
@@ -127,6 +134,7 @@ class _DataSet:
         images: TextIOBase,
         annotations: TextIOBase,
     ) -> None:
+        self._samples = samples
         self._model = model
         self._folder = folder
         self._place = place
@@ -138,27 +146,28 @@ class _DataSet:
         self._categories = {_identity(cls): number for number, cls in enumerate(self._labels or (), 1)}
         self._n_images = self._n_truths = self._n_annotated = self._n_annotations = 0
 
-    def add(self, listed: Listed) -> None:
-        """Take in one image that is there."""
-        name = PurePosixPath(listed.path).name
+    def add(self, linked: LinkedImage, kept: KeptImage) -> None:
+        """Take in one image."""
+        name = PurePosixPath(linked.path).name
         self._n_images += 1
-        self._metadata.write(_json(_metadata_line(name, listed)) + "\n")
-        truth = self._truth(listed)
+        self._metadata.write(_json(_metadata_line(name, linked.of.sample)) + "\n")
+        truth = self._truth(kept.image.digest)
         if truth is None:
             return
         self._n_truths += 1
         if self._labels is None:
             return
-        _append(self._images, self._n_annotated, _coco_image(name, listed))
+        _append(self._images, self._n_annotated, _coco_image(name, linked.of, kept.size))
         self._n_annotated += 1
         for instance in truth.instances:
             category = self._category(instance.cls)
             number = self._n_annotations + 1
-            _append(self._annotations, self._n_annotations, _annotation(number, listed.number, category, instance))
+            annotation = _annotation(number, linked.of.number, category, instance)
+            _append(self._annotations, self._n_annotations, annotation)
             self._n_annotations = number
 
-    def finish(self, progress: Progress) -> dict[str, Any]:
-        """Write the annotations, where there is a truth, and say what was written."""
+    def finish(self, checks: ImageChecks, progress: Progress) -> DatasetRecord:
+        """Write the annotations, if there is a truth, and return what was written."""
         name = f"annotations/{self._place}.json"
         if self._n_annotated:
             self._write_annotations(name)
@@ -169,15 +178,16 @@ class _DataSet:
                 f"{describe_component(self._model.component)} says what it drew, but not which classes it can "
                 "draw (GeneratorInfo.labels): no annotations are written"
             )
-        return {
-            "model": self._model.label,
-            "images": f"images/{self._place}",
-            "metadata": f"images/{self._place}/metadata.jsonl",
-            "annotations": name if self._n_annotated else None,
-            "n_images": self._n_images,
-            "n_annotated": self._n_annotated,
-            "n_annotations": self._n_annotations,
-        }
+        return DatasetRecord(
+            model=self._model.label,
+            images=f"images/{self._place}",
+            metadata=f"images/{self._place}/metadata.jsonl",
+            annotations=name if self._n_annotated else None,
+            n_images=self._n_images,
+            n_annotated=self._n_annotated,
+            n_annotations=self._n_annotations,
+            n_truncated=checks.count_truncated(self._samples, self._model),
+        )
 
     def _write_annotations(self, name: str) -> None:
         component = self._model.component
@@ -197,9 +207,9 @@ class _DataSet:
                 file.write("]" if key == "annotations" else "],\n")
             file.write("}\n")
 
-    def _truth(self, listed: Listed) -> Truth | None:
+    def _truth(self, digest: str) -> Truth | None:
         try:
-            return self._store.truth(listed.digest)
+            return self._store.truth(digest)
         except DamagedImage as error:
             raise BadFolder(f"cache folder {self._store.folder}: {error}; the same command mends it") from error
 
@@ -214,33 +224,33 @@ class _DataSet:
             ) from None
 
 
-def _metadata_line(name: str, listed: Listed) -> dict[str, Any]:
-    """An image's line of metadata.jsonl.
+def _metadata_line(name: str, sample: PlannedSample) -> dict[str, Any]:
+    """Return an image's line of metadata.jsonl.
 
     Facets and scene are JSON in a text: `datasets` wants one type a column and takes it from the first lines,
     while scenes differ in their keys from prompt to prompt.
     """
-    prompt = listed.sample.prompt
+    prompt = sample.prompt
     return {
         "file_name": name,
         "text": _utf8(prompt.text),
         "prompt": prompt.id,
-        "seed": listed.sample.seed,
-        "noise_seed": listed.sample.noise_seed,
+        "seed": sample.seed,
+        "noise_seed": sample.noise_seed,
         "facets": _json(dict(prompt.facets)),
         "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
     }
 
 
-def _coco_image(name: str, listed: Listed) -> dict[str, Any]:
-    width, height = listed.size
+def _coco_image(name: str, image: SampleImage, size: tuple[int, int]) -> dict[str, Any]:
+    width, height = size
     return {
-        "id": listed.number,
+        "id": image.number,
         "file_name": name,
         "width": width,
         "height": height,
-        "prompt": listed.sample.prompt.id,
-        "seed": listed.sample.seed,
+        "prompt": image.sample.prompt.id,
+        "seed": image.sample.seed,
     }
 
 

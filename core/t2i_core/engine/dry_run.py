@@ -15,7 +15,7 @@ from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import ExistingImagesInfo
 from ..storage.store import Store
 from .generation import find_missing, group_by_model
-from .job import Job
+from .job import Job, SampleSet
 from .ledger import Item, Ledger
 from .observation import NOT_KEPT, desks, gather, list_keys
 from .plan import Plan
@@ -52,37 +52,39 @@ def forecast_plan(plan: Plan) -> dict[str, Any]:
     Where nothing is measured, there are no metrics, judges and observations to speak of. There is no folder yet
     where its name depends on images of prompts that are not made yet.
     """
-    pictures = len({path for job in plan.jobs for path in find_missing_images(job.prompts)})
+    pictures = len({path for each in plan.sample_sets for path in find_missing_images(each.prompts)})
     first = (
         [f"{pictures} images that prompts bring are not there yet: the run makes them first"] if pictures else []
     )
-    measures = len(plan.unmeasured) < len(plan.jobs)
     with Store(fresh=plan.request.fresh) as store:
         ledger = Ledger()
         images, lacking = _images(plan, store, ledger)
-        observations = {"observations": asdict(_observations(plan, store, ledger))} if measures else {}
+        observations = {"observations": asdict(_observations(plan, store, ledger))} if plan.jobs else {}
     return {
         "folder": None if pictures and plan.request.out is None else str(plan.folder),
-        "jobs": [{**_drawn(job), **(_measured(job) if measures else {})} for job in plan.jobs],
+        "jobs": [
+            *({**_describe_samples(job), **_describe_metric(job)} for job in plan.jobs),
+            *map(_describe_samples, plan.images),
+        ],
         "images": asdict(images),
         **observations,
         "notes": [*plan.notes, *first, *lacking],
     }
 
 
-def _drawn(job: Job) -> Mapping[str, Any]:
-    (first, *others) = job.models
+def _describe_samples(samples: SampleSet) -> Mapping[str, Any]:
+    (first, *others) = samples.models
     return {
-        "model": " | ".join(m.component.spec for m in job.models),
-        "as": " | ".join(m.label for m in job.models),
-        "settings": [m.settings for m in job.models] if others else first.settings,
-        "prompts": job.prompts_name,
-        "n_prompts": len(job.prompts),
-        "seeds": list(job.seeds),
+        "model": " | ".join(m.component.spec for m in samples.models),
+        "as": " | ".join(m.label for m in samples.models),
+        "settings": [m.settings for m in samples.models] if others else first.settings,
+        "prompts": samples.prompts_name,
+        "n_prompts": len(samples.prompts),
+        "seeds": list(samples.seeds),
     }
 
 
-def _measured(job: Job) -> Mapping[str, Any]:
+def _describe_metric(job: Job) -> Mapping[str, Any]:
     return {
         "metric": job.metric.spec,
         "judges": [
@@ -103,7 +105,7 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
     `ledger` takes those that cannot be had: nothing will be asked about them.
     """
     work, notes = _Images(), []
-    for model, grids in group_by_model(plan.jobs):
+    for model, grids in group_by_model(plan.image_sets):
         if isinstance(model.component.info, ExistingImagesInfo):
             wanted, lacking = _looked_up(model.component.info, model, grids, ledger)
             work.kept += wanted - lacking

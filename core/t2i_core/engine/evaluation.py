@@ -48,7 +48,7 @@ def evaluate(
     in `Run.failed`.
 
     >>> run = evaluate("tiam", "simulator", prompts="tiam-5-1", seeds=4)  # doctest: +SKIP
-    >>> run.results["results"][0]["score"]  # doctest: +SKIP
+    >>> run.results[0].score  # doctest: +SKIP
     1.0
     """
     metrics = [metric] if isinstance(metric, str | MetricInfo) else list(metric)

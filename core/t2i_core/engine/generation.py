@@ -1,4 +1,4 @@
-"""The first stage: every image that is not kept is made, and kept as soon as it is there."""
+"""The first pass: make every image that is not kept, and keep it as soon as it is there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..files.decoding_rules import DEFAULT_RULES
 from ..results.run import Made
 from ..storage.store import Store
 from .answer_stream import stream_answers
-from .job import Job
+from .job import SampleSet
 from .ledger import Ledger
 from .lifecycle import Execution, keep_settings, open_component
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
@@ -50,10 +50,12 @@ class Missing:
         return (grid[place] for grid, places in self.parts for place in places)
 
 
-def generate(jobs: Iterable[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> Made:
-    """Make what is missing, model by model, and keep what each model says of its settings."""
+def generate(
+    image_sets: Iterable[SampleSet], store: Store, ledger: Ledger, how: Execution, progress: Progress
+) -> Made:
+    """Make the images that are not kept, model by model, and keep what each model reports of its settings."""
     all_made = Made()
-    for model, grids in group_by_model(jobs):
+    for model, grids in group_by_model(image_sets):
         missing = find_missing(grids, store, ledger)
         if not len(missing):
             if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
@@ -90,9 +92,9 @@ def _title(model: Model) -> str:
     )
 
 
-def group_by_model(jobs: Iterable[Job]) -> Iterator[tuple[Model, list[SampleGrid]]]:
-    """Yield each model that must be able to make images, with its samples, each grid once."""
-    grids = list(dict.fromkeys(grid for job in jobs if job.generates for grid in job.grids))
+def group_by_model(image_sets: Iterable[SampleSet]) -> Iterator[tuple[Model, list[SampleGrid]]]:
+    """Yield each model with its samples, each grid once."""
+    grids = list(dict.fromkeys(grid for each in image_sets for grid in each.grids))
     models = {grid.model.fingerprint: grid.model for grid in grids}
     for fingerprint, model in models.items():
         yield model, [grid for grid in grids if grid.model.fingerprint == fingerprint]

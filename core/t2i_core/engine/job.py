@@ -1,4 +1,4 @@
-"""The units of an evaluation: which samples there are, and under which keys their results are kept."""
+"""The jobs of an evaluation: a metric on samples each, and the keys of its observations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.judge import Capability, Query
-from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
+from ..api.metric import Metric, Need, Sample, SettledMeasure, ask_about_image
 from ..api.observation import TYPES, Labels
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
@@ -21,17 +21,6 @@ from ..storage.store import FORMAT
 from .component import Component
 from .request import NoisePolicy
 from .sample import Model, PlannedSample, SampleGrid
-
-
-class _Nothing(Metric):
-    """Measures nothing."""
-
-    def measure(self, unit: Unit) -> Iterable[Row]:
-        return ()
-
-
-IMAGES = MetricInfo(name="images", summary="Only makes the images.", create=_Nothing, measures=())
-"""Stands in for a metric where images are all that is wanted."""
 
 
 @dataclass(frozen=True)
@@ -81,22 +70,17 @@ class Served:
         return self._judge if self.choice else model.component.judge_fingerprint
 
 
-@dataclass(frozen=True)
-class Job:
-    """One metric on one model, or, where it compares pairs, on all models together.
+@dataclass(frozen=True, kw_only=True)
+class SampleSet:
+    """The samples of one or several models, on the same prompts and seeds.
 
-    measures:  what it measures, the headline first, with the bounds that hold under its options
-    grids:     the samples of each model
-    bound:     label of the model whose score is this one's upper bound; its own, where it is the bound itself
+    Attributes:
+        grids: The samples of each model.
+        prompts_name: The prompt sources or files.
     """
 
-    metric: Component[MetricInfo]
-    instance: Metric
-    measures: tuple[SettledMeasure, ...]
     grids: tuple[SampleGrid, ...]
     prompts_name: str
-    needs: tuple[Served, ...]
-    bound: str | None = None
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -118,6 +102,29 @@ class Job:
         """Where the starting noise comes from."""
         return self.grids[0].noise
 
+    def samples(self) -> Iterator[PlannedSample]:
+        """Yield each sample of this shard, model after model."""
+        return chain.from_iterable(self.grids)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(SampleSet):
+    """One metric on the samples of one model, or, if it compares pairs, on those of all models together.
+
+    Attributes:
+        metric: The metric.
+        instance: The metric, made.
+        measures: What it measures, the headline first, with the bounds that hold under its options.
+        needs: What it asks, and whom.
+        bound: Label of the model whose score is this one's upper bound; its own, if it is the bound itself.
+    """
+
+    metric: Component[MetricInfo]
+    instance: Metric
+    measures: tuple[SettledMeasure, ...]
+    needs: tuple[Served, ...]
+    bound: str | None = None
+
     @property
     def is_bound(self) -> bool:
         """Whether it stands in a run only to say what others' scores can reach."""
@@ -125,8 +132,8 @@ class Job:
 
     @property
     def generates(self) -> bool:
-        """Whether generated images are looked at, or are all that is wanted."""
-        return self.metric.info is IMAGES or any(s.need.images == "generated" for s in self.needs)
+        """Whether generated images are looked at."""
+        return any(served.need.images == "generated" for served in self.needs)
 
     @property
     def pairs(self) -> bool:
@@ -148,10 +155,6 @@ class Job:
     def measures_by_name(self) -> dict[str, SettledMeasure]:
         """What it measures, by name."""
         return {measure.name: measure for measure in self.measures}
-
-    def samples(self) -> Iterator[PlannedSample]:
-        """Yield each sample of this shard, model after model."""
-        return chain.from_iterable(self.grids)
 
     def groups(self) -> Iterator[tuple[SampleGrid, ...]]:
         """Yield the grids whose samples are observed together: one, or those of two models."""

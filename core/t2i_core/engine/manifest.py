@@ -1,4 +1,4 @@
-"""What a run records of itself, complete enough to be repeated."""
+"""The manifest of a run: what it records of itself, complete enough to repeat it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import distributions
 from typing import Any
 
+from ..results.manifest import Manifest
 from ..storage.store import Store
 from ..version import __version__
 from .component import Component
@@ -18,22 +19,31 @@ from .preflight import read_floor
 from .thread_pools import THREADS
 
 
-def make_manifest(plan: Plan, store: Store) -> dict[str, Any]:
-    """Return the manifest of a run; what models and judges say of themselves is read from the store."""
+def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Manifest:
+    """Return the manifest of a run.
+
+    Args:
+        plan: The plan.
+        store: Where models and judges have left what they reported of themselves.
+        started: When the run started.
+        outcome: Fields of the manifest that are known once the run has ended. Without them it is running.
+    """
     request = plan.request
-    used: dict[str, Component[Any]] = {}
+    used: dict[str, Component[Any]] = {model.component.fingerprint: model.component for model in plan.models}
     for job in plan.jobs:
-        parts: list[Component[Any]] = [job.metric, *(m.component for m in job.models)]
+        parts: list[Component[Any]] = [job.metric, *(model.component for model in job.models)]
         parts += [s.choice.judge for s in job.needs if s.choice]
         used |= {part.fingerprint: part for part in parts}
-    models = {m.label: m for job in plan.jobs for m in job.models}
-    return {
+    fields = {
+        "plan": plan.digest,
+        "status": "running",
+        "started": started,
         "t2i": __version__,
         "command": sys.argv,
         "request": {
             "metrics": sorted({job.metric.spec for job in plan.jobs}),
-            "prompts": sorted({job.prompts_name for job in plan.jobs}),
-            "seeds": sorted({seed for job in plan.jobs for seed in job.seeds}),
+            "prompts": sorted({each.prompts_name for each in plan.sample_sets}),
+            "seeds": sorted({seed for each in plan.sample_sets for seed in each.seeds}),
             "limit": request.limit,
             "interval": request.interval,
             "noise": request.noise,
@@ -43,13 +53,13 @@ def make_manifest(plan: Plan, store: Store) -> dict[str, Any]:
             "options": {name: dict(options) for name, options in request.options.items()},
         },
         "models": {
-            label: {
+            model.label: {
                 **model.component.manifest(),
                 "settings": model.settings,
                 "reported": store.settings(model.fingerprint) or {},
-                **_reported_as_judge(model.component, store),
+                "reported_as_judge": _read_reported_as_judge(model.component, store),
             }
-            for label, model in models.items()
+            for model in plan.models
         },
         "components": [
             {"kind": c.kind, **c.manifest(), "reported": store.settings(c.fingerprint) or {}}
@@ -63,22 +73,19 @@ def make_manifest(plan: Plan, store: Store) -> dict[str, Any]:
         },
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": _packages(),
-        "judges": _judges(plan),
+        "packages": _read_packages(),
+        "judges": _list_judges(plan),
     }
+    return Manifest.model_validate({**fields, **outcome})
 
 
-def _reported_as_judge(model: Component[Any], store: Store) -> dict[str, Any]:
-    """What a model said of itself after it was asked about images, where its answers have a key of their own."""
-    said = store.settings(model.judge_fingerprint) if model.judge_fingerprint != model.fingerprint else None
-    return {} if said is None else {"reported_as_judge": said}
+def _read_reported_as_judge(model: Component[Any], store: Store) -> dict[str, Any] | None:
+    """Return what a model reported after it was asked about images, if its answers have a key of their own."""
+    return store.settings(model.judge_fingerprint) if model.judge_fingerprint != model.fingerprint else None
 
 
-def _judges(plan: Plan) -> list[dict[str, Any]]:
-    """Who answered which need, and why; the same for all models of a metric, mostly.
-
-    Of detections and segments also the confidence below which the judge keeps none.
-    """
+def _list_judges(plan: Plan) -> list[dict[str, Any]]:
+    """Return who answered which need, and why; once if it is the same for all models of a metric."""
     found: list[dict[str, Any]] = []
     for job in plan.jobs:
         for s in job.needs:
@@ -92,11 +99,11 @@ def _judges(plan: Plan) -> list[dict[str, Any]]:
 
 
 @cache
-def _packages() -> dict[str, str]:
-    """The version of every installed distribution; a process that runs is not given others."""
+def _read_packages() -> dict[str, str]:
+    """Return the version of every installed distribution; they do not change while a process runs."""
     return dict(sorted({(d.name or "?"): d.version for d in distributions()}.items()))
 
 
 def get_time() -> str:
-    """The time, to the second, in UTC."""
+    """Return the time, to the second, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,71 +1,106 @@
-"""The third stage: arithmetic. Units are read from the store, one after another, and measured."""
+"""The third pass: arithmetic. Units are read from the store, one after another, and measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from ..api.failure import Failure
-from ..api.metric import Excluded, Rows
+from ..api.metric import Excluded, Note, Rows
+from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..storage.store import Store
 from .job import Job
 from .ledger import Ledger
 from .measurement_table import TableBuilder
+from .outcomes import Outcomes
 from .rows import columns_of, rows_of, seeds_of
-from .sample_counts import Counts, Measured
 from .unit_reader import Group, Reader, groups
 
 
-def reading_alike(jobs: Iterable[Job]) -> Iterator[list[Job]]:
-    """Gather jobs that are measured from the same answers, so that these are read once."""
-    left = list(jobs)
+@dataclass(frozen=True)
+class Measurements:
+    """What the metrics of a run measured.
+
+    Attributes:
+        tables: All rows of each metric, by its name.
+        outcomes: What became of the samples of each job, in the jobs' order.
+    """
+
+    tables: Mapping[str, pd.DataFrame]
+    outcomes: Sequence[Outcomes]
+
+    def select_rows(self, job: Job) -> pd.DataFrame:
+        """Return the rows of a job: those of its model, or of all models if it measures pairs."""
+        table = self.tables[job.metric.spec]
+        return table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
+
+
+def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> Measurements:
+    """Measure all units of all jobs.
+
+    Samples that have no image, no answer or no value are counted and listed, never scored.
+    """
+    builders = {job.metric.spec: TableBuilder() for job in jobs}
+    outcomes = [Outcomes.of(job.models) for job in jobs]
+    for alike in _group_by_answers(jobs):
+        own = [(jobs[n], outcomes[n], builders[jobs[n].metric.spec]) for n in alike]
+        first, names = jobs[alike[0]], ", ".join(jobs[n].metric.spec for n in alike)
+        with progress.task(f"measuring {names}", first.size(), "samples") as task:
+            reader = Reader(first, store, ledger, [of_job for _, of_job, _ in own], task)
+            for group in groups(first, reader):
+                for job, of_job, rows in own:
+                    _measure_unit(job, group, of_job, rows)
+    # a builder at a time: the rows of a metric are never in memory twice
+    measured = Measurements({name: builders.pop(name).build() for name in list(builders)}, outcomes)
+    for job, of_job in zip(jobs, outcomes, strict=True):
+        of_job.add_notes(job.models, _note_rows(job, measured.select_rows(job)))
+    return measured
+
+
+def _group_by_answers(jobs: Sequence[Job]) -> Iterator[list[int]]:
+    """Yield the numbers of jobs that are measured from the same answers, so that these are read once."""
+    left = list(range(len(jobs)))
     while left:
-        alike = [job for job in left if _reads_alike(left[0], job)]
-        left = [job for job in left if not any(job is other for other in alike)]
+        alike = [n for n in left if _share_answers(jobs[left[0]], jobs[n])]
+        left = [n for n in left if n not in alike]
         yield alike
 
 
-def _reads_alike(a: Job, b: Job) -> bool:
-    """Whether two jobs look at the same answers about the same samples, and group them in the same way."""
-    return a is b or (_reading(a) == _reading(b) and all(s.need.derive is None for s in (*a.needs, *b.needs)))
+def _share_answers(a: Job, b: Job) -> bool:
+    """Return whether two jobs look at the same answers about the same samples, and group them in the same way."""
+    alike = _describe_reading(a) == _describe_reading(b)
+    return a is b or (alike and all(s.need.derive is None for s in (*a.needs, *b.needs)))
 
 
-def _reading(job: Job) -> tuple[Any, ...]:
+def _describe_reading(job: Job) -> tuple[Any, ...]:
     (model, *_), metric = job.models, job.instance
     judges = [served.judge_fingerprint(model) for served in job.needs]
     return job.models, metric.group_by, metric.stacked, [s.need for s in job.needs], judges, job.seeds, job.prompts
 
 
-def measure(
-    jobs: Sequence[Job], store: Store, ledger: Ledger, tables: Sequence[TableBuilder], progress: Progress
-) -> list[Measured]:
-    """Measure every unit of jobs that read alike, each into a table of its own.
-
-    Samples that have no image, no answer or no value are counted and listed, never scored.
-    """
-    first = jobs[0]
-    measured = [Measured({model.label: Counts() for model in job.models}) for job in jobs]
-    names = ", ".join(job.metric.spec for job in jobs)
-    with progress.task(f"measuring {names}", first.size(), "samples") as task:
-        for group in groups(first, Reader(first, store, ledger, measured, task)):
-            for job, own, rows in zip(jobs, measured, tables, strict=True):
-                _measure(job, group, own, rows)
-    return measured
-
-
-def _measure(job: Job, group: Group, measured: Measured, rows: TableBuilder) -> None:
-    """Measure one unit of a job."""
+def _measure_unit(job: Job, group: Group, outcomes: Outcomes, rows: TableBuilder) -> None:
     found, notes = rows_of(job, group.unit)
     if group.left_out is None:
-        measured.remark(group.models, notes)
+        outcomes.add_notes(group.models, notes)
     if isinstance(found, Failure | Excluded):
-        measured.lose(group.models, group.samples, found)
+        outcomes.lose(group.models, group.samples, found)
         return
-    measured.keep(group.models, group.samples)
+    outcomes.keep(group.models, group.samples)
     for row in found:
         columns = columns_of(group, row)
         if isinstance(row, Rows):
             rows.extend(row.values, columns, "seed", seeds_of(group.unit, row))
         else:
             rows.append(row.value, columns)
+
+
+def _note_rows(job: Job, table: pd.DataFrame) -> Iterable[Note]:
+    """Return what the metric notes about all rows together."""
+    if table.empty:
+        return []
+    with guard_plugin(job.metric, "to say what must be known of its rows"):
+        return list(job.instance.remarks(table))

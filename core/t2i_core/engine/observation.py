@@ -1,4 +1,4 @@
-"""The second stage: judges answer every query that has no answer kept yet."""
+"""The second pass: judges answer every query that has no answer kept yet."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ from ..api.resolver import OptionTable, Resolver, installed_resolver
 from ..io.prompt_file import is_prompt_file, merge_duplicates, read_prompts
 from .code.keys import CodeKeys
 from .component import Component, settle_component
-from .job import IMAGES, Job, Served
+from .job import Job, SampleSet, Served
 from .judge_choice import choose_judge
 from .lifecycle import settle_on_machine
 from .pixels_judge import choose_pixels
 from .preflight import refuse_high_floor, refuse_unknown_classes, refuse_unneeded_judges
 from .prompt_selection import check_prompts, collect_prompts, limit_prompts, load_prompts
 from .request import ModelRequest, Request
-from .run_identity import identify_job, make_folder_name
+from .run_identity import identify_job, identify_samples, make_folder_name
 from .sample import Model, SampleGrid
 
 
@@ -37,20 +37,38 @@ from .sample import Model, SampleGrid
 class Plan:
     """What will be done, in order, and where it goes.
 
-    notes: what the user should know before (duplicates merged, prompts limited)
+    Attributes:
+        request: What was asked for.
+        jobs: The metrics, each on its samples.
+        images: The samples whose images are made and not measured (`t2i generate`); there are no jobs then.
+        folder: The run's folder.
+        digest: The run's identity.
+        installed: Every component that is installed.
+        notes: What the user should know before (duplicates merged, prompts limited).
     """
 
     request: Request
     jobs: tuple[Job, ...]
+    images: tuple[SampleSet, ...]
     folder: Path
     digest: str
     installed: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
 
     @property
-    def unmeasured(self) -> tuple[Job, ...]:
-        """The jobs that want images and nothing else: `t2i generate`."""
-        return tuple(job for job in self.jobs if job.metric.info is IMAGES)
+    def sample_sets(self) -> tuple[SampleSet, ...]:
+        """The samples of all jobs, or those that are not measured."""
+        return self.jobs or self.images
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The models of all sample sets, each label once."""
+        return tuple({model.label: model for each in self.sample_sets for model in each.models}.values())
+
+    @property
+    def image_sets(self) -> tuple[SampleSet, ...]:
+        """The sample sets whose images are made: a metric that looks at none of them needs none."""
+        return tuple(job for job in self.jobs if job.generates) or self.images
 
 
 def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None, dry: bool = False) -> Plan:
@@ -108,25 +126,34 @@ class _Planner:
     def plan(self) -> Plan:
         models = self.models()
         metrics: list[str | MetricInfo] = []
-        for metric in self.request.metrics or (IMAGES,):
+        for metric in self.request.metrics:
             if metric not in metrics:
                 metrics.append(metric)
         domains = {m.component.info.domain.name: m.component.info.domain for m in models}
         settled = [{name: self.metric(asked, domain) for name, domain in domains.items()} for asked in metrics]
         refuse_unneeded_judges(
             self.request.judges,
-            {metric.spec: instance.needs for each in settled for metric, instance, _ in each.values()},
+            {metric.spec: instance.needs for each in settled for metric, instance, _ in each.values()}
+            or {"t2i generate": ()},
             lambda name: self.resolver.component("judge", name, self.request.options),
         )
         jobs = [job for each in settled for job in self.jobs_of(each, models)]
+        images = [] if metrics else [self.sample_set(model) for model in models]
         self.refuse_unused()
         if self.request.shard:
             part, parts = self.request.shard
             self.notes.append(f"only part {part} of {parts} of the prompts and seeds")
-        digest = digest_data([identify_job(job) for job in jobs] + [self.request.interval])
-        folder = self.request.out or Path("t2i-runs") / make_folder_name(jobs, digest)
-        installed = tuple(self._resolver.manifest()) if self._resolver else ()
-        return Plan(self.request, tuple(jobs), folder, digest, installed, tuple(dict.fromkeys(self.notes)))
+        digest = digest_data([*map(identify_job, jobs), *map(identify_samples, images), self.request.interval])
+        folder = self.request.out or Path("t2i-runs") / make_folder_name(jobs, images, digest)
+        return Plan(
+            self.request,
+            tuple(jobs),
+            tuple(images),
+            folder,
+            digest,
+            tuple(self._resolver.manifest()) if self._resolver else (),
+            tuple(dict.fromkeys(self.notes)),
+        )
 
     def models(self) -> list[Model]:
         models = [self.model(m) for m in self.request.models]
@@ -253,10 +280,7 @@ class _Planner:
 
     def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
         """Settle a metric for one domain, whose defaults come before the metric's own."""
-        if asked is IMAGES:
-            found: Component[MetricInfo] = settle_component(IMAGES)
-        else:
-            found = self.find("metric", asked)
+        found: Component[MetricInfo] = self.find("metric", asked)
         there = domain.metrics.get(found.info.name, Defaults())
         own = found.info.defaults
         if there.options:
@@ -272,13 +296,19 @@ class _Planner:
             instance = found.info.create(found.setup())
         return found, instance, defaults
 
+    def sample_set(self, model: Model) -> SampleSet:
+        """Return the samples of a model whose images are made and not measured."""
+        generator = model.component
+        name, prompts = self.prompts(generator, generator.spec, Defaults(), None)
+        return SampleSet(grids=(self.grid(model, prompts, self.seeds(generator, Defaults())),), prompts_name=name)
+
     def job(
         self, metric: Component[MetricInfo], instance: Metric, defaults: Defaults, models: tuple[Model, ...]
     ) -> Job:
         generator = models[0].component
         needs = tuple(self.serve(need, metric, defaults, models) for need in instance.needs)
         labels = next((s.labels for s in needs if s.labels is not None), None)
-        name, prompts = self.prompts(generator, metric, defaults, labels)
+        name, prompts = self.prompts(generator, f"metric {metric.spec!r}", defaults, labels)
         seeds = self.seeds(generator, defaults)
         for served in needs:
             refuse_unknown_classes(served, prompts, metric)
@@ -334,11 +364,11 @@ class _Planner:
     def prompts(
         self,
         generator: Component[GeneratorInfo],
-        metric: Component[MetricInfo],
+        asking: str,
         defaults: Defaults,
         labels: Labels | None,
     ) -> tuple[str, tuple[Prompt, ...]]:
-        """Return the prompts' name and the prompts, as many as the limit allows."""
+        """Return the prompts' name and the prompts, as many as the limit allows, for what asks for them."""
         names = self.request.prompts
         own_prompts = generator.info.prompts if isinstance(generator.info, ExistingImagesInfo) else None
         if not names and own_prompts is not None:
@@ -351,9 +381,8 @@ class _Planner:
             if not names and defaults.prompts:
                 names = (defaults.prompts,)
             if not names:
-                who = generator.spec if metric.info is IMAGES else f"metric {metric.spec!r}"
                 raise BadPrompts(
-                    f"{who} has no prompts of its own: name some with --prompts (t2i list-plugins has them)"
+                    f"{asking} has no prompts of its own: name some with --prompts (t2i list-plugins has them)"
                 )
             key = (names, labels)
             if key not in self.lists:

@@ -15,7 +15,7 @@ from ..api.failure import Failure
 from ..api.metric import Excluded, Note, Row, Rows, Unit
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.prompt import RESERVED, find_invalid_facet
-from .job import IMAGES, Job
+from .job import Job
 from .unit_reader import Group
 
 
@@ -41,7 +41,7 @@ def rows_of(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded
 
 def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
     """Say what is wrong with the rows of a unit, if anything."""
-    if not found and job.metric.info is not IMAGES:
+    if not found:
         return "neither rows nor a reason why there are none"
     given: set[tuple[Any, ...]] = set()
     for row in found:

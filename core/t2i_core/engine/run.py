@@ -1,49 +1,46 @@
-"""Carrying out a plan: generate, observe, measure, score, write."""
+"""A run: five passes over a plan, each a function of its own."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
-from itertools import combinations
-from typing import Any
-
-import pandas as pd
+from collections import Counter
 
 from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
+from ..results.manifest import Manifest, parse_manifest
 from ..results.run import Made, Run
-from ..statistics import holm
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
-from .dataset_export import check_kept, data_sets
+from .dataset_export import drop_damaged, open_data_sets
 from .generation import generate
-from .image_checks import Doubts
-from .job import IMAGES, Job
 from .ledger import Ledger
 from .lifecycle import Execution
 from .manifest import get_time, make_manifest
-from .measurement import measure, reading_alike
-from .measurement_table import TableBuilder
+from .measurement import Measurements, measure
 from .observation import observe
+from .outcomes import Outcomes, count_images
 from .plan import Plan
 from .preflight import check_references
-from .result import comparison, result, set_beside
-from .sample import Model
-from .sample_counts import Counts, Lost, Measured
-from .sample_list import LOST_COLUMNS, SAMPLE_COLUMNS, listed, lost_row, places_of, sample_row
-from .score import compare, compare_pairs, incomparable, remarks, score
+from .sample_images import ImageChecks, check_images, iterate_images
+from .sample_list import (
+    LOST_COLUMNS,
+    SAMPLE_COLUMNS,
+    link_images,
+    make_lost_row,
+    make_sample_row,
+    name_model_folders,
+)
+from .score import Scored, describe_failure, describe_truncated, make_verdict, score
 
 
 def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
-    """Carry out a plan; whatever is made is kept as soon as it is there, so that a killed run goes on.
+    """Carry out a plan. Whatever is made is kept as soon as it is there, so that a killed run goes on.
 
-    Raises a T2IError where a part is broken, missing or cannot be written.
+    Raises:
+        T2IError: If a part is broken, missing or cannot be written.
     """
     progress = progress or Silent()
     request = plan.request
-    how = Execution(request.device, request.batch_size, request.offline)
-    ledger = Ledger()
     with (
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
@@ -51,194 +48,124 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         started = get_time()
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written anew")
-        begun = request.shard is None and not folder.finished()
-        said = {"started": started, **make_manifest(plan, store)} if begun else {}
-        if begun:
-            folder.write_manifest({"status": "running", **said})
+        begun = None
+        if request.shard is None and not folder.finished():
+            begun = make_manifest(plan, store, started)
+            folder.write_manifest(begun.to_json())
         try:
-            check_references(plan.jobs, store, progress)
-            made = generate(plan.jobs, store, ledger, how, progress)
-            observe(plan.jobs, store, ledger, how, progress)
-            check_kept(plan.unmeasured, store, ledger, progress)
-            if ledger.healed:
-                progress.note(f"{len(ledger.healed)} kept images were damaged and are made again")
-                made += generate(plan.jobs, store, ledger, how, progress)
-                observe(plan.jobs, store, ledger, how, progress)
-            if request.shard is not None:
-                return _partial(plan, folder, ledger, made)
-            return _score(plan, folder, store, ledger, progress, started, made)
+            return _carry_out(plan, folder, store, started, progress)
         except T2IError as error:
-            if begun:
-                _write_failed(folder, said, error)
+            if begun is not None:
+                _record_error(folder, begun, error)
             raise
         finally:
             follow_changes(plan.jobs)
 
 
-def _write_failed(folder: RunFolder, said: Mapping[str, Any], error: T2IError) -> None:
-    """Have run.json say which error ended the run, if it can still be written: the error itself comes first."""
-    try:
-        folder.write_manifest({"status": "failed", "failed": str(error), "finished": get_time(), **said})
-    except BadFolder as another:
-        error.add_note(str(another))
+def _carry_out(plan: Plan, folder: RunFolder, store: Store, started: str, progress: Progress) -> Run:
+    ledger = Ledger()
+    made = _generate_and_observe(plan, store, ledger, progress)
+    if plan.request.shard is not None:
+        return _summarize_shard(plan, folder, store, ledger, started, made)
+    measured = measure(plan.jobs, store, ledger, progress)
+    checks = check_images(iterate_images(plan, store, ledger, progress, "checking samples"))
+    scored = score(plan, measured, checks)
+    manifest = _write(plan, folder, store, ledger, measured, checks, scored, started, progress)
+    return Run(folder.path, manifest, manifest.failed, made=made)
 
 
-def _partial(plan: Plan, folder: RunFolder, ledger: Ledger, made: Made) -> Run:
+def _generate_and_observe(plan: Plan, store: Store, ledger: Ledger, progress: Progress) -> Made:
+    """Make every image and every observation that is not kept.
+
+    That a kept image is damaged shows when a judge opens it. Both passes then do once more what it lacks.
+    """
+    request = plan.request
+    execution = Execution(request.device, request.batch_size, request.offline)
+    check_references(plan.jobs, store, progress)
+    made = generate(plan.image_sets, store, ledger, execution, progress)
+    observe(plan.jobs, store, ledger, execution, progress)
+    drop_damaged(plan.images, store, ledger, progress)
+    if ledger.healed:
+        progress.note(f"{len(ledger.healed)} kept images were damaged and are made again")
+        made += generate(plan.image_sets, store, ledger, execution, progress)
+        observe(plan.jobs, store, ledger, execution, progress)
+    return made
+
+
+def _summarize_shard(plan: Plan, folder: RunFolder, store: Store, ledger: Ledger, started: str, made: Made) -> Run:
     part, parts = plan.request.shard or (1, 1)
-    failed = sum(not f.missing for f in (*ledger.images.values(), *ledger.observations.values()))
-    tried = sum(1 for job in plan.jobs for _ in job.items())
-    done = f"part {part} of {parts} is done ({failed} failed)"
-    wanted = "data set" if plan.unmeasured else "scores"
-    message = f"{done}: run the same command without --shard for the {wanted}"
-    worst = (failed / max(tried, 1), done)
+    reasons = Counter(f.reason for f in (*ledger.images.values(), *ledger.observations.values()) if not f.missing)
+    tried = sum(1 for job in plan.jobs for _ in job.items()) + sum(1 for s in plan.images for _ in s.samples())
+    done = f"part {part} of {parts} is done ({reasons.total()} failed)"
+    wanted = "scores" if plan.jobs else "data set"
     return Run(
         folder.path,
-        {"run": str(folder.path), "results": [], "comparisons": []},
-        failed=_verdict(
-            worst,
-            plan.request.max_failed,
-            Counter(f.reason for f in (*ledger.images.values(), *ledger.observations.values()) if not f.missing),
-        ),
-        partial=message,
+        make_manifest(plan, store, started),
+        failed=make_verdict((reasons.total() / max(tried, 1), done), plan.request.max_failed, reasons),
+        partial=f"{done}: run the same command without --shard for the {wanted}",
         made=made,
     )
 
 
-def _score(
+def _write(
     plan: Plan,
     folder: RunFolder,
     store: Store,
     ledger: Ledger,
-    progress: Progress,
+    measured: Measurements,
+    checks: ImageChecks,
+    scored: Scored,
     started: str,
-    made: Made,
-) -> Run:
-    interval = plan.request.interval
-    by_metric: dict[str, list[Job]] = defaultdict(list)
-    for job in plan.jobs:
-        by_metric[job.metric.spec].append(job)
-    results: list[dict[str, Any]] = []
-    scored: list[tuple[Job, Model]] = []
-    comparisons: list[dict[str, Any]] = []
-    tables: dict[str, pd.DataFrame] = {}
-    lost: list[tuple[str, Lost]] = []
-    worst = (0.0, "")
-    rows = {name: TableBuilder() for name in by_metric}
-    of_job: dict[int, Measured] = {}
-    for alike in reading_alike(plan.jobs):
-        shown = Silent() if alike[0].metric.info is IMAGES else progress
-        each = measure(alike, store, ledger, [rows[job.metric.spec] for job in alike], shown)
-        of_job.update(zip(map(id, alike), each, strict=True))
-    for name, jobs in by_metric.items():
-        measured = [of_job[id(job)] for job in jobs]
-        lost += [(name, each) for m in measured for each in m.lost]
-        for job, m in zip(jobs, measured, strict=True):
-            worst = max(worst, *(_failed_share(job, label, c) for label, c in m.counts.items()))
-        if jobs[0].metric.info is IMAGES:
-            continue
-        tables[name] = table = rows.pop(name).build()
-        for job, m in zip(jobs, measured, strict=True):
-            own = table if job.pairs or table.empty else table[table["model"] == job.models[0].label]
-            m.remark(job.models, remarks(job, own))
-            scores = score(job, own, interval)
-            scored += [(job, model) for model in job.models]
-            results += [result(job, model, scores[model.label], m) for model in job.models]
-        set_beside(jobs, results)
-        comparisons += _comparisons(jobs, table, plan, progress)
-    places = places_of(model.label for job in plan.jobs for model in job.models)
-    alone = [model for job in plan.unmeasured for model in job.models]
-    doubts = Doubts()
-    with data_sets(alone, folder, places, store, progress) as sets:
-        images = doubts.passing(listed(plan.jobs, folder, places, store, ledger, progress))
-        folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(sample_row, sets.passing(images)))
-    for note in doubts.notes():
+    progress: Progress,
+) -> Manifest:
+    """Write the run's folder: tables, links to the images, data sets, and at last run.json."""
+    places = name_model_folders(model.label for model in plan.models)
+    with open_data_sets(plan.images, folder, places, store) as data_sets:
+        images = iterate_images(plan, store, ledger, progress, "writing samples")
+        linked = map(data_sets.add, link_images(images, folder, places, store))
+        folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(make_sample_row, linked))
+        datasets = data_sets.finish(checks, progress)
+    outcomes = measured.outcomes or _count_images(plan, ledger)
+    metrics = [job.metric.spec for job in plan.jobs] or [""] * len(outcomes)
+    lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]
+    folder.write_rows("failures.csv", LOST_COLUMNS, (make_lost_row(metric, each) for metric, each in lost))
+    if measured.tables:
+        folder.write_tables("measurements.csv", measured.tables)
+    for note in [*scored.notes, *checks.notes(), *_note_images(plan, checks)]:
         progress.note(note)
-    for (job, model), found in zip(scored, results, strict=True):
-        found["n_truncated"] = truncated = doubts.truncated(job, model)
-        found["notes"] += [*_said_of_truncated(model, truncated), *doubts.converted(model)]
-    asked = {model.label: (job, model) for job in plan.unmeasured for model in job.models}
-    for _, model in asked.values():
-        for note in doubts.converted(model):
-            progress.note(note)
-    for written in sets.written:
-        job, model = asked[written["model"]]
-        written["n_truncated"] = truncated = doubts.truncated(job, model)
-        for note in _said_of_truncated(model, truncated):
-            progress.note(note)
-    folder.write_rows("failures.csv", LOST_COLUMNS, (lost_row(name, each) for name, each in lost))
-    if tables:
-        folder.write_tables("measurements.csv", tables)
-    reasons = Counter(each.reason for _, each in lost if each.kind == "failed")
-    failed = _verdict(worst, plan.request.max_failed, reasons)
-    finished = {
-        "status": "failed" if failed else "done",
-        "failed": failed,
-        "started": started,
-        "finished": get_time(),
-        **make_manifest(plan, store),
-        "results": results,
-        "comparisons": comparisons,
-        "datasets": sets.written,
-        "files": folder.files(),
-    }
-    written = folder.write_manifest(finished)
-    return Run(
-        folder.path,
-        {"run": str(folder.path), "results": written["results"], "comparisons": written["comparisons"]},
-        written,
-        failed,
-        made=made,
+    failed = describe_failure(plan, outcomes)
+    manifest = make_manifest(
+        plan,
+        store,
+        started,
+        status="failed" if failed else "done",
+        failed=failed,
+        finished=get_time(),
+        results=scored.results,
+        comparisons=scored.comparisons,
+        datasets=datasets,
+        files=folder.files(),
     )
+    return parse_manifest(folder.write_manifest(manifest.to_json()))
 
 
-def _said_of_truncated(model: Model, count: int) -> list[str]:
-    if not count:
-        return []
-    return [
-        f"{model.label}: {count} samples were drawn from a part of their prompt, which is longer than the model "
-        "reads (tokens_lost in samples.csv)"
-    ]
+def _count_images(plan: Plan, ledger: Ledger) -> list[Outcomes]:
+    return list(count_images((grid for each in plan.images for grid in each.grids), ledger))
 
 
-def _comparisons(jobs: list[Job], table: pd.DataFrame, plan: Plan, progress: Progress) -> list[dict[str, Any]]:
-    """Compare each two models of a metric, p-values adjusted together by Holm's method."""
-    found = []
-    theirs = [(job, model) for job in jobs if not job.is_bound for model in job.models]
-    in_pairs = compare_pairs(jobs[0], table, plan.request.interval) if jobs[0].pairs else {}
-    for a, b in combinations(theirs, 2):
-        (job_a, model_a), (job_b, model_b) = a, b
-        compared = None
-        why = incomparable(job_a, job_b)
-        if job_a.pairs:
-            compared, why = in_pairs.get((model_a.label, model_b.label)), "one has no score"
-        elif why is None:
-            compared = compare(job_a, job_b, model_a.label, model_b.label, table, plan.request.interval)
-            why = "they share no prompts under the same seeds"
-        if compared is None:
-            progress.note(f"{job_a.metric.spec}: {model_a.label} and {model_b.label} are not compared: {why}")
-        else:
-            found.append(comparison(job_a.metric.spec, model_a.label, model_b.label, compared))
-    tested = [c for c in found if c["p"] is not None]
-    if tested:
-        for c, p in zip(tested, holm([c["p"] for c in tested]), strict=True):
-            c["p"] = float(p)
-    return found
+def _note_images(plan: Plan, checks: ImageChecks) -> list[str]:
+    """Return notes on images that are not measured; on those that are, the results have them."""
+    each_model = [(each, model) for each in plan.images for model in each.models]
+    notes = [note for _, model in each_model for note in checks.describe_decoding(model)]
+    for each, model in each_model:
+        notes += describe_truncated(model, checks.count_truncated(each, model))
+    return notes
 
 
-def _failed_share(job: Job, label: str, counts: Counts) -> tuple[float, str]:
-    """The share of a model's samples that failed, and in words; what never existed is missing, not failed."""
-    who = f"{job.metric.spec} on {label}"
-    tried = counts.ok + counts.failed
-    if counts.ok == 0 and counts.excluded == 0:
-        return 1.0, f"{who}: no sample has a value ({counts.failed} failed, {counts.missing} missing)"
-    share = counts.failed / max(tried, 1)
-    return share, f"{who}: {counts.failed} of {tried} samples failed ({share:.1%})"
-
-
-def _verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]) -> str | None:
-    """Say that a run has failed, and what for most often."""
-    if worst[0] <= allowed:
-        return None
-    more = "" if worst[1].endswith("missing)") else f", more than the {allowed:.1%} allowed"
-    most = "; ".join(f"{count} x {reason[:200]}" for reason, count in reasons.most_common(2))
-    return f"{worst[1]}{more}; failures.csv says why{f': {most}' if most else ''}"
+def _record_error(folder: RunFolder, begun: Manifest, error: T2IError) -> None:
+    """Record in run.json which error ended the run, if it can still be written: the error itself comes first."""
+    ended = begun.model_copy(update={"status": "failed", "failed": str(error), "finished": get_time()})
+    try:
+        folder.write_manifest(ended.to_json())
+    except BadFolder as another:
+        error.add_note(str(another))

@@ -9,24 +9,31 @@ from ..api.digest import digest_data
 from ..api.options import select_result_options
 from ..api.prompt import Prompt
 from ..files.slug import make_slug
-from .job import Job
+from .job import Job, SampleSet
 
 
 def identify_job(job: Job) -> Any:
-    """What makes a run another run: all that is asked, nothing of how the code came to answer it."""
+    """Return what makes a job another job: all that is asked, nothing of how the code came to answer it."""
     return {
         "metric": [job.metric.info.name, select_result_options(job.metric.options)],
-        "models": [
-            [m.label, m.component.info.name, m.component.argument, select_result_options(m.component.options)]
-            for m in job.models
-        ],
-        "prompts": [_prompt_identity(p) for p in job.prompts],
-        "seeds": list(job.seeds),
+        **identify_samples(job),
         "judges": [
             [s.need.name, s.choice.judge.spec, select_result_options(s.choice.judge.options)] if s.choice else None
             for s in job.needs
         ],
-        "noise": job.noise,
+    }
+
+
+def identify_samples(samples: SampleSet) -> dict[str, Any]:
+    """Return what makes samples other samples."""
+    return {
+        "models": [
+            [m.label, m.component.info.name, m.component.argument, select_result_options(m.component.options)]
+            for m in samples.models
+        ],
+        "prompts": [_prompt_identity(p) for p in samples.prompts],
+        "seeds": list(samples.seeds),
+        "noise": samples.noise,
     }
 
 
@@ -36,8 +43,9 @@ def _prompt_identity(p: Prompt) -> str:
     )
 
 
-def make_folder_name(jobs: Sequence[Job], digest: str) -> str:
+def make_folder_name(jobs: Sequence[Job], images: Sequence[SampleSet], digest: str) -> str:
     """Return the name of the folder of a run that is not told where to go."""
-    metrics = dict.fromkeys(job.metric.name for job in jobs)
-    models = dict.fromkeys(m.label for job in jobs if not job.is_bound for m in job.models)
+    metrics = dict.fromkeys(job.metric.name for job in jobs) or ["images"]
+    shown = [*(job for job in jobs if not job.is_bound), *images]
+    models = dict.fromkeys(model.label for each in shown for model in each.models)
     return f"{make_slug('-'.join(metrics))}-{make_slug('-'.join(models))}-{digest[:8]}"

@@ -1,215 +1,265 @@
-"""From the measurement table to scores, facets and comparisons, each with its interval."""
+"""The fourth pass: from measurements to results and comparisons, complete and typed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ..api.metric import Note, SettledMeasure
-from ..api.options import select_result_options
-from ..api.plugin_guard import guard_plugin
-from ..results.score_difference import (
-    compare_headlines,
-    find_clusters,
-    make_statistic,
-    select_aggregated,
-    split_left_out,
-)
-from ..statistics import (
-    Comparison,
-    Estimate,
-    Question,
-    block_jackknife,
-    mean_interval,
-    statistic_differences,
-    statistic_intervals,
-)
+from ..results.result import Comparison, JudgeName, JudgeOfNeed, Result, Score, UpperBound
+from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
+from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable
 from .job import Job
+from .measurement import Measurements
+from .outcomes import Counts, Outcomes
+from .plan import Plan
+from .sample import Model
+from .sample_images import ImageChecks
 
-MOST_LEVELS = 1000
-"""A facet with more levels than this is left to the measurement table."""
-
-Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+_LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed"}
+"""Notes on what is not in an interval, each with the facet whose levels have it by their nature."""
 
 
 @dataclass(frozen=True)
-class Scores:
-    """The scores of one model by name, the headline first, and what they break down to.
+class Scored:
+    """The scores of a run.
 
-    facets: estimates by measure, facet and level
+    Attributes:
+        results: One of each metric and model.
+        comparisons: One of each metric and two models.
+        notes: Which models are not compared, and why.
     """
 
-    scores: Mapping[str, Estimate]
-    facets: Facets
-    notes: tuple[str, ...] = ()
+    results: list[Result]
+    comparisons: list[Comparison]
+    notes: list[str]
 
 
-def score(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores]:
-    """Return each model's scores by label; `table` holds all rows of the job."""
-    if table.empty:
-        return {model.label: Scores({}, {}) for model in job.models}
-    if job.pairs:
-        found = _aggregated(job, table, interval)
-        labels = [model.label for model in job.models]
-        headline = job.measures[0].name
-        others = {name: estimate for name, estimate in found.items() if name not in labels}
-        return {
-            label: Scores({headline: found[label], **others} if label in found else {}, {}) for label in labels
-        }
-    (model,) = job.models
-    if job.instance.group_by == "model":
-        return {model.label: Scores(_jackknifed(job, table), {})}
-    means, facets, notes = {}, {}, []
-    aggregated, unsaid = _own(job, table, interval)
-    for measure in job.measures:
-        rows = table[table["measure"] == measure.name]
-        if measure.name in aggregated:
-            facets[measure.name], said = _facets(
-                job, measure, table, partial(_one_aggregated, job, measure, interval)
-            )
-            notes += said
-        elif len(rows):
-            mean = partial(_mean, job, measure, interval)
-            if measure.name not in unsaid:
-                means[measure.name] = mean(rows)
-            facets[measure.name], said = _facets(job, measure, rows, mean)
-            notes += said
-    order = [m.name for m in job.measures]
-    named = {**means, **aggregated}
-    ordered = sorted(named, key=lambda n: order.index(n) if n in order else len(order))
-    return {
-        model.label: Scores({n: named[n] for n in ordered}, {m: f for m, f in facets.items() if f}, tuple(notes))
-    }
+def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
+    """Return the scores of all models under all metrics, and the paired differences of each two models.
+
+    Args:
+        plan: The plan.
+        measured: The rows of its metrics, and what became of its samples.
+        checks: What was found about its images.
+    """
+    interval = plan.request.interval
+    results: list[Result] = []
+    comparisons: list[Comparison] = []
+    notes: list[str] = []
+    outcomes = dict(zip(map(id, plan.jobs), measured.outcomes, strict=True))
+    for name in measured.tables:
+        jobs = [job for job in plan.jobs if job.metric.spec == name]
+        scores = [estimate_scores(job, measured.select_rows(job), interval) for job in jobs]
+        bounds = _list_bounds(jobs, scores)
+        for job, own in zip(jobs, scores, strict=True):
+            bound = None if job.is_bound or job.bound is None else bounds[job.bound]
+            results += [
+                _make_result(job, model, own[model.label], outcomes[id(job)], checks, bound)
+                for model in job.models
+            ]
+        found, why_not = _compare_models(jobs, measured.tables[name], interval)
+        comparisons += found
+        notes += why_not
+    return Scored(results, comparisons, notes)
 
 
-def remarks(job: Job, table: pd.DataFrame) -> list[Note]:
-    """Return what the metric says of all rows together."""
-    if table.empty:
-        return []
-    with guard_plugin(job.metric, "to say what must be known of its rows"):
-        return list(job.instance.remarks(table))
+def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
+    """Return why a run has failed because too many of its samples did; None if it has not.
 
-
-def incomparable(a: Job, b: Job) -> str | None:
-    """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
-    if select_result_options(a.metric.options) != select_result_options(b.metric.options):
-        return "the metric's options differ"
-    judges = [
-        [(s.need.name, s.choice.judge.fingerprint) for s in job.needs if s.choice is not None] for job in (a, b)
+    Args:
+        plan: The plan.
+        outcomes: What became of the samples of each of its sample sets, in their order.
+    """
+    shares = [
+        _describe_share(f"{each.metric.spec} on {label}" if isinstance(each, Job) else label, counts)
+        for each, own in zip(plan.sample_sets, outcomes, strict=True)
+        for label, counts in own.counts.items()
     ]
-    return "their judges differ" if judges[0] != judges[1] else None
+    reasons = Counter(lost.reason for own in outcomes for lost in own.lost if lost.kind == "failed")
+    return make_verdict(max(shares, default=(0.0, "")), plan.request.max_failed, reasons)
 
 
-def compare(job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question) -> Comparison | None:
-    """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
+def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]) -> str | None:
+    """Return why a run has failed, and the most frequent reasons; None if it has not.
 
-    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
-    nothing, or where one has no score.
+    Args:
+        worst: The largest share of failed samples, from 0 to 1, and in words whose it is.
+        allowed: The largest share allowed.
+        reasons: Why samples failed, and how often.
     """
-    digests = {p.id: p.scene_digest for p in other.prompts}
-    same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
-    return compare_headlines(job, a, b, table, same, interval)
+    share, words = worst
+    if share <= allowed:
+        return None
+    more = "" if words.endswith("missing)") else f", more than the {allowed:.1%} allowed"
+    most = "; ".join(f"{count} x {reason[:200]}" for reason, count in reasons.most_common(2))
+    return f"{words}{more}; failures.csv says why{f': {most}' if most else ''}"
 
 
-def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], Comparison]:
-    """Compare each two models of a metric of pairs that have a score, all under the same weights."""
-    table = select_aggregated(job, table)
-    if table.empty:
-        return {}
-    statistic = make_statistic(job, table)
-    scored = statistic(np.ones(len(table)))
-    both = combinations([model.label for model in job.models if model.label in scored], 2)
-    return statistic_differences(statistic, both, interval=interval, **find_clusters(job, table))
+def _describe_share(whose: str, counts: Counts) -> tuple[float, str]:
+    """Return the share of a model's samples that failed, and a sentence about it."""
+    if counts.ok == 0 and counts.excluded == 0:
+        return 1.0, f"{whose}: no sample has a value ({counts.failed} failed, {counts.missing} missing)"
+    share = counts.failed / max(counts.tried, 1)
+    return share, f"{whose}: {counts.failed} of {counts.tried} samples failed ({share:.1%})"
 
 
-def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
-    return _own(job, rows, interval)[0].get(measure.name)
+def describe_truncated(model: Model, count: int) -> list[str]:
+    """Return a note on the samples whose prompt is longer than the model reads, if there are any."""
+    if not count:
+        return []
+    return [
+        f"{model.label}: {count} samples were drawn from a part of their prompt, which is longer than the model "
+        "reads (tokens_lost in samples.csv)"
+    ]
 
 
-def _mean(
-    job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame, level: float = 0.95
-) -> Estimate:
-    return mean_interval(
-        rows["value"],
-        interval=interval,
-        low=measure.low,
-        high=measure.high,
-        level=level,
-        **find_clusters(job, rows),
+def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> dict[str, UpperBound]:
+    """Return by label what the scores of one metric can reach, for its jobs that measure that."""
+    bounds = {}
+    for job, own in zip(jobs, scores, strict=True):
+        if job.is_bound:
+            label = job.models[0].label
+            headline = own[label].headline
+            value, ci = (_number(headline.value), _interval(headline)) if headline else (None, None)
+            bounds[label] = UpperBound(model=label, value=value, ci=ci)
+    return bounds
+
+
+def _make_result(
+    job: Job, model: Model, scores: Scores, outcomes: Outcomes, checks: ImageChecks, bound: UpperBound | None
+) -> Result:
+    counts = outcomes.counts[model.label]
+    headline = scores.headline
+    judges = [
+        JudgeOfNeed(need=s.need.name, name=s.choice.judge.spec, why=s.choice.why)
+        if s.choice
+        else JudgeOfNeed(need=s.need.name, name=model.component.spec, why="the model itself is asked")
+        for s in job.needs
+    ]
+    n_truncated = checks.count_truncated(job, model)
+    notes = [
+        *scores.notes,
+        *(headline.notes if headline else ()),
+        *_note_narrow(scores),
+        *outcomes.describe_notes(model.label, f"{job.instance.group_by}s"),
+        *_note_missing(model, counts),
+        *describe_truncated(model, n_truncated),
+        *checks.describe_decoding(model),
+    ]
+    return Result(
+        metric=job.metric.spec,
+        model=model.component.spec,
+        label=model.label,
+        settings=model.settings,
+        judge=JudgeName(name=judges[0].name, why=judges[0].why) if judges else None,
+        judges=judges,
+        prompts=job.prompts_name,
+        score=_number(headline.value) if headline else None,
+        ci=_interval(headline) if headline else None,
+        interval=f"{headline.method}; {headline.question}" if headline else None,
+        upper_bound=bound,
+        notes=list(dict.fromkeys(notes)),
+        n_prompts=len(job.prompts),
+        n_prompts_ok=len(outcomes.scored.get(model.label, ())),
+        n_seeds=len(job.seeds),
+        n_ok=counts.ok,
+        n_failed=counts.failed,
+        n_missing=counts.missing,
+        n_excluded=counts.excluded,
+        n_truncated=n_truncated,
+        scores={name: _make_score(e) for name, e in scores.scores.items()},
+        facets={
+            measure: {
+                facet: {level: _make_score(e) for level, e in levels.items()} for facet, levels in facets.items()
+            }
+            for measure, facets in scores.facets.items()
+        },
     )
 
 
-def _facets(
-    job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
-) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
-    """Estimate a measure for each level of its facets."""
-    found: dict[str, dict[str, Estimate]] = {}
+def _note_missing(model: Model, counts: Counts) -> list[str]:
+    if not counts.missing:
+        return []
+    return [f"{model.label}: {counts.missing} of {counts.planned} samples are missing, the score leaves them out"]
+
+
+def _note_narrow(scores: Scores) -> Iterator[str]:
+    """Yield, for each variation, which scores and levels have it not in their interval though the headline does.
+
+    Levels of the facet `prompt` are one prompt by their nature, and are not listed.
+    """
+    if not scores.scores:
+        return
+    headline, *others = scores.scores
+    for note, facet_of_ones in _LEFT_OUT.items():
+        if note in scores.scores[headline].notes:
+            continue
+        where = [name for name in others if note in scores.scores[name].notes]
+        for measure, facets in scores.facets.items():
+            for facet, levels in facets.items():
+                narrow = sum(note in estimate.notes for estimate in levels.values())
+                if narrow and facet != facet_of_ones and measure not in where:
+                    where.append(f"{measure} by {facet} ({narrow} of {len(levels)} levels)")
+        if where:
+            yield f"{', '.join(where)}: {note}"
+
+
+def _compare_models(
+    jobs: Sequence[Job], table: pd.DataFrame, interval: Question
+) -> tuple[list[Comparison], list[str]]:
+    """Compare each two models of a metric, and say which cannot be.
+
+    The p-values are adjusted together by Holm's method.
+    """
+    found: list[tuple[str, str, PairedDifference]] = []
     notes = []
-    of_prompts = sorted({facet for prompt in job.prompts for facet in prompt.facets})
-    wanted = (name for facet in measure.facets for name in (of_prompts if facet == "*" else [facet]))
-    for facet in dict.fromkeys(wanted):
-        if facet not in rows or rows[facet].isna().all():
-            continue
-        levels = rows.groupby(facet, observed=True, sort=False)
-        if len(levels) > MOST_LEVELS:
-            notes.append(f"{measure.name} by {facet}: {len(levels)} levels, see measurements.csv")
-            continue
-        estimates = {str(level): estimate(part) for level, part in levels}
-        found[facet] = {level: e for level, e in estimates.items() if e is not None}
-    return found, notes
+    metric = jobs[0].metric.spec
+    theirs = [(job, model.label) for job in jobs if not job.is_bound for model in job.models]
+    in_pairs = compare_pairs(jobs[0], table, interval) if jobs[0].pairs else {}
+    for (job_a, a), (job_b, b) in combinations(theirs, 2):
+        compared = None
+        why = find_incomparable(job_a, job_b)
+        if job_a.pairs:
+            compared, why = in_pairs.get((a, b)), "one has no score"
+        elif why is None:
+            compared = compare(job_a, job_b, a, b, table, interval)
+            why = "they share no prompts under the same seeds"
+        if compared is None:
+            notes.append(f"{metric}: {a} and {b} are not compared: {why}")
+        else:
+            found.append((a, b, compared))
+    adjusted = holm([compared.p for _, _, compared in found])
+    return [
+        Comparison(
+            metric=metric,
+            a=a,
+            b=b,
+            diff=_number(compared.diff),
+            ci=_interval(compared),
+            p=_number(p),
+            p_unadjusted=_number(compared.p),
+            n=compared.n,
+            interval=f"{compared.method}; {compared.question}",
+        )
+        for (a, b, compared), p in zip(found, adjusted, strict=True)
+    ], notes
 
 
-def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
-    """One model's scores that are no plain means, and the measures that have no score over all rows."""
-    with guard_plugin(job.metric, "to form intervals"):
-        formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
-        said = {name: estimate for name, estimate in formed.items() if estimate is not None}
-        strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)
-        if strange is not None:
-            raise TypeError(f"gave {type(strange).__name__} where an Estimate was asked for")
-    return {**_aggregated(job, table, interval, but=formed), **said}, set(formed) - set(said)
+def _make_score(estimate: Estimate) -> Score:
+    """Return a score with its interval, and what variation is not in that, if any."""
+    notes = [note for note in estimate.notes if note in _LEFT_OUT]
+    return Score(value=_number(estimate.value), ci=_interval(estimate), notes=notes)
 
 
-def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
-    """The mean of rows of one measure, whichever it is."""
-    (name,) = rows["measure"].unique()
-    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
+def _number(value: float) -> float | None:
+    """Return a number as JSON has it, which knows no NaN: a value that does not exist is null."""
+    return float(value) if math.isfinite(value) else None
 
 
-def _aggregated(
-    job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
-) -> dict[str, Estimate]:
-    """The scores that are no plain means, resampled, `but` those that have intervals already."""
-    table = select_aggregated(job, table)
-    whole = make_statistic(job, table)
-    names = set(whole(np.ones(len(table)))) - set(but)
-    if not names:
-        return {}
-    ranges = {m.name: (m.low, m.high) for m in job.measures if m.name in names}
-
-    def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
-        return {name: value for name, value in whole(weights).items() if name not in but}
-
-    return statistic_intervals(statistic, interval=interval, ranges=ranges, **find_clusters(job, table))
-
-
-def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
-    scores = {}
-    for measure in job.measures:
-        if (table["measure"] == measure.name).any():
-            full, parts = split_left_out(table, measure.name)
-            if len(parts) < 2:
-                note = "too few images for a jackknife: no interval can be formed"
-                nan = float("nan")
-                scores[measure.name] = Estimate(
-                    full, nan, nan, "none", "new images of this model", 1, notes=(note,)
-                )
-            else:
-                scores[measure.name] = block_jackknife(full, list(parts), low=measure.low, high=measure.high)
-    return scores
+def _interval(found: Estimate | PairedDifference) -> list[float | None]:
+    return [_number(found.lo), _number(found.hi)]

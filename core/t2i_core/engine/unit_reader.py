@@ -23,8 +23,8 @@ from ..storage.store import Store
 from .job import Job, Served, derived_key
 from .ledger import Item, Ledger
 from .observation import asked_once, gather_made, image_gone, shared_samples
+from .outcomes import Outcomes
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
-from .sample_counts import Measured
 
 BLOCKS = 20
 """Blocks of images that are left out in turn for the jackknife of a model's set."""
@@ -48,8 +48,8 @@ class Group:
 class Reader:
     """Reads samples with their answers from the store."""
 
-    def __init__(self, job: Job, store: Store, ledger: Ledger, measured: Sequence[Measured], task: Task) -> None:
-        self.job, self.store, self.ledger, self.measured, self.task = job, store, ledger, measured, task
+    def __init__(self, job: Job, store: Store, ledger: Ledger, outcomes: Sequence[Outcomes], task: Task) -> None:
+        self.job, self.store, self.ledger, self.outcomes, self.task = job, store, ledger, outcomes, task
         self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
 
     def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed]]:
@@ -62,8 +62,8 @@ class Reader:
                 yield item, result
 
     def _lose(self, item: Item, why: Failure) -> None:
-        for measured in self.measured:
-            measured.lose([planned.model for planned in item], item[:1], why)
+        for outcomes in self.outcomes:
+            outcomes.lose([planned.model for planned in item], item[:1], why)
 
     def observe(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed | Failure]]:
         """Yield each item with its answers, or with why it has none."""

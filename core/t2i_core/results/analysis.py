@@ -34,19 +34,19 @@ class StoredMetrics:
 
 def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
     """Make the metrics of a run's results again; one that is not installed any more harms no other."""
-    scored = {result["metric"] for result in run.results["results"]}
+    scored = {result.metric for result in run.results}
     made: dict[str, ResolvedComponent[MetricInfo]] = {}
     recorded: dict[str, Mapping[str, Any]] = {}
     absent: dict[str, str] = {}
-    for said in run.manifest.get("components", []):
-        if said["kind"] != "metric":
+    for part in run.manifest.components:
+        if part.kind != "metric":
             continue
-        name = said["name"]
-        recorded[name] = said["options"]
+        name = part.name
+        recorded[name] = part.options
         if name not in scored:
             continue
         try:
-            component = resolver.component("metric", name, {_key(name): said["options"]})
+            component = resolver.component("metric", name, {_key(name): part.options})
             _check_files(component)
             made[name] = component
         except T2IError as error:
@@ -94,18 +94,16 @@ def analyze_run(
         if key.removeprefix("metric:") not in shorts.values():
             known = list(shorts.values())
             raise UnknownName.among("metric", key, known, f"of {run.path}: {', '.join(known)}")
-    if not run.results["results"]:
+    if not run.results:
         return
     table, samples = run.measurements(), run.samples()
-    models = run.manifest["models"]
-    varied = dict.fromkeys(key for said in models.values() for key in said["settings"])
+    models = run.manifest.models
+    varied = dict.fromkeys(key for model in models.values() for key in model.settings)
     settings = {
         label: {
-            key: value
-            for key in varied
-            if (value := said["options"].get(key, said["settings"].get(key))) is not None
+            key: value for key in varied if (value := model.options.get(key, model.settings.get(key))) is not None
         }
-        for label, said in models.items()
+        for label, model in models.items()
     }
     for name, made in metrics.made.items():
         given = {**options.get(shorts[name], {}), **options.get(_key(name), {})}
@@ -123,7 +121,7 @@ def analyze_run(
             run.folder,
             None if own.all() else table[~own].dropna(axis="columns", how="all"),
             settings,
-            run.manifest["request"]["interval"],
+            run.manifest.request.interval,
             _floors(run, name),
             {name: made.info.measures for name, made in metrics.made.items()},
             partial(find_images, samples, run.folder, run.images_from),
@@ -161,7 +159,7 @@ def _key(name: str) -> str:
 def _floors(run: Run, metric: str) -> dict[str, float]:
     """By need the confidence below which judges keep nothing: the highest, where models have several judges."""
     floors: dict[str, float] = {}
-    for said in run.manifest.get("judges", []):
-        if said["metric"] == metric and "floor" in said:
-            floors[said["need"]] = max(said["floor"], floors.get(said["need"], 0.0))
+    for judge in run.manifest.judges:
+        if judge.metric == metric and judge.floor is not None:
+            floors[judge.need] = max(judge.floor, floors.get(judge.need, 0.0))
     return floors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from ..api.text import fit_one_line
 from ..files.regular_file import TABLE_BYTES, check_regular, open_regular
 from ..files.spreadsheet import unescape_table
 from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
-from .manifest_schema import find_manifest_fault
+from .manifest import Manifest, parse_manifest
+from .result import Comparison, Result
 from .tables import check_table
 
 if TYPE_CHECKING:
@@ -43,34 +44,50 @@ class Made:
 class Run:
     """A run.
 
-    folder:    where it stands
-    results:   `{"run", "results", "comparisons"}`, plain data
-    manifest:  all that run.json says
-    failed:    why the run has failed: more samples failed than it allows, or an error ended it
-    partial:   what a shard says instead of scores
-    made:      the images that were made for it now
-    images_from: folders outside of the run's whose images may be read too
+    Attributes:
+        folder: Its folder, absolute.
+        manifest: The content of its run.json; of a shard, what it would be so far.
+        failed: Why the run has failed: more samples failed than it allows, or an error ended it; else None.
+        partial: What a shard says instead of scores; None for a whole run.
+        made: The images that were made for it now.
+        images_from: Folders outside of the run's whose images may be read too.
     """
 
     folder: Path
-    results: Mapping[str, Any] = field(repr=False)
-    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    manifest: Manifest = field(repr=False)
     failed: str | None = None
     partial: str | None = None
     made: Made = Made()
     images_from: tuple[Path, ...] = ()
 
     @property
+    def results(self) -> list[Result]:
+        """The scores of each model under each metric."""
+        return self.manifest.results
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """The paired difference of each two models under each metric."""
+        return self.manifest.comparisons
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``t2i eval --json`` prints, as plain data."""
+        return {
+            "run": str(self.folder),
+            "results": [result.model_dump(by_alias=True) for result in self.results],
+            "comparisons": [comparison.model_dump() for comparison in self.comparisons],
+        }
+
+    @property
     def path(self) -> Path:
-        """Its folder as seen from the working folder, where it lies in there: what readers are told."""
-        here = Path.cwd()
-        return self.folder.relative_to(here) if self.folder.is_relative_to(here) else self.folder
+        """Its folder as messages show it: relative, if it lies in the working folder."""
+        return make_relative(self.folder)
 
     @property
     def status(self) -> str:
-        """`running`, `interrupted` (its process has gone without results), `done`, `failed` or `unreadable`."""
-        said = str(self.manifest.get("status"))
-        return "interrupted" if said == "running" and not _held(self.folder) else said
+        """`running`, `interrupted` (its process has gone without results), `done` or `failed`."""
+        status = self.manifest.status
+        return "interrupted" if status == "running" and not _is_locked(self.folder) else status
 
     def samples(self) -> pd.DataFrame:
         """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""
@@ -102,7 +119,7 @@ class Run:
         import pandas as pd
 
         path = self.path / name
-        written = self.manifest.get("files", {}).get(name)
+        written = self.manifest.files.get(name)
         if written is None:
             raise BadFolder(f"{path}: the run wrote no such table; was it finished?")
         try:
@@ -113,7 +130,7 @@ class Run:
                     )
                 file.seek(0)
                 table = unescape_table(pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""]))
-            return check_table(name, table, self.manifest.get("models", {}))
+            return check_table(name, table, self.manifest.models)
         except OSError as error:
             raise BadFolder(
                 f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
@@ -134,22 +151,19 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
         BadFolder: If it holds no run, or a file of it is not as a run writes it.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder)
-    if manifest is None:
+    data = read_manifest(folder)
+    if data is None:
         if not folder.exists():
             raise BadFolder(f"{folder}: there is no such folder (t2i runs lists the runs)")
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
-    if (fault := find_manifest_fault(manifest)) is not None:
+    try:
+        manifest = parse_manifest(data)
+    except ValueError as error:
         raise BadFolder(
-            f"{folder / MANIFEST}: not written by this version of t2i ({fault}); run its command again"
-        )
-    results = {
-        "run": str(folder.absolute()),
-        "results": manifest.get("results", []),
-        "comparisons": manifest.get("comparisons", []),
-    }
+            f"{folder / MANIFEST}: not written by this version of t2i ({error}); run its command again"
+        ) from error
     places = tuple(Path(place).absolute() for place in images_from)
-    return Run(folder.absolute(), results, manifest, failed=manifest.get("failed"), images_from=places)
+    return Run(folder.absolute(), manifest, failed=manifest.failed, images_from=places)
 
 
 def load_finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
@@ -169,22 +183,37 @@ def load_finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()
     return run
 
 
-def list_runs(folder: str | Path) -> Iterator[Run]:
-    """Yield the run that a folder is, or the runs in its direct subfolders, by name.
+def make_relative(folder: Path) -> Path:
+    """Return a folder as messages show it: relative, if it lies in the working folder."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
-    One whose run.json is damaged has the status `unreadable` and no results.
+
+@dataclass(frozen=True)
+class UnreadableRun:
+    """A run whose run.json is damaged, or of another version of t2i.
+
+    Attributes:
+        folder: Its folder, absolute.
+        reason: What is wrong with it, in one line.
     """
+
+    folder: Path
+    reason: str
+
+
+def list_runs(folder: str | Path) -> Iterator[Run | UnreadableRun]:
+    """Yield the run that a folder is, or the runs in its direct subfolders, by name."""
     folder = Path(folder)
     for path in [folder, *sorted(folder.glob("*"))]:
         try:
             if (path / MANIFEST).exists():
                 yield load_run(path)
-        except (BadFolder, OSError):
-            nothing = {"run": str(path.absolute()), "results": [], "comparisons": []}
-            yield Run(path.absolute(), nothing, {"status": "unreadable"})
+        except (BadFolder, OSError) as error:
+            yield UnreadableRun(path.absolute(), str(error))
 
 
-def _held(folder: Path) -> bool:
+def _is_locked(folder: Path) -> bool:
     """Whether a process works on the run; where that cannot be told, it does."""
     file = folder / LOCK
     try:

@@ -18,7 +18,7 @@ from ..api.metric import Metric, SettledMeasure
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import ResolvedComponent
-from ..statistics import Comparison, Question, block_jackknife, paired_difference, statistic_differences
+from ..statistics import PairedDifference, Question, block_jackknife, paired_difference, statistic_differences
 
 Statistic = Callable[[NDArray[np.float64]], Mapping[str, float]]
 """Scores by name as a function of the rows' weights."""
@@ -59,7 +59,7 @@ class Clusters(TypedDict):
 
 def compare_headlines(
     scoring: Scoring, a: str, b: str, table: pd.DataFrame, same: Collection[str], interval: Question
-) -> Comparison | None:
+) -> PairedDifference | None:
     """Compare two models' headline scores, a - b, neither measured in pairs; None where they share nothing.
 
     table: the rows of both, its columns but `value` categorical
@@ -158,7 +158,7 @@ def _samples(rows: pd.DataFrame) -> int:
 
 def _paired(
     scoring: Scoring, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
-) -> Comparison | None:
+) -> PairedDifference | None:
     """Pair the cells of two models; a cell with several rows counts with their mean."""
     rows = rows[rows["measure"] == measure.name]
     if rows.empty:
@@ -180,7 +180,7 @@ def _paired(
     )
 
 
-def _jackknifed_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> Comparison | None:
+def _jackknifed_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> PairedDifference | None:
     """Compare two sets by leaving the same blocks of images out of both."""
     name = scoring.measures[0].name
     both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
@@ -192,4 +192,6 @@ def _jackknifed_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str
         return None
     e = block_jackknife(full_a - full_b, list(parts))
     p = 2 * float(stdtr(e.df, -abs(e.value) / e.se)) if e.se else float(e.value == 0)
-    return Comparison(e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes)
+    return PairedDifference(
+        e.value, e.lo, e.hi, p, len(parts), e.method, e.question, e.n_clusters, e.df, e.se, e.notes
+    )

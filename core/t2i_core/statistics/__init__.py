@@ -13,7 +13,7 @@ Every interval names its method and the question that it answers. ``docs/coverag
 coverage of all of them.
 """
 
-from .comparison import Comparison, holm, paired_difference, statistic_differences
+from .comparison import PairedDifference, holm, paired_difference, statistic_differences
 from .design import ONE_PROMPT, ONE_SEED, Question
 from .estimate import Estimate
 from .means import mean_interval
@@ -24,8 +24,8 @@ from .spread import Spread, level_spread
 __all__ = [
     "ONE_PROMPT",
     "ONE_SEED",
-    "Comparison",
     "Estimate",
+    "PairedDifference",
     "Question",
     "Spread",
     "block_jackknife",

@@ -17,7 +17,7 @@ from .resampling import Draws, Statistic, replicate
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDifference:
     """A difference a - b with its interval and two-sided p.
 
     ``n`` is the number of shared rows. ``p`` comes from the same t as the interval: it is under 1 - level
@@ -39,14 +39,14 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
 
-def _comparison(estimate: Estimate, design: Design, n: int) -> Comparison:
+def _comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
     if estimate.df is not None and estimate.se:
         p = 2 * float(stdtr(estimate.df, -abs(estimate.value) / estimate.se))
     elif not design.terms or math.isnan(estimate.lo):
         p = math.nan
     else:
         p = 1.0 if estimate.value == 0 else 2.0 ** (1 - design.trials)
-    return Comparison(
+    return PairedDifference(
         estimate.value,
         estimate.lo,
         estimate.hi,
@@ -74,7 +74,7 @@ def paired_difference(
     level: float = 0.95,
     crossed: bool = True,
     strata: ArrayLike | None = None,
-) -> Comparison:
+) -> PairedDifference:
     """Compare two models' means, a - b, on the samples that both have.
 
     Row i of ``value_a`` and ``value_b`` is the same prompt and seed measured for either model; leave out what
@@ -108,7 +108,7 @@ def statistic_differences(
     level: float = 0.95,
     rounds: int = 1000,
     rng_seed: int = 0,
-) -> dict[tuple[str, str], Comparison]:
+) -> dict[tuple[str, str], PairedDifference]:
     """Compare named values of one statistic under the same weights, for example two Elo ratings.
 
     For each pair of names (a, b) the difference a - b. The other arguments, and the errors, are those of

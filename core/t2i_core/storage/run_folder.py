@@ -128,13 +128,13 @@ class RunFolder:
                     file.folder.remove(file.name)
 
     def finished(self) -> bool:
-        """Whether the results of an earlier run stand here: they stay until new ones are complete."""
-        return not self.repaired and "results" in (read_manifest(self.path) or {})
+        """Return whether an earlier run has written its tables here: they stay until new ones are complete."""
+        return not self.repaired and bool((read_manifest(self.path) or {}).get("files"))
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Write run.json, whole or not at all. Returns the manifest as written, without secrets."""
         written: dict[str, Any] = redact_data(manifest)
-        data = seal_manifest({"plan": self._digest, **written})
+        data = seal_manifest(written)
         self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
         return written
 

@@ -77,11 +77,11 @@ class MetricContract(ComponentContract):
     def test_scores_every_model(self, run: Run) -> None:
         """Every model gets a score, and every sample is accounted for."""
         assert run.failed is None
-        assert [r["as"] for r in run.results["results"]] == ["a", "b"]
-        for result in run.results["results"]:
-            assert result["score"] is not None
-            assert result["n_ok"] + result["n_failed"] + result["n_missing"] > 0
-            assert result["n_ok"] > 0
+        assert [result.label for result in run.results] == ["a", "b"]
+        for result in run.results:
+            assert result.score is not None
+            assert result.n_ok + result.n_failed + result.n_missing > 0
+            assert result.n_ok > 0
 
     def test_values_lie_in_the_declared_range(
         self, info: MetricInfo, component: Component[MetricInfo], run: Run
@@ -95,7 +95,7 @@ class MetricContract(ComponentContract):
 
     def test_results_are_plain_data(self, run: Run) -> None:
         """Results survive JSON, which has no NaN."""
-        results = dict(run.results)
+        results = run.to_json()
         assert json.loads(json.dumps(results, allow_nan=False)) == results
 
     def test_analyses_can_be_told_and_drawn(self, info: MetricInfo, run: Run) -> None:
@@ -117,8 +117,8 @@ class MetricContract(ComponentContract):
         """Measuring is arithmetic: a run from the beginning gives the same numbers."""
         disturb_chance(CHANCES[1])
         again = self.evaluate(info, tmp_path / "again")
-        assert again.results["results"] == run.results["results"]
-        assert again.results["comparisons"] == run.results["comparisons"]
+        assert again.results == run.results
+        assert again.comparisons == run.comparisons
 
     def test_an_image_that_fails_is_no_value(self, info: MetricInfo, tmp_path: Path) -> None:
         """Where one image cannot be made, it is counted as failed, and the rest is measured."""
@@ -153,7 +153,7 @@ def _draw(figure: Callable[[Any], None]) -> None:
 def _assert_accounts_for(run: Run, faults: Faults) -> None:
     """Every model has a result, with a finite score or none, that counts what failed of what it needs."""
     assert run.failed is None
-    assert [r["as"] for r in run.results["results"]] == ["a", "b"]
-    for result in run.results["results"]:
-        assert result["score"] is None or isfinite(result["score"])
-        assert bool(result["n_failed"]) == bool(faults.failed), f"{result['n_failed']} failed of {faults.failed}"
+    assert [result.label for result in run.results] == ["a", "b"]
+    for result in run.results:
+        assert result.score is None or isfinite(result.score)
+        assert bool(result.n_failed) == bool(faults.failed), f"{result.n_failed} failed of {faults.failed}"

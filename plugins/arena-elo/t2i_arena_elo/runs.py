@@ -19,7 +19,7 @@ def battles_of_run(folder: Path) -> Battles:
     own = table[table["metric"].str.rpartition("/")[2] == "elo"].dropna(axis="columns", how="all")
     if own.empty:
         raise BadFolder(f"{folder}: has no battles; want a run of the metric elo")
-    asked = own["metric"].map({r["metric"]: (r["judge"] or {}).get("name", "") for r in run.results["results"]})
+    asked = own["metric"].map({r.metric: r.judge.name if r.judge else "" for r in run.results})
     # battles of files say themselves who judged
     said = own.get("judge", pd.Series("", index=own.index)).astype(object).fillna("")
     return battles_of(own.assign(judge=said.where(said != "", asked)))

@@ -64,15 +64,15 @@ def test_the_intervals_hold_the_ladder(runs, name, error):
 
     How many of 20 hold it as they are: docs/validation.md.
     """
-    for result, rating in zip(runs[name].results["results"], expected(error), strict=True):
-        low, high = result["ci"]
+    for result, rating in zip(runs[name].results, expected(error), strict=True):
+        low, high = result.ci
         assert high - low < 200
         assert abs(rating - (low + high) / 2) <= 1.6 * (high - low) / 2
 
 
 def test_what_it_is_worth_to_be_shown_first_is_told(runs):
     """By a judge that takes the first in 40 of 100, whatever it shows; an ideal one does not care."""
-    ideal, biased = (runs[name].results["results"][0]["scores"]["position"] for name in ("ideal", "biased"))
+    ideal, biased = (runs[name].results[0].scores["position"] for name in ("ideal", "biased"))
     assert ideal["value"] == pytest.approx(0, abs=1e-6)
     # between two that are alike the first wins .4 + .6 / 2
     low, high = biased["ci"]
@@ -80,18 +80,18 @@ def test_what_it_is_worth_to_be_shown_first_is_told(runs):
 
 
 def test_the_models_are_compared_under_one_set_of_weights(runs):
-    comparisons = runs["ideal"].results["comparisons"]
+    comparisons = runs["ideal"].comparisons
     assert len(comparisons) == 6
-    scores = {r["as"]: r["score"] for r in runs["ideal"].results["results"]}
+    scores = {r.label: r.score for r in runs["ideal"].results}
     for found in comparisons:
-        assert found["diff"] == pytest.approx(scores[found["a"]] - scores[found["b"]])
-        assert found["ci"][0] < found["diff"] < found["ci"][1]
-    ends = next(found for found in comparisons if (found["a"], found["b"]) == ("0.0", "0.6"))
+        assert found.diff == pytest.approx(scores[found.a] - scores[found.b])
+        assert found.ci[0] < found.diff < found.ci[1]
+    ends = next(found for found in comparisons if (found.a, found.b) == ("0.0", "0.6"))
     assert ends["ci"][0] > 0  # 20 prompts do not tell neighbours apart
 
 
 def test_how_battles_ended_stands_with_the_score(runs):
     """20 prompts, 6 pairs, both orders."""
-    for result in runs["ideal"].results["results"]:
-        assert any(note.startswith("240 battles (left was shown first): ") for note in result["notes"])
-        assert result["n_ok"] == 60
+    for result in runs["ideal"].results:
+        assert any(note.startswith("240 battles (left was shown first): ") for note in result.notes)
+        assert result.n_ok == 60

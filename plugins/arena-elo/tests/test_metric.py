@@ -77,7 +77,7 @@ def test_both_orders_are_asked_with_the_definition_and_each_verdict_has_its_coun
     ]
     assert rows.loc[rows["prompt"] == "p3", "value"].tolist() == [0.5, 0.5]
     assert rows.loc[rows["prompt"].isin(["p4", "p5"]), "measure"].tolist() == ["no-verdict"] * 4
-    (note,) = {n for r in found.results["results"] for n in r["notes"] if "battles (left" in n}
+    (note,) = {n for r in found.results for n in r.notes if "battles (left" in n}
     assert note.endswith("2 left, 2 right, 2 tie, 2 both-bad, 2 unparsable, 2 refused")
 
 
@@ -95,7 +95,7 @@ def test_rows_are_battles_again():
 def test_a_judge_that_fails_is_a_failure_and_no_win():
     found, _ = run(lambda q: Failure("no answer") if q.texts[0].endswith("0") else Preference("tie"))
     assert found.failed is not None
-    assert {(r["n_ok"], r["n_failed"]) for r in found.results["results"]} == {(5, 1)}
+    assert {(r.n_ok, r.n_failed) for r in found.results} == {(5, 1)}
     assert "p0" not in set(found.measurements()["prompt"])
 
 
@@ -177,10 +177,10 @@ def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
         ("a", "tie", "ann", True),
         ("a", "tie", "ann", True),
     ]
-    (result, _) = found.results["results"]
-    assert (result["n_ok"], result["n_excluded"]) == (2, 4)
-    assert result["score"] == pytest.approx(1000)
-    assert any(note.startswith("people voted") for note in result["notes"])
+    (result, _) = found.results
+    assert (result.n_ok, result.n_excluded) == (2, 4)
+    assert result.score == pytest.approx(1000)
+    assert any(note.startswith("people voted") for note in result.notes)
 
 
 def test_a_file_of_other_prompts_is_refused(tmp_path):

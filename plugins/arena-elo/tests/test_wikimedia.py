@@ -212,8 +212,8 @@ def test_misses_and_duplicates_are_counted_in_a_run(server, tmp_path, monkeypatc
         t2i_metrics()[1], INFO, prompts="words", seeds=1, out=tmp_path / "run",
         options={"wikimedia": {"server": server.address}}, resolver=StaticResolver(TEST_JUDGE, source),
     )  # fmt: skip
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_missing"], result["n_failed"]) == (3, 1, 0)
+    (result,) = run.results
+    assert (result.n_ok, result.n_missing, result.n_failed) == (3, 1, 0)
     (line,) = images(run.samples()).to_dict("records")
     assert line == {"model": "wikimedia", "images": 3, "failed": 0, "missing": 1, "distinct": 2, "shared": 2}
 

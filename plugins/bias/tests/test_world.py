@@ -51,7 +51,7 @@ def test_intervals_hold_what_was_put_in(undrawn, skew, seeds, limit, salts, tmp_
         models = [ModelRequest(undrawn, f"salt {one['salt']}", one) for one in settings]
         more = {"seeds": seeds, "limit": limit, "options": {"metric:bias": {"only": ["hat"]}}}
         run = run_of(models, tmp_path, f"run-{first}", **more)
-        results += run.results["results"]
+        results += run.results
         images += len(run.samples())
     vote = voted(skew, seeds)
     away = abs(vote - 0.5)
@@ -81,22 +81,22 @@ def run(undrawn, tmp_path_factory):
 
 
 def test_the_domain_brings_prompts_seeds_and_groups(run):
-    result = run.results["results"][0]
-    assert result["prompts"] == "bias-mini"
-    assert result["n_seeds"] == SEEDS
-    assert set(result["facets"]["mad"]["group"]) == {"hat", "hair", "coat"}
-    assert result["facets"]["mad"]["group-in-category"].keys() >= {"hat (alone)", "coat (object)"}
+    result = run.results[0]
+    assert result.prompts == "bias-mini"
+    assert result.n_seeds == SEEDS
+    assert set(result.facets["mad"]["group"]) == {"hat", "hair", "coat"}
+    assert result.facets["mad"]["group-in-category"].keys() >= {"hat (alone)", "coat (object)"}
 
 
 def test_models_are_compared_paired(run):
-    (comparison,) = run.results["comparisons"]
-    assert (comparison["a"], comparison["b"]) == ("even", "skewed")
-    assert comparison["diff"] < 0
-    assert comparison["ci"][0] < comparison["diff"] < comparison["ci"][1]
+    (comparison,) = run.comparisons
+    assert (comparison.a, comparison.b) == ("even", "skewed")
+    assert comparison.diff < 0
+    assert comparison.ci[0] < comparison.diff < comparison.ci[1]
 
 
 def test_one_category_alone(run):
-    skewed = run.results["results"][1]["facets"]
+    skewed = run.results[1].facets
     assert skewed["mad"]["group"]["hair"]["value"] == 0.5
     assert skewed["mad"]["group"]["hair"]["ci"][1] == 0.5
     assert skewed["mad-n-1"]["group"]["hair"]["value"] == 1
@@ -104,7 +104,7 @@ def test_one_category_alone(run):
 
 
 def test_the_notes_of_a_score(run):
-    notes = run.results["results"][0]["notes"]
+    notes = run.results[0].notes
     assert sum("by chance an unbiased model would show" in note for note in notes) == 3
     assert not any("one seed" in note for note in notes)
 
@@ -113,8 +113,8 @@ def test_a_detector_finds_whom_the_simulator_drew(undrawn, tmp_path):
     """The simulator's people are people to the ideal judge."""
     model = ModelRequest(undrawn, "m", {})
     more = {"limit": 3, "seeds": 3, "options": {"metric:bias": {"person": True, "only": ["hat"]}}}
-    result = run_of(model, tmp_path, **more).results["results"][0]
-    assert [judge["need"] for judge in result["judges"]] == ["images", "texts", "persons"]
-    assert result["scores"]["no-person"]["value"] == 0
-    assert result["scores"]["n_no_person"] == {"value": 0, "ci": [None, None]}
-    assert any("n_no_person: in 0 of 9 images no person is found" in note for note in result["notes"])
+    result = run_of(model, tmp_path, **more).results[0]
+    assert [judge["need"] for judge in result.judges] == ["images", "texts", "persons"]
+    assert result.scores["no-person"].value == 0
+    assert result.scores["n_no_person"] == {"value": 0, "ci": [None, None]}
+    assert any("n_no_person: in 0 of 9 images no person is found" in note for note in result.notes)

@@ -475,14 +475,14 @@ def test_a_metric_asks_the_model_itself(
             PICK, model, prompts="captions", out=tmp_path / out, resolver=resolver, seeds=1, device="cpu"
         )
 
-    (result,) = run("diffusers", "run").results["results"]
-    assert (result["n_ok"], result["n_failed"]) == (3, 0)
-    assert result["score"] == pytest.approx(1 / 3), "one image, three answers, each right once"
+    (result,) = run("diffusers", "run").results
+    assert (result.n_ok, result.n_failed) == (3, 0)
+    assert result.score == pytest.approx(1 / 3), "one image, three answers, each right once"
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
     (said,) = manifest["models"].values()
     assert said["reported_as_judge"]["likelihood"]["guidance"] == "none"
     monkeypatch.setattr(generating, "load", None)  # everything is kept
-    assert run("diffusers", "again").results["results"][0]["score"] == result["score"]
+    assert run("diffusers", "again").results[0].score == result.score
     with pytest.raises(NoJudge, match=r"attend-excite.*does not offer"):
         run("attend-excite", "refused")
 

@@ -94,7 +94,7 @@ def test_nothing_is_said_of_ordinary_images(measured: Any, tmp_path: Path) -> No
     draw(tmp_path / "images")
     (tmp_path / "images" / "prompts.csv").write_text("file,prompt\na.jpg,a car\n")
     run = measured()
-    assert not [note for note in run.results["results"][0]["notes"] if note.startswith("photos: images")]
+    assert not [note for note in run.results[0].notes if note.startswith("photos: images")]
     assert run.samples()["record"].isna().all()
 
 

@@ -228,5 +228,5 @@ def test_corrupt_images_fail_and_absent_ones_are_missing(tmp_path, monkeypatch, 
     (images / "car1.png").write_bytes(b"no image")
     os.truncate(images / "dog1.png", 40)
     for prompts in ((), (TEST_PROMPTS.name,)):
-        (result,) = evaluate(tmp_path / f"with{len(prompts)}", images, mean_reward, prompts).results["results"]
-        assert (result["n_ok"], result["n_failed"], result["n_missing"]) == (3, 2, 1)
+        (result,) = evaluate(tmp_path / f"with{len(prompts)}", images, mean_reward, prompts).results
+        assert (result.n_ok, result.n_failed, result.n_missing) == (3, 2, 1)

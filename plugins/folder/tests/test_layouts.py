@@ -211,8 +211,8 @@ def there_and_back(folder: Path, metric, model: str, resolver=None, judges=(), o
     for out, models, given in (("s", drawn, options), ("f", existing, {})):
         request = Request((metric,), models, judges=judges, options=given, out=folder / out, **common)
         run = run_plan(make_plan(request, resolver))
-        (score,) = run.results["results"]
-        assert score["n_ok"] == len(prompts) * len(own.seeds)
+        (score,) = run.results
+        assert score.n_ok == len(prompts) * len(own.seeds)
         tables.append(
             (
                 run.measurements().to_csv(),

@@ -225,8 +225,8 @@ def test_a_run_counts_what_cannot_be_read(tmp_path, mean_reward):
         mean_reward, f"folder:{folder}", out=tmp_path / "run", max_failed=1.0,
         resolver=StaticResolver(INFO, TEST_JUDGE),
     )  # fmt: skip
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"], result["n_missing"]) == (1, 1, 1)
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed, result.n_missing) == (1, 1, 1)
 
 
 class TestParquet(GeneratorContract):

@@ -38,9 +38,9 @@ def test_each_text_is_embedded_once(tiny_clip: Path, tmp_path: Path, monkeypatch
         METRIC, TEST_MODEL, prompts=str(prompts), judge=f"open-clip:{tiny_clip}", seeds=3, out=tmp_path / "run",
         offline=True, device="cpu", batch_size=2,
     )  # fmt: skip
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"]) == (6, 0)
-    assert -1 <= result["score"] <= 1
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed) == (6, 0)
+    assert -1 <= result.score <= 1
     assert sum(texts) == 2
 
 
@@ -56,7 +56,7 @@ def test_texts_that_are_cut_are_told_with_the_score_however_often(
             "clipscore", TEST_MODEL, prompts=str(prompts), judge=f"open-clip:{tiny_clip}", seeds=3,
             out=tmp_path / out, offline=True, device="cpu",
         )  # fmt: skip
-        (result,) = run.results["results"]
-        assert result["n_ok"] == 6
-        (said,) = (note for note in result["notes"] if "tokens" in note)
+        (result,) = run.results
+        assert result.n_ok == 6
+        (said,) = (note for note in result.notes if "tokens" in note)
         assert said.startswith("3 samples: the text is longer than the 77 tokens that the judge reads")

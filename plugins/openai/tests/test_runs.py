@@ -182,7 +182,7 @@ def test_preferences(server, folder):
         brighter = server.drawn(_text(row.prompt)).mean()
         other = server.drawn(_text(row.prompt), row.seed).mean()
         assert row.value == float(brighter > other)
-    scores = {result["as"]: result["score"] for result in run.results["results"]}
+    scores = {result.label: result.score for result in run.results}
     assert scores["one"] == pytest.approx(table["value"].mean())
     assert scores["two"] == pytest.approx(1 - table["value"].mean())
     questions = [e for e in server.log if e.path.endswith("/chat/completions")]

@@ -27,7 +27,7 @@ def run(tmp_path_factory):
 
 
 def scores(run):
-    return {(r["metric"].removeprefix("paintskills-"), r["as"]): r["scores"] for r in run.results["results"]}
+    return {(r.metric.removeprefix("paintskills-"), r.label): r.scores for r in run.results}
 
 
 def test_what_is_right_is_right(run):
@@ -35,7 +35,7 @@ def test_what_is_right_is_right(run):
     for skill in SKILLS:
         assert {score["value"] for score in said[skill, "right"].values()} == {1}
     assert run.failed is None
-    assert all(r["n_ok"] == 1 and r["upper_bound"] is None for r in run.results["results"])
+    assert all(r.n_ok == 1 and r.upper_bound is None for r in run.results)
 
 
 def test_what_is_wrong_is_wrong_and_nothing_else(run):

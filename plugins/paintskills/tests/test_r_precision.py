@@ -118,15 +118,15 @@ def named(image):
 
 def test_images_that_are_their_captions_find_them():
     for reference in (False, True):
-        found = run(named, candidates=20, reference=reference).results["results"][0]
+        found = run(named, candidates=20, reference=reference).results[0]
         # in the reference's way a caption is found where no drawn one is longer in the image's direction
-        assert found["score"] == 1 if not reference else found["score"] > 0.5
-        assert found["n_ok"] == 30
+        assert found.score == 1 if not reference else found.score > 0.5
+        assert found.n_ok == 30
 
 
 def test_images_that_are_nothing_find_their_captions_by_chance():
-    found = run(lambda image: 1000 + named(image), candidates=5, repeats=20).results["results"][0]
-    assert found["ci"][0] <= 1 / 5 <= found["ci"][1]
+    found = run(lambda image: 1000 + named(image), candidates=5, repeats=20).results[0]
+    assert found.ci[0] <= 1 / 5 <= found.ci[1]
 
 
 def test_an_image_of_another_caption_finds_its_own_only_where_that_one_is_not_drawn():
@@ -140,9 +140,9 @@ def test_negatives_from_a_file(tmp_path):
     file = tmp_path / "others.txt"
     file.write_text("\n".join(f"other {n}" for n in range(100, 140)))
     found = run(named, captions=str(file), candidates=41)
-    assert found.results["results"][0]["score"] == 1
+    assert found.results[0].score == 1
     other = run(lambda image: 100 + named(image), captions=str(file), candidates=41)
-    assert other.results["results"][0]["score"] == 0  # each image is one of the file's captions, and all are drawn
+    assert other.results[0].score == 0  # each image is one of the file's captions, and all are drawn
 
 
 def test_draws_depend_on_prompt_seed_and_option_alone():

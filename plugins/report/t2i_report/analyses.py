@@ -63,7 +63,7 @@ def print_analyses(
 
 
 def _why_nothing(run: Run) -> str:
-    if run.results["results"] and len(run.measurements()):
+    if run.results and len(run.measurements()):
         return "its metrics have no analyses"
     if run.failed:
         return f"the run has failed and measured nothing: {run.failed}"
@@ -79,7 +79,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _plain(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:
     return {
-        **run.results,
+        **run.to_json(),
         "analyses": [
             {"metric": metric, "name": a.name, "summary": a.summary, "table": _records(a.table)}
             for metric, a in found
@@ -98,7 +98,7 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
     screen = console()
     screen.print(shown(run.path, "bold"))
-    print_results(screen, run.results)
+    print_results(screen, run.results, run.comparisons)
     for metric, analysis in found:
         screen.print()
         screen.print(shown(f"{metric} {analysis.name}: {analysis.summary}"))

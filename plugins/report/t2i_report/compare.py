@@ -106,14 +106,14 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
 
 
 def _metrics(run: Run) -> set[str]:
-    return {result["metric"] for result in run.results["results"]}
+    return {result.metric for result in run.results}
 
 
 def _label(run: Run, label: str | None, flag: str) -> str:
-    bounds = {r["upper_bound"]["model"] for r in run.results["results"] if r.get("upper_bound")}
-    known = [name for name in run.manifest["models"] if name not in bounds]
+    bounds = {result.upper_bound.model for result in run.results if result.upper_bound}
+    known = [name for name in run.manifest.models if name not in bounds]
     if label is not None:
-        if label not in run.manifest["models"]:
+        if label not in run.manifest.models:
             raise UnknownName.among("model", label, known, f"{run.path} has {', '.join(known)}")
         return label
     if len(known) != 1:
@@ -209,7 +209,7 @@ def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[s
         ends=_there,
         most_rows=MOST_ROWS,
         gallery=lambda: {
-            "id": digest_data(["compare", a.run.manifest["plan"], b.run.manifest["plan"], a.label, b.label]),
+            "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
             "side": side,
             **columns.plain(pictures.damaged),
         },

@@ -159,7 +159,7 @@ def _text(cell: Any) -> str:
 
 def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
     """The rows that are about a model's image, or about all of its images of one prompt."""
-    if "measurements.csv" not in run.manifest.get("files", {}):
+    if "measurements.csv" not in run.manifest.files:
         return pd.DataFrame()
     table = run.measurements()
     if not {"model", "prompt"} <= set(table.columns):

@@ -20,13 +20,11 @@ def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
     the same images (other noise, another device), have their run's name beside it.
     """
     if len(runs) == 1:
-        return [{label: label for label in runs[0].manifest["models"]}]
+        return [{label: label for label in runs[0].manifest.models}]
     drawn = [_images(run) for run in runs]
 
     def alike(label: str) -> bool:
-        prints = {
-            run.manifest["models"][label].get("fingerprint") for run in runs if label in run.manifest["models"]
-        }
+        prints = {run.manifest.models[label].fingerprint for run in runs if label in run.manifest.models}
         seen: dict[_Place, str] = {}
         return len(prints) == 1 and all(
             seen.setdefault(place, digest) == digest
@@ -34,10 +32,10 @@ def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
             for place, digest in images.get(label, {}).items()
         )
 
-    known = {label for run in runs for label in run.manifest["models"]}
+    known = {label for run in runs for label in run.manifest.models}
     shared = {label for label in known if alike(label)}
     return [
-        {label: label if label in shared else f"{label} ({name})" for label in run.manifest["models"]}
+        {label: label if label in shared else f"{label} ({name})" for label in run.manifest.models}
         for run, name in zip(runs, run_names(runs), strict=True)
     ]
 

@@ -18,6 +18,7 @@ from t2i_core.api.errors import T2IError
 from t2i_core.api.metric import Analysis, Measure
 from t2i_core.api.resolver import Resolver
 from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics
+from t2i_core.results.result import Result, Score
 from t2i_core.results.run import Run
 
 from .gallery import gallery
@@ -65,8 +66,8 @@ class Told:
     @property
     def manifest(self) -> str:
         """All that run.json says beside its results."""
-        said = {key: value for key, value in self.run.manifest.items() if key not in ("results", "comparisons")}
-        return json.dumps(said, indent=1, ensure_ascii=False)
+        recorded = self.run.manifest.model_dump(by_alias=True, exclude={"results", "comparisons"})
+        return json.dumps(recorded, indent=1, ensure_ascii=False)
 
     def better(self, metric: str) -> str:
         """Whether higher is better, in words."""
@@ -75,46 +76,46 @@ class Told:
             return ""
         return "higher is better" if own[0].higher_is_better else "lower is better"
 
-    def by_metric(self) -> dict[str, list[Mapping[str, Any]]]:
+    def by_metric(self) -> dict[str, list[Result]]:
         """The results of each metric."""
-        found: dict[str, list[Mapping[str, Any]]] = {}
-        for result in self.run.results["results"]:
-            found.setdefault(result["metric"], []).append(result)
+        found: dict[str, list[Result]] = {}
+        for result in self.run.results:
+            found.setdefault(result.metric, []).append(result)
         return found
 
-    def drawn_in(self, metric: str, name: str, scores: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
+    def drawn_in(self, metric: str, name: str, scores: Iterable[Score]) -> tuple[float, float]:
         """The range in which scores are drawn: the measure's bounds, or where it has none what holds them all."""
         bounds = next(((m.low, m.high) for m in self.measures.get(metric, ()) if m.name == name), (None, None))
-        there = [v for score in scores for v in (score["value"], *(score["ci"] or ())) if v is not None]
+        there = [v for score in scores for v in (score.value, *score.ci) if v is not None]
         low = float(bounds[0]) if isinstance(bounds[0], int | float) else min(there, default=0.0)
         high = float(bounds[1]) if isinstance(bounds[1], int | float) else max(there, default=1.0)
         return (low, high) if low < high else (low - 0.5, low + 0.5)
 
     @staticmethod
-    def scores_named(results: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    def scores_named(results: Sequence[Result], name: str) -> list[Score]:
         """Return the scores of one name, of the results that have it."""
-        return [result["scores"][name] for result in results if name in result["scores"]]
+        return [result.scores[name] for result in results if name in result.scores]
 
-    def facets(self) -> list[tuple[str, str, str, list[tuple[str, str, Mapping[str, Any]]]]]:
+    def facets(self) -> list[tuple[str, str, str, list[tuple[str, str, Score]]]]:
         """By metric, measure and facet: model, level and its score, for all models together."""
-        found: dict[tuple[str, str, str], list[tuple[str, str, Mapping[str, Any]]]] = {}
-        for result in self.run.results["results"]:
-            for measure, by_facet in result["facets"].items():
+        found: dict[tuple[str, str, str], list[tuple[str, str, Score]]] = {}
+        for result in self.run.results:
+            for measure, by_facet in result.facets.items():
                 for facet, levels in by_facet.items():
-                    rows = found.setdefault((result["metric"], measure, facet), [])
-                    rows += [(result["as"], level, score) for level, score in levels.items()]
+                    rows = found.setdefault((result.metric, measure, facet), [])
+                    rows += [(result.label, level, score) for level, score in levels.items()]
         return [(*key, rows) for key, rows in found.items()]
 
     def notes(self) -> list[str]:
         """What a reader of the scores must know."""
-        return list(dict.fromkeys(n for result in self.run.results["results"] for n in result.get("notes", ())))
+        return list(dict.fromkeys(n for result in self.run.results for n in result.notes))
 
     def methods(self) -> dict[str, list[str]]:
         """How intervals were made: the metrics of each method."""
         found: dict[str, dict[str, None]] = {}
-        for result in self.run.results["results"]:
-            if result["interval"]:
-                found.setdefault(result["interval"], {})[result["metric"]] = None
+        for result in self.run.results:
+            if result.interval:
+                found.setdefault(result.interval, {})[result.metric] = None
         return {method: list(metrics) for method, metrics in found.items()}
 
 
@@ -143,7 +144,7 @@ def write_report(
         pictures=pictures,
         n_images=len(shown.images),
         gallery=lambda: {
-            "id": digest_data([run.manifest["plan"] for run in runs]),
+            "id": digest_data([run.manifest.plan for run in runs]),
             "side": side,
             **shown.plain(pictures.damaged),
         },
@@ -165,7 +166,7 @@ def _told(
         told.analyses.append(
             ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _drawn(analysis, told))
         )
-    if "failures.csv" in run.manifest.get("files", {}):
+    if "failures.csv" in run.manifest.files:
         lost = run.failures()
         lost["reason"] = lost["reason"].fillna("")
         told.n_lost = len(lost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isclose
 from typing import Any
@@ -13,9 +12,11 @@ from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.api.resolver import ResolvedComponent
+from t2i_core.results.manifest import PartRecord
+from t2i_core.results.result import Result
 from t2i_core.results.run import Run
 from t2i_core.results.score_difference import compare_headlines, compute_headline, select_shared
-from t2i_core.statistics import Comparison
+from t2i_core.statistics import PairedDifference
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Paired:
 
     metric: str
     measure: SettledMeasure
-    found: Comparison | None
+    found: PairedDifference | None
     why: str
     rows: pd.DataFrame
 
@@ -67,18 +68,18 @@ def paired(a: Side, b: Side, metric: ResolvedComponent[MetricInfo]) -> Paired:
     why = _incomparable(a, b, metric, instance)
     if why is not None:
         return Paired(metric.spec, measures[0], None, why, nothing)
-    request = a.run.manifest["request"]
-    scoring = _StoredScoring(metric, instance, measures, request["noise"])
+    request = a.run.manifest.request
+    scoring = _StoredScoring(metric, instance, measures, request.noise)
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _measured(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
         if result is not None and not isclose(
-            again := compute_headline(scoring, own), result["score"], rel_tol=1e-6, abs_tol=1e-9
+            again := compute_headline(scoring, own), result.score or 0.0, rel_tol=1e-6, abs_tol=1e-9
         ):
-            why = f"the rows of {side.name} give {again:.6g} now, where its run says {result['score']:.6g}"
+            why = f"the rows of {side.name} give {again:.6g} now, where its run says {result.score:.6g}"
             return Paired(metric.spec, measures[0], None, f"{why}: was the metric altered?", nothing)
     same = _same_prompts(a, b, table)
-    found = compare_headlines(scoring, a.name, b.name, table, same, request["interval"])
+    found = compare_headlines(scoring, a.name, b.name, table, same, request.interval)
     if found is None:
         return Paired(metric.spec, measures[0], None, "they share no prompts under the same seeds", nothing)
     return Paired(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
@@ -92,7 +93,7 @@ def _incomparable(a: Side, b: Side, metric: ResolvedComponent[MetricInfo], insta
     if None in said:
         return "one has no score"
     for what in ("interval", "noise"):
-        asked = [side.run.manifest["request"][what] for side in (a, b)]
+        asked = [getattr(side.run.manifest.request, what) for side in (a, b)]
         if asked[0] != asked[1]:
             return f"the runs' --{what} differ ({asked[0]}, {asked[1]})"
     versions = [_versions(side, metric.spec) for side in (a, b)]
@@ -115,39 +116,36 @@ def _incomparable(a: Side, b: Side, metric: ResolvedComponent[MetricInfo], insta
     return None
 
 
-def _measured(side: Side, metric: ResolvedComponent[MetricInfo]) -> Mapping[str, Any] | None:
-    """The model's result under the metric, where it has a score."""
-    for result in side.run.results["results"]:
-        if result["metric"] == metric.spec and result["as"] == side.label and result["score"] is not None:
-            found: Mapping[str, Any] = result
-            return found
-    return None
+def _measured(side: Side, metric: ResolvedComponent[MetricInfo]) -> Result | None:
+    """Return the model's result under the metric, if it has a score."""
+    theirs = (r for r in side.run.results if r.metric == metric.spec and r.label == side.label)
+    return next((result for result in theirs if result.score is not None), None)
 
 
 def _versions(side: Side, metric: str) -> set[int]:
     """The versions of the metric that measured; 1 in a run from before metrics had versions."""
-    return {c.get("metric_version", 1) for c in _of_metric(side, metric)}
+    return {c.metric_version or 1 for c in _of_metric(side, metric)}
 
 
 def _options(side: Side, metric: str) -> list[dict[str, Any]]:
-    return [c["options"] for c in _of_metric(side, metric)]
+    return [c.options for c in _of_metric(side, metric)]
 
 
-def _of_metric(side: Side, metric: str) -> list[Mapping[str, Any]]:
-    """The manifest's entries of a metric: one for each set of options."""
-    return [c for c in side.run.manifest["components"] if c["kind"] == "metric" and c["name"] == metric]
+def _of_metric(side: Side, metric: str) -> list[PartRecord]:
+    """Return the manifest's entries of a metric: one for each set of options."""
+    return [c for c in side.run.manifest.components if c.kind == "metric" and c.name == metric]
 
 
-def _judges(side: Side, metric: str, result: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _judges(side: Side, metric: str, result: Result) -> dict[str, tuple[str, ...]]:
     """By need who answered it, with the fingerprints of all judges of this name; the model itself is left out."""
     manifest = side.run.manifest
-    itself = {j["need"] for j in manifest["judges"] if j["metric"] == metric and j["judge"] == "the model itself"}
+    itself = {j.need for j in manifest.judges if j.metric == metric and j.judge == "the model itself"}
     prints: dict[str, list[str]] = {}
-    for c in manifest["components"]:
-        if c["kind"] == "judge":
-            prints.setdefault(c["name"], []).append(c["fingerprint"])
-    asked = [judge for judge in result["judges"] if judge["need"] not in itself]
-    return {judge["need"]: (judge["name"], *sorted(prints.get(judge["name"], []))) for judge in asked}
+    for c in manifest.components:
+        if c.kind == "judge":
+            prints.setdefault(c.name, []).append(c.fingerprint)
+    asked = [judge for judge in result.judges if judge.need not in itself]
+    return {judge.need: (judge.name, *sorted(prints.get(judge.name, []))) for judge in asked}
 
 
 def _rows(side: Side, metric: str) -> pd.DataFrame:

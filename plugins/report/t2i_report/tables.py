@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from t2i_core.api.errors import BadOption
 from t2i_core.api.text import escape_control_characters
 from t2i_core.files.spreadsheet import escape_table
 from t2i_core.results.number_format import format_number
+from t2i_core.results.result import Score
 from t2i_core.results.run import Run
 
 from .files import written_whole
@@ -30,25 +31,25 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
     """
     rows = []
     for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
-        for result in run.results["results"]:
-            head = {"run": name, "metric": result["metric"], "model": models[result["as"]]}
-            asked = {"prompts": result["prompts"], "judge": (result["judge"] or {}).get("name")}
-            counted = {key: result.get(key) for key in COUNTS}
-            for rank, (score, said) in enumerate(result["scores"].items()):
-                method = {} if rank else {"interval": result["interval"]}
-                rows.append({**head, "name": score, **_value(said), **method, **asked, **counted})
-            for measure, by_facet in result["facets"].items():
+        for result in run.results:
+            head = {"run": name, "metric": result.metric, "model": models[result.label]}
+            asked = {"prompts": result.prompts, "judge": result.judge.name if result.judge else None}
+            counted = {key: getattr(result, key) for key in COUNTS}
+            for rank, (label, score) in enumerate(result.scores.items()):
+                method = {} if rank else {"interval": result.interval}
+                rows.append({**head, "name": label, **_value(score), **method, **asked, **counted})
+            for measure, by_facet in result.facets.items():
                 for facet, levels in by_facet.items():
-                    for level, said in levels.items():
+                    for level, score in levels.items():
                         place = {"name": measure, "facet": facet, "level": level}
-                        rows.append({**head, **place, **_value(said), **asked})
+                        rows.append({**head, **place, **_value(score), **asked})
     columns = ["run", "metric", "model", "name", "facet", "level", "value", "low", "high", "interval", "prompts"]
     table = pd.DataFrame(rows, columns=[*columns, *COUNTS, "judge"])
     return table.astype(dict.fromkeys(COUNTS, "Int64"))
 
 
-def _value(said: Mapping[str, Any]) -> dict[str, float | None]:
-    return {"value": said["value"], "low": said["ci"][0], "high": said["ci"][1]}
+def _value(score: Score) -> dict[str, float | None]:
+    return {"value": score.value, "low": score.ci[0], "high": score.ci[1]}
 
 
 def measured(runs: Sequence[Run]) -> pd.DataFrame:
@@ -56,7 +57,7 @@ def measured(runs: Sequence[Run]) -> pd.DataFrame:
     found = [
         _named(run.measurements(), models).assign(run=name)
         for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
-        if "measurements.csv" in run.manifest.get("files", {})
+        if "measurements.csv" in run.manifest.files
     ]
     if not found:
         return pd.DataFrame(columns=["run", "metric", "measure", "value"])
@@ -73,11 +74,11 @@ def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
     """The paired comparisons of runs: run, metric, a, b, diff, low, high, p (adjusted by Holm), n, interval."""
     rows = [
         {
-            "run": name, "metric": c["metric"], "a": models[c["a"]], "b": models[c["b"]], "diff": c["diff"],
-            "low": c["ci"][0], "high": c["ci"][1], "p": c["p"], "n": c["n"], "interval": c["interval"],
+            "run": name, "metric": c.metric, "a": models[c.a], "b": models[c.b], "diff": c.diff,
+            "low": c.ci[0], "high": c.ci[1], "p": c.p, "n": c.n, "interval": c.interval,
         }
         for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
-        for c in run.results["comparisons"]
+        for c in run.comparisons
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["run", "metric", "a", "b", "diff", "low", "high", "p", "n", "interval"])
 

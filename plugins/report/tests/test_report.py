@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from PIL import Image as PILImage
 from t2i_core.api.errors import BadFolder, BadOption
-from t2i_core.engine.job import IMAGES
 from t2i_core.results.run import Run, load_finished_run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import report_app
@@ -48,12 +47,12 @@ def shown(
 
 def test_scores_intervals_and_comparisons_are_the_runs(shown: Any, shared_run: Run) -> None:
     text, _ = shown
-    for result in shared_run.results["results"]:
-        low, high = result["ci"]
-        row = f'<th scope="row">{result["as"]}</th><td class="n">{result["score"]:.3f}</td>'
+    for result in shared_run.results:
+        low, high = result.ci
+        row = f'<th scope="row">{result.label}</th><td class="n">{result.score:.3f}</td>'
         assert f'{row}<td class="n">[{low:.3f}, {high:.3f}]</td>' in text
-    (comparison, _) = shared_run.results["comparisons"]
-    assert f'<td class="n">{comparison["diff"]:.3f}</td>' in text
+    (comparison, _) = shared_run.comparisons
+    assert f'<td class="n">{comparison.diff:.3f}</td>' in text
     assert "lower is better" in text  # of the second metric
 
 
@@ -212,7 +211,7 @@ def test_a_table_of_a_page_is_refused(shared_run: Run) -> None:
 
 
 def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_path: Path) -> None:
-    run = make_run(metrics=IMAGES, seeds=1)
+    run = make_run(metrics=(), seeds=1)
     text, warnings = page(tmp_path / "report.html", resolver, run)
     data = data_of(text)
     assert (len(data["model"]), data["measures"], data["facets"]) == (8, [], [])

@@ -24,17 +24,17 @@ def exported(run: Run, *words: str) -> str:
 
 def test_scores_are_the_runs(shared_run: Run) -> None:
     table = scores([shared_run])
-    for result in shared_run.results["results"]:
-        own = table[(table["metric"] == result["metric"]) & (table["model"] == result["as"])]
+    for result in shared_run.results:
+        own = table[(table["metric"] == result.metric) & (table["model"] == result.label)]
         whole = own[own["facet"].isna()]
-        assert whole["name"].tolist() == list(result["scores"])
-        assert whole["value"].iloc[0] == result["score"]
-        assert whole[["low", "high"]].iloc[0].tolist() == result["ci"]
-        assert whole["interval"].dropna().tolist() == [result["interval"]]
-        assert whole["n_ok"].tolist() == [result["n_ok"]] * len(whole)
+        assert whole["name"].tolist() == list(result.scores)
+        assert whole["value"].iloc[0] == result.score
+        assert whole[["low", "high"]].iloc[0].tolist() == result.ci
+        assert whole["interval"].dropna().tolist() == [result.interval]
+        assert whole["n_ok"].tolist() == [result.n_ok] * len(whole)
         assert own[own["facet"].notna()]["n_ok"].isna().all()
         kind = own[(own["facet"] == "kind") & (own["level"] == "plain")]["value"].tolist()
-        facets = result["facets"].get("bright", {}).get("kind", {})
+        facets = result.facets.get("bright", {}).get("kind", {})
         assert kind == ([facets["plain"]["value"]] if facets else [])
 
 
@@ -51,7 +51,7 @@ def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
     rows = list(csv.DictReader(io.StringIO(exported(shared_run, "--format", "csv", "--table", "rows"))))
     assert [float(row["value"]) for row in rows] == shared_run.measurements()["value"].tolist()
     (first, _) = json.loads(exported(shared_run, "--format", "json", "--table", "comparisons"))
-    assert first["diff"] == pytest.approx(shared_run.results["comparisons"][0]["diff"])
+    assert first["diff"] == pytest.approx(shared_run.comparisons[0].diff)
     assert measured([shared_run])["run"].unique().tolist() == ["run"]
     assert len(comparisons([shared_run, shared_run])) == 4
 

@@ -17,11 +17,11 @@ def test_accuracy_is_what_distance_and_noise_make_of_it(
 ) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     world = gaussian_captions.World(delta, tau, trials)
-    (result,) = world.evaluated(300, 0, tmp_path).results["results"]
-    accuracy = result["scores"]["accuracy"]
+    (result,) = world.evaluated(300, 0, tmp_path).results
+    accuracy = result.scores["accuracy"]
     low, high = accuracy["ci"]
     assert low <= world.accuracy <= high
-    assert result["score"] == pytest.approx(accuracy["value"] - 0.5)
+    assert result.score == pytest.approx(accuracy["value"] - 0.5)
     assert high - low < 0.13
 
 

@@ -90,9 +90,9 @@ class OfChoices(MetricContract):
         return cls().evaluate(info, folder / "run")
 
     def test_a_comparison_counts_samples(self, run: Run) -> None:
-        (comparison,), result = run.results["comparisons"], run.results["results"][0]
-        samples = len(list(self.resolver_parts[0].prompts(None))) * result["n_seeds"]
-        assert comparison["n"] == result["n_ok"] == samples
+        (comparison,), result = run.comparisons, run.results[0]
+        samples = len(list(self.resolver_parts[0].prompts(None))) * result.n_seeds
+        assert comparison.n == result.n_ok == samples
 
 
 class TestSelfEval(OfChoices):

@@ -40,13 +40,13 @@ def test_a_run_asks_once_and_says_what_judged(
         )  # fmt: skip
 
     first = run("first", "model")
-    (result,) = first.results["results"]
-    assert (result["n_ok"], result["n_failed"]) == (4, 0)
-    assert result["judge"]["name"] == f"timm:{tiny_timm}"
-    (judge,) = (part for part in first.manifest["components"] if part["kind"] == "judge")
-    assert judge["reported"]["labels"] == "imagenet-1k"
+    (result,) = first.results
+    assert (result.n_ok, result.n_failed) == (4, 0)
+    assert result.judge.name == f"timm:{tiny_timm}"
+    (judge,) = (part for part in first.manifest.components if part.kind == "judge")
+    assert judge.reported["labels"] == "imagenet-1k"
 
     with monkeypatch.context() as patched:  # what is kept makes no judge
         patched.setattr("t2i_timm.classifier.Classifier", None)
-        assert run("again", "model").results["results"][0]["score"] == result["score"]
-    assert run("other", "paper").results["results"][0]["score"] != result["score"]
+        assert run("again", "model").results[0].score == result.score
+    assert run("other", "paper").results[0].score != result.score

@@ -135,15 +135,15 @@ def test_fid_of_known_gaussians(tmp_path: Path, reference: Path) -> None:
     run = _run("fid", tmp_path, reference, models)
     # against the reference as it is, for these images are not drawn anew
     of_reference = Gaussian.of(_greys(reference))
-    for result, (mean, spread) in zip(run.results["results"], [(128, 20), (138, 20), (128, 10)], strict=True):
+    for result, (mean, spread) in zip(run.results, [(128, 20), (138, 20), (128, 10)], strict=True):
         truth = Gaussian(2**30, np.full(PIXELS, float(mean)), spread**2 * np.eye(PIXELS))
         expected = frechet_distance(truth, of_reference)
-        assert result["n_ok"] == 120
-        assert "block jackknife (20 blocks)" in result["interval"]
-        lo, hi = result["ci"]
+        assert result.n_ok == 120
+        assert "block jackknife (20 blocks)" in result.interval
+        lo, hi = result.ci
         bias = 25  # more than that of 120 images
-        assert abs(result["score"] - expected) < hi - lo + bias  # four standard errors
-    shifted = (c for c in run.results["comparisons"] if {c["a"], c["b"]} == {"same", "shifted"})
+        assert abs(result.score - expected) < hi - lo + bias  # four standard errors
+    shifted = (c for c in run.comparisons if {c.a, c.b} == {"same", "shifted"})
     assert next(shifted)["p"] < 1e-4
 
 
@@ -151,7 +151,7 @@ def test_fid_is_of_these_very_images(tmp_path: Path, reference: Path) -> None:
     run = _run("fid", tmp_path, reference)
     generated = np.stack([np.asarray(PILImage.open(run.folder / f))[0, :, 0] for f in run.samples()["image"]])
     expected = frechet_distance(Gaussian.of(generated.astype(float)), Gaussian.of(_greys(reference)))
-    assert run.results["results"][0]["score"] == pytest.approx(expected, rel=1e-9)
+    assert run.results[0].score == pytest.approx(expected, rel=1e-9)
     blocks = run.measurements().query("left_out != 'none'")["value"]
     assert blocks.nunique() == 20
 
@@ -183,10 +183,10 @@ def test_the_reference_is_seen_once(tmp_path: Path, reference: Path) -> None:
 def test_kid_of_one_distribution_is_0_within_its_interval(tmp_path: Path, reference: Path) -> None:
     models = [ModelRequest(NOISE, "same"), ModelRequest(NOISE, "shifted", {"mean": 138})]
     run = _run("kid", tmp_path, reference, models, subsets=10, subset_size=100)
-    same, shifted = run.results["results"]
-    assert same["ci"][0] < 0 < same["ci"][1]
-    assert shifted["ci"][0] > 0
-    assert run.results["comparisons"][0]["p"] < 1e-4
+    same, shifted = run.results
+    assert same.ci[0] < 0 < same.ci[1]
+    assert shifted.ci[0] > 0
+    assert run.comparisons[0].p < 1e-4
 
 
 def test_more_subsets_do_not_widen_the_interval(tmp_path: Path, reference: Path) -> None:
@@ -194,11 +194,11 @@ def test_more_subsets_do_not_widen_the_interval(tmp_path: Path, reference: Path)
     widths = []
     for subsets in (1, 50):
         run = _run("kid", tmp_path / str(subsets), reference, subsets=subsets, subset_size=60)
-        lo, hi = run.results["results"][0]["ci"]
+        lo, hi = run.results[0].ci
         widths.append(hi - lo)
     assert widths[1] < widths[0]
     full = _run("kid", tmp_path / "full", reference, subsets=1, subset_size=1000)
-    lo, hi = full.results["results"][0]["ci"]
+    lo, hi = full.results[0].ci
     assert widths[1] == pytest.approx(hi - lo, rel=0.35)  # as if no subsets had been drawn
 
 
@@ -238,7 +238,7 @@ def test_splits_of_the_inception_score_are_drawn_at_random(tmp_path: Path) -> No
         prompts="test-prompts", seeds=20, out=tmp_path / "run", resolver=StaticResolver(judge, TEST_PROMPTS),
         options={"is": {"splits": 2}},
     )  # fmt: skip
-    assert run.results["results"][0]["score"] > 1.5
+    assert run.results[0].score > 1.5
 
 
 def _inception_score(tmp_path: Path, seeds: int, prompts: int) -> Any:
@@ -251,9 +251,9 @@ def _inception_score(tmp_path: Path, seeds: int, prompts: int) -> Any:
 def test_no_split_of_the_inception_score_is_a_single_image(tmp_path: Path) -> None:
     """In as many splits as images the score would be 1 for any model, and its interval of no width."""
     run = _inception_score(tmp_path, seeds=5, prompts=2)
-    (result,) = run.results["results"]
-    assert result["score"] > 1
-    assert result["ci"][0] < result["ci"][1]
+    (result,) = run.results
+    assert result.score > 1
+    assert result.ci[0] < result.ci[1]
     said = _notes(run)
     assert "is: 5 splits in place of 10: 10 images give no more of two images each" in said
     assert "is: 10 images in 5 splits, published" in said
@@ -261,9 +261,9 @@ def test_no_split_of_the_inception_score_is_a_single_image(tmp_path: Path) -> No
 
 def test_a_single_image_has_no_inception_score(tmp_path: Path) -> None:
     run = _inception_score(tmp_path, seeds=1, prompts=1)
-    (result,) = run.results["results"]
-    assert result["score"] is None
-    assert result["n_excluded"] == 1
+    (result,) = run.results
+    assert result.score is None
+    assert result.n_excluded == 1
 
 
 # clipscore ----------------------------------------------------------------------------------------------------
@@ -288,9 +288,9 @@ def test_clipscore_of_known_angles(tmp_path: Path, w: float, prefix: str) -> Non
         resolver=StaticResolver(judge, TEST_PROMPTS), options={"clipscore": {"w": w, "prefix": prefix}},
     )  # fmt: skip
     angle = len(prefix) + len("a photo of a car")
-    (result,) = run.results["results"]
-    assert result["score"] == pytest.approx(w * max(math.cos(math.radians(angle)), 0), rel=1e-6)
-    assert (result["score"] == 0) == (angle > 90)
+    (result,) = run.results
+    assert result.score == pytest.approx(w * max(math.cos(math.radians(angle)), 0), rel=1e-6)
+    assert (result.score == 0) == (angle > 90)
 
 
 class Aside:
@@ -314,11 +314,11 @@ def test_the_interval_of_a_clipscore_near_its_greatest_stays_within(tmp_path: Pa
             out=tmp_path / f"run {bounded is info}", resolver=StaticResolver(judge, TEST_PROMPTS),
             options={"clipscore": {"w": w}},
         )  # fmt: skip
-        (result,) = run.results["results"]
-        levels = [level for facet in result["facets"]["clipscore"].values() for level in facet.values()]
+        (result,) = run.results
+        levels = [level for facet in result.facets["clipscore"].values() for level in facet.values()]
         ends = [hi for _, hi in (each["ci"] for each in [result, *levels]) if hi is not None]
-        assert 0.9 * w < result["score"] < w
-        assert (result["ci"][1] <= w) == (bounded is info)
+        assert 0.9 * w < result.score < w
+        assert (result.ci[1] <= w) == (bounded is info)
         assert (max(ends) <= w) == (bounded is info)
 
 
@@ -346,7 +346,7 @@ def test_an_embedding_of_0_has_no_score(tmp_path: Path) -> None:
     run = evaluate(
         INFOS["clipscore"], TEST_MODEL, prompts="test-prompts", seeds=1, out=tmp_path / "run", resolver=resolver
     )
-    assert run.results["results"][0]["n_failed"] == 2
+    assert run.results[0].n_failed == 2
     assert "it has no cosine" in run.failures()["reason"][0]
 
 
@@ -354,7 +354,7 @@ def test_an_embedding_of_0_has_no_score(tmp_path: Path) -> None:
 
 
 def _notes(run: Any) -> str:
-    return "\n".join(run.results["results"][0]["notes"])
+    return "\n".join(run.results[0].notes)
 
 
 def test_few_images_are_said(tmp_path: Path, reference: Path) -> None:

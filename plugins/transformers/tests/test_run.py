@@ -105,8 +105,8 @@ def test_a_run_with_each(
         metric, TEST_MODEL, prompts=str(prompts), judge=f"{name}:{request.getfixturevalue(folder)}", seeds=2,
         out=tmp_path / "run", options={name: options}, offline=True, device="cpu",
     )  # fmt: skip
-    (result,) = run.results["results"]
-    assert (result["n_ok"], result["n_failed"]) == (4, 0)
-    (judge,) = (part for part in run.manifest["components"] if part["kind"] == "judge")
+    (result,) = run.results
+    assert (result.n_ok, result.n_failed) == (4, 0)
+    (judge,) = (part for part in run.manifest.components if part.kind == "judge")
     with Store() as store:
-        assert (store.settings(judge["fingerprint"]) or {})["dtype"] == "float32"
+        assert (store.settings(judge.fingerprint) or {})["dtype"] == "float32"

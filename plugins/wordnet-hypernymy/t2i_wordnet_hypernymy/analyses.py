@@ -93,7 +93,7 @@ def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[
 
 
 def _run_column(name: str, run: Run, model: str, measure: str) -> str:
-    judges = [r["judge"]["name"] for r in run.results["results"] if (r["metric"], r["as"]) == (measure, model)]
+    judges = [r.judge.name for r in run.results if r.judge and (r.metric, r.label) == (measure, model)]
     return f"{name}: {model} ({', '.join(judges)})"
 
 

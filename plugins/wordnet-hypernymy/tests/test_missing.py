@@ -46,7 +46,7 @@ def results(tmp_path, monkeypatch):
     run = evaluate(
         ["isp", "scs"], "model", prompts="wordnet-imagenet", seeds=3, out=tmp_path / "r", resolver=resolver
     )
-    return run, {result["metric"]: result for result in run.results["results"]}
+    return run, {result.metric: result for result in run.results}
 
 
 def test_a_synset_without_images_is_counted_and_never_0(results):

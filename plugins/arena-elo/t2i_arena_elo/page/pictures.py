@@ -90,7 +90,7 @@ def read_material(
 
 def _labels(runs: Sequence[Run]) -> list[dict[str, str]]:
     """For each run its models' labels, those of other fingerprints than another run's told apart by their run."""
-    said = [{label: told.get("fingerprint") for label, told in run.manifest["models"].items()} for run in runs]
+    said = [{label: model.fingerprint for label, model in run.manifest.models.items()} for run in runs]
     folders = [run.folder.name for run in runs]
     if len(set(folders)) < len(folders):
         folders = [str(run.folder) for run in runs]
@@ -109,7 +109,7 @@ def _text(cell: Any) -> str:
 
 def _subsets(run: Run) -> dict[str, str]:
     """The subset of each prompt, where the run's metrics have measured by it."""
-    if "measurements.csv" not in run.manifest.get("files", {}):
+    if "measurements.csv" not in run.manifest.files:
         return {}
     table = run.measurements()
     if "subset" not in table:

@@ -1,0 +1,217 @@
+"""From the measurement table to scores, facets and comparisons, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..api.metric import SettledMeasure
+from ..api.options import select_result_options
+from ..api.plugin_guard import guard_plugin
+from ..results.score_difference import (
+    compare_headlines,
+    find_clusters,
+    make_statistic,
+    select_aggregated,
+    split_left_out,
+)
+from ..statistics import (
+    Estimate,
+    PairedDifference,
+    Question,
+    block_jackknife,
+    mean_interval,
+    statistic_differences,
+    statistic_intervals,
+)
+from .job import Job
+
+MOST_LEVELS = 1000
+"""A facet with more levels than this is left to the measurement table."""
+
+Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one model under one metric.
+
+    Attributes:
+        scores: Estimates by name, the headline first.
+        facets: Estimates by measure, facet and level.
+        notes: What is left out of the facets.
+    """
+
+    scores: Mapping[str, Estimate]
+    facets: Facets
+    notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> Estimate | None:
+        """The headline score; None if there is none."""
+        return next(iter(self.scores.values()), None)
+
+
+def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores]:
+    """Return each model's scores by label; `table` holds all rows of the job."""
+    if table.empty:
+        return {model.label: Scores({}, {}) for model in job.models}
+    if job.pairs:
+        found = _aggregated(job, table, interval)
+        labels = [model.label for model in job.models]
+        headline = job.measures[0].name
+        others = {name: estimate for name, estimate in found.items() if name not in labels}
+        return {
+            label: Scores({headline: found[label], **others} if label in found else {}, {}) for label in labels
+        }
+    (model,) = job.models
+    if job.instance.group_by == "model":
+        return {model.label: Scores(_jackknifed(job, table), {})}
+    means, facets, notes = {}, {}, []
+    aggregated, unsaid = _own(job, table, interval)
+    for measure in job.measures:
+        rows = table[table["measure"] == measure.name]
+        if measure.name in aggregated:
+            facets[measure.name], said = _facets(
+                job, measure, table, partial(_one_aggregated, job, measure, interval)
+            )
+            notes += said
+        elif len(rows):
+            mean = partial(_mean, job, measure, interval)
+            if measure.name not in unsaid:
+                means[measure.name] = mean(rows)
+            facets[measure.name], said = _facets(job, measure, rows, mean)
+            notes += said
+    order = [m.name for m in job.measures]
+    named = {**means, **aggregated}
+    ordered = sorted(named, key=lambda n: order.index(n) if n in order else len(order))
+    return {
+        model.label: Scores({n: named[n] for n in ordered}, {m: f for m, f in facets.items() if f}, tuple(notes))
+    }
+
+
+def find_incomparable(a: Job, b: Job) -> str | None:
+    """Return why two models' values cannot be compared, as they were not measured in the same way; else None."""
+    if select_result_options(a.metric.options) != select_result_options(b.metric.options):
+        return "the metric's options differ"
+    judges = [
+        [(s.need.name, s.choice.judge.fingerprint) for s in job.needs if s.choice is not None] for job in (a, b)
+    ]
+    return "their judges differ" if judges[0] != judges[1] else None
+
+
+def compare(
+    job: Job, other: Job, a: str, b: str, table: pd.DataFrame, interval: Question
+) -> PairedDifference | None:
+    """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
+
+    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
+    nothing, or where one has no score.
+    """
+    digests = {p.id: p.scene_digest for p in other.prompts}
+    same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
+    return compare_headlines(job, a, b, table, same, interval)
+
+
+def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], PairedDifference]:
+    """Compare each two models of a metric of pairs that have a score, all under the same weights."""
+    table = select_aggregated(job, table)
+    if table.empty:
+        return {}
+    statistic = make_statistic(job, table)
+    scored = statistic(np.ones(len(table)))
+    both = combinations([model.label for model in job.models if model.label in scored], 2)
+    return statistic_differences(statistic, both, interval=interval, **find_clusters(job, table))
+
+
+def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
+    return _own(job, rows, interval)[0].get(measure.name)
+
+
+def _mean(
+    job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame, level: float = 0.95
+) -> Estimate:
+    return mean_interval(
+        rows["value"],
+        interval=interval,
+        low=measure.low,
+        high=measure.high,
+        level=level,
+        **find_clusters(job, rows),
+    )
+
+
+def _facets(
+    job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
+) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
+    """Estimate a measure for each level of its facets."""
+    found: dict[str, dict[str, Estimate]] = {}
+    notes = []
+    of_prompts = sorted({facet for prompt in job.prompts for facet in prompt.facets})
+    wanted = (name for facet in measure.facets for name in (of_prompts if facet == "*" else [facet]))
+    for facet in dict.fromkeys(wanted):
+        if facet not in rows or rows[facet].isna().all():
+            continue
+        levels = rows.groupby(facet, observed=True, sort=False)
+        if len(levels) > MOST_LEVELS:
+            notes.append(f"{measure.name} by {facet}: {len(levels)} levels, see measurements.csv")
+            continue
+        estimates = {str(level): estimate(part) for level, part in levels}
+        found[facet] = {level: e for level, e in estimates.items() if e is not None}
+    return found, notes
+
+
+def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
+    """One model's scores that are no plain means, and the measures that have no score over all rows."""
+    with guard_plugin(job.metric, "to form intervals"):
+        formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
+        said = {name: estimate for name, estimate in formed.items() if estimate is not None}
+        strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)
+        if strange is not None:
+            raise TypeError(f"gave {type(strange).__name__} where an Estimate was asked for")
+    return {**_aggregated(job, table, interval, but=formed), **said}, set(formed) - set(said)
+
+
+def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
+    """The mean of rows of one measure, whichever it is."""
+    (name,) = rows["measure"].unique()
+    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
+
+
+def _aggregated(
+    job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
+) -> dict[str, Estimate]:
+    """The scores that are no plain means, resampled, `but` those that have intervals already."""
+    table = select_aggregated(job, table)
+    whole = make_statistic(job, table)
+    names = set(whole(np.ones(len(table)))) - set(but)
+    if not names:
+        return {}
+    ranges = {m.name: (m.low, m.high) for m in job.measures if m.name in names}
+
+    def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
+        return {name: value for name, value in whole(weights).items() if name not in but}
+
+    return statistic_intervals(statistic, interval=interval, ranges=ranges, **find_clusters(job, table))
+
+
+def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
+    scores = {}
+    for measure in job.measures:
+        if (table["measure"] == measure.name).any():
+            full, parts = split_left_out(table, measure.name)
+            if len(parts) < 2:
+                note = "too few images for a jackknife: no interval can be formed"
+                nan = float("nan")
+                scores[measure.name] = Estimate(
+                    full, nan, nan, "none", "new images of this model", 1, notes=(note,)
+                )
+            else:
+                scores[measure.name] = block_jackknife(full, list(parts), low=measure.low, high=measure.high)
+    return scores

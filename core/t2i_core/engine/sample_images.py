@@ -1,0 +1,145 @@
+"""The images of a run's samples: which there are, and what readers of the scores should know about them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ..api.failure import Failure
+from ..api.plugin_info import ExistingImagesInfo
+from ..api.progress import Progress
+from ..storage.store import DECODED, KeptImage, Store
+from .job import SampleSet
+from .ledger import Ledger
+from .observation import image_gone
+from .plan import Plan
+from .sample import Model, PlannedSample, iterate_blocks
+
+
+@dataclass(frozen=True)
+class SampleImage:
+    """A sample, and what became of its image.
+
+    Attributes:
+        number: Its place among all samples of its model, from 1, whether they have an image or not.
+        prompt_number: The place of its prompt among those of its model, from 0.
+        sample: The sample.
+        image: The image, with its size and record; a Failure if there is none.
+    """
+
+    number: int
+    prompt_number: int
+    sample: PlannedSample
+    image: KeptImage | Failure
+
+
+def iterate_images(
+    plan: Plan, store: Store, ledger: Ledger, progress: Progress, doing: str
+) -> Iterator[SampleImage]:
+    """Yield every image of a run once, though several metrics look at it; those of a prompt follow each other.
+
+    Args:
+        plan: The plan.
+        store: Where the images are kept.
+        ledger: Which images failed.
+        progress: Shows how far the caller is.
+        doing: What the caller does with them, in words.
+
+    Raises:
+        BadFolder: If an image has disappeared since it was made.
+    """
+    numbers: Counter[str] = Counter()
+    with progress.task(doing, sum(1 for _ in _list_samples(plan.image_sets)), "samples") as task:
+        for block in iterate_blocks(_list_samples(plan.image_sets)):
+            kept = store.details([sample.key for _, sample in block])
+            for (prompt_number, sample), image in zip(block, kept, strict=True):
+                numbers[sample.model.label] += 1
+                found = ledger.images.get(sample.key) or image
+                if found is None:
+                    raise image_gone(store, (sample,))
+                yield SampleImage(numbers[sample.model.label], prompt_number, sample, found)
+                task.advance()
+
+
+def _list_samples(image_sets: Iterable[SampleSet]) -> Iterator[tuple[int, PlannedSample]]:
+    """Yield each sample once, after the number of its prompt for that model."""
+    numbers: dict[str, dict[str, int]] = {}
+    seen: dict[tuple[str, str], set[int]] = {}
+    for each in image_sets:
+        for sample in each.samples():
+            label, prompt = sample.model.label, sample.prompt.id
+            known = numbers.setdefault(label, {})
+            number = known.setdefault(prompt, len(known))
+            listed = seen.setdefault((label, prompt), set())
+            if sample.seed not in listed:
+                listed.add(sample.seed)
+                yield number, sample
+
+
+@dataclass
+class ImageChecks:
+    """What readers of the scores should know about images that are not failures.
+
+    A model may ignore seeds, or read only a part of a prompt; files may be decoded in an unusual way.
+
+    Attributes:
+        sizes: How many images of each model have which width and height.
+        copies: How many images of each model equal that of another seed of their prompt.
+        truncated: Label, prompt and seed of the samples whose prompt is longer than their model reads.
+        conversions: What decoding does to the images of each model beside reading their pixels, and how often.
+    """
+
+    sizes: defaultdict[str, Counter[tuple[int, int]]] = field(default_factory=lambda: defaultdict(Counter))
+    copies: Counter[str] = field(default_factory=Counter)
+    truncated: set[tuple[str, str, int]] = field(default_factory=set)
+    conversions: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def count_truncated(self, samples: SampleSet, model: Model) -> int:
+        """Return the number of samples of a model whose prompt is longer than the model reads."""
+        if not self.truncated:
+            return 0
+        return sum((model.label, prompt.id, seed) in self.truncated for prompt, seed in samples.grids[0].cells())
+
+    def describe_decoding(self, model: Model) -> list[str]:
+        """Return a note on what decoding a model's images does beside reading their pixels, if anything."""
+        counts = self.conversions[model.label]
+        if not counts:
+            return []
+        return [f"{model.label}: images {'; '.join(f'{name}: {n}' for name, n in sorted(counts.items()))}"]
+
+    def notes(self) -> Iterator[str]:
+        """Yield a note on each model whose images differ in size, or do not differ between seeds."""
+        for label, sizes in self.sizes.items():
+            if len(sizes) > 1:
+                said = ", ".join(f"{w} x {h} ({n})" for (w, h), n in sizes.most_common(3))
+                yield f"{label}: its images are of {len(sizes)} sizes: {said}{', ...' if len(sizes) > 3 else ''}"
+            if copies := self.copies[label]:
+                yield (
+                    f"{label}: {copies} of its {sizes.total()} images are the same as under another seed of their "
+                    "prompt: does it use the seed?"
+                )
+
+
+def check_images(images: Iterable[SampleImage]) -> ImageChecks:
+    """Check images by their records, without opening them.
+
+    Of images that existed already only the decoding matters.
+    """
+    checks = ImageChecks()
+    prompt, digests = ("", ""), set[str]()
+    for each in images:
+        label, kept = each.sample.model.label, each.image
+        if isinstance(kept, Failure):
+            continue
+        checks.conversions[label].update(kept.record.get(DECODED, {}).get("conversions", ()))
+        if isinstance(each.sample.model.component.info, ExistingImagesInfo):
+            continue
+        if kept.record.get("tokens_lost"):
+            checks.truncated.add((label, each.sample.prompt.id, each.sample.seed))
+        checks.sizes[label][kept.size] += 1
+        if prompt != (label, each.sample.prompt.id):
+            prompt, digests = (label, each.sample.prompt.id), set()
+        checks.copies[label] += kept.image.digest in digests
+        digests.add(kept.image.digest)
+    return checks

@@ -1,0 +1,173 @@
+"""A run's manifest, the content of run.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from ..api.text import fit_one_line
+from .result import Comparison, Result
+from .typed import Count, Number, Seed, Typed
+
+
+class RequestRecord(Typed):
+    """What was asked for."""
+
+    metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
+    prompts: list[str] = Field(description="the prompt sources or files of all metrics")
+    seeds: list[Seed] = Field(description="the seeds of all metrics")
+    limit: int | None = Field(None, description="`--limit`, or null")
+    interval: Literal["new", "prompts", "seeds"] = Field(description="`--interval`")
+    noise: Literal["shared", "per-prompt"] = Field(description="`--noise`")
+    max_failed: Number = Field(0.01, description="`--max-failed`")
+    fresh: bool = Field(False, description="`--fresh`")
+    offline: bool = Field(False, description="`--offline`")
+    options: dict[str, dict[str, Any]] = Field({}, description="options given, by component")
+
+
+class ComponentRecord(Typed):
+    """A component under its options."""
+
+    name: str = Field(description="the component, as it was named")
+    dist: str = Field(description="the distribution that it comes from")
+    version: str = Field(description="the distribution's version")
+    module: str = Field("", description="the plugin's module")
+    argument: str | None = Field(None, description="the argument after the colon, or null")
+    original: str | None = Field(
+        None,
+        description="of a mirror: the repository that it replaces",
+        exclude_if=lambda original: original is None,
+    )
+    options: dict[str, Any] = Field(description="all options, with defaults")
+    fingerprint: str = Field(description="SHA-256 of all that its results depend on")
+    reported: dict[str, Any] = Field({}, description="what the loaded component reported of itself")
+
+
+class ModelRecord(ComponentRecord):
+    """A model that was evaluated."""
+
+    settings: dict[str, Any] = Field(description="the options given for this label")
+    reported_as_judge: dict[str, Any] | None = Field(
+        None,
+        description="what it reported after it was asked about images",
+        exclude_if=lambda reported: reported is None,
+    )
+
+
+class PartRecord(ComponentRecord):
+    """A component that took part in a run."""
+
+    kind: str = Field(description="`generator`, `judge` or `metric`")
+    metric_version: Count | None = Field(
+        None, description="of a metric: the version of its numbers", exclude_if=lambda version: version is None
+    )
+
+
+class DeviceRecord(Typed):
+    """Where the run computed."""
+
+    asked: str = Field(description="`--device`, or `best`")
+    batch_size: int | str = Field("auto", description="`--batch-size`, or `auto`")
+    threads: str | None = Field(None, description="`OMP_NUM_THREADS`, or null")
+
+
+class JudgeRecord(Typed):
+    """The judge of one need of one metric."""
+
+    metric: str = Field(description="the metric")
+    need: str = Field(description="the metric's name for the need")
+    judge: str = Field(description="the judge")
+    why: str = Field(description="why it was chosen")
+    floor: Number | None = Field(
+        None,
+        description="of detections and segments: the confidence below which the judge keeps none",
+        exclude_if=lambda floor: floor is None,
+    )
+
+
+class DatasetRecord(Typed):
+    """The data set that was written for one model."""
+
+    model: str = Field(description="label of the model")
+    images: str = Field(description="folder of the images, within the run's folder")
+    metadata: str = Field(description="the file with a line for each image")
+    annotations: str | None = Field(description="the file of annotations; null if there are none")
+    n_images: Count = Field(description="number of images")
+    n_annotated: Count = Field(description="number of images with annotations")
+    n_annotations: Count = Field(description="number of annotated objects")
+    n_truncated: Count = Field(0, description="number of images whose prompt is longer than the model reads")
+
+
+class Manifest(Typed):
+    """All that a run records of itself, complete enough to repeat it."""
+
+    plan: str = Field(description="digest of what was asked for: the run's identity")
+    status: Literal["running", "done", "failed"] = Field(
+        description="`running`, `done` or `failed`. `t2i runs` shows `interrupted` if run.json says `running` but "
+        "no process works on the run, and `unreadable` if run.json is damaged"
+    )
+    failed: str | None = Field(
+        None,
+        description="null, or why the run has failed: too many samples failed, or an error ended it",
+    )
+    started: str = Field(description="time (UTC)")
+    finished: str | None = Field(None, description="time (UTC); null while it runs")
+    t2i: str = Field(description="version of core")
+    command: list[str] = Field(description="the command line, word by word")
+    request: RequestRecord = Field(description="what was asked for")
+    models: dict[str, ModelRecord] = Field(description="the models by label")
+    components: list[PartRecord] = Field(description="every component that took part, judges among them")
+    installed: list[dict[str, Any]] = Field([], description="every component that was installed")
+    device: DeviceRecord = Field(description="device, batch size and threads")
+    python: str = Field(description="version of Python")
+    platform: str = Field(description="operating system and processor")
+    packages: dict[str, str] = Field({}, description="version of every installed distribution")
+    judges: list[JudgeRecord] = Field(
+        description="the judge of each metric and need; once if it is the same for all models"
+    )
+    results: list[Result] = Field([], description="as `--json` prints them")
+    comparisons: list[Comparison] = Field([], description="as `--json` prints them")
+    datasets: list[DatasetRecord] = Field(
+        [], description="the [data sets](#the-data-set-of-t2i-generate) of `t2i generate`; empty for `t2i eval`"
+    )
+    files: dict[str, str] = Field(
+        {},
+        description="SHA-256 of each table. `t2i analyze` refuses a table that was altered; the run's own command "
+        "writes it anew",
+    )
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Self:
+        if self.status != "running" and self.finished is None:
+            raise ValueError("the run has ended, but 'finished' is missing")
+        labels = [result.label for result in self.results]
+        labels += [label for comparison in self.comparisons for label in (comparison.a, comparison.b)]
+        if unknown := next((label for label in labels if label not in self.models), None):
+            raise ValueError(f"the results name the model {unknown!r}, which is not among the models")
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data, as run.json holds it."""
+        return self.model_dump(by_alias=True)
+
+
+def parse_manifest(data: Mapping[str, Any]) -> Manifest:
+    """Check the content of run.json.
+
+    Args:
+        data: The content.
+
+    Raises:
+        ValueError: If it is not what a run writes, with the reason in one line.
+    """
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(
+            fit_one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}".removeprefix(": "))
+        ) from error
+    except (RecursionError, OverflowError) as error:
+        raise ValueError(fit_one_line(str(error))) from error

@@ -1,0 +1,98 @@
+"""Scores of models and their differences: what ``--json`` prints and run.json holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from .typed import Count, Interval, Number, Typed
+
+
+class Score(Typed):
+    """A score with its confidence interval."""
+
+    value: Number | None = Field(description="the score; null if it does not exist")
+    ci: Interval = Field(description="the 95 % confidence interval `[lo, hi]`")
+    notes: list[str] = Field(
+        [],
+        description="present if the score rests on one prompt or one seed, whose variation is not in the interval",
+        exclude_if=lambda notes: not notes,
+    )
+
+
+class JudgeName(Typed):
+    """A judge, and why it was chosen."""
+
+    name: str = Field(description="the judge")
+    why: str = Field(description="why it was chosen")
+
+
+class JudgeOfNeed(JudgeName):
+    """The judge that answers one need of a metric."""
+
+    need: str = Field(description="the metric's name for the need")
+
+
+class UpperBound(Typed):
+    """What a metric's score can reach with these judges."""
+
+    model: str = Field(description="label of the model whose images give the bound")
+    value: Number | None = Field(description="its score")
+    ci: Interval | None = Field(description="its confidence interval")
+
+
+class Result(Typed):
+    """One model's scores under one metric."""
+
+    metric: str = Field(description="the metric, as it was named")
+    model: str = Field(description="the model, as it was named")
+    label: str = Field(alias="as", description="the model's label")
+    settings: dict[str, Any] = Field(description="the options given for the model")
+    judge: JudgeName | None = Field(
+        description="`name` and `why` of the judge of the first need; null if the metric needs no judge"
+    )
+    judges: list[JudgeOfNeed] = Field(description="the same for every need, with `need`")
+    prompts: str = Field(description="the prompt sources or files")
+    score: Number | None = Field(description="the headline score; null if no sample has a value")
+    ci: Interval | None = Field(description="its 95 % confidence interval `[lo, hi]`")
+    interval: str | None = Field(
+        description="method and question of the interval: "
+        "`Wilson on effective n, prompts x seeds; new prompts of this kind and new seeds`"
+    )
+    upper_bound: UpperBound | None = Field(
+        None,
+        description='`{"model", "value", "ci"}`: the score of the images that the metric names as '
+        "[its bound](plugins.md#upper-bounds), by the same judges; null if it names none",
+    )
+    notes: list[str] = Field([], description="what a reader should know about the score and its interval")
+    n_prompts: Count = Field(description="number of prompts requested")
+    n_prompts_ok: Count = Field(
+        description="number of prompts with a value; all samples of the others failed, are missing or excluded"
+    )
+    n_seeds: Count = Field(description="number of seeds requested")
+    n_ok: Count = Field(description="number of samples with a value (of pairs, for a metric of pairs)")
+    n_failed: Count = Field(description="number of samples that failed")
+    n_missing: Count = Field(description="number of samples whose images never existed")
+    n_excluded: Count = Field(description="number of samples that the metric excludes")
+    n_truncated: Count = Field(
+        0, description="number of samples whose prompt is longer than the model reads; they are scored"
+    )
+    scores: dict[str, Score] = Field(description="every score by name, the headline first")
+    facets: dict[str, dict[str, dict[str, Score]]] = Field(description="scores by measure, facet and level")
+
+
+class Comparison(Typed):
+    """The difference of two models' headline scores, on the prompts and seeds that both have."""
+
+    metric: str = Field(description="the metric, as it was named")
+    a: str = Field(description="label of the first model")
+    b: str = Field(description="label of the second model")
+    diff: Number | None = Field(description="score of a minus score of b")
+    ci: Interval = Field(description="its 95 % confidence interval `[lo, hi]`")
+    p: Number | None = Field(description="two-sided p-value, adjusted for the number of comparisons (Holm)")
+    p_unadjusted: Number | None = Field(description="two-sided p-value, not adjusted")
+    n: Count = Field(
+        description="number of shared samples; of prompts, if a prompt's images are measured together"
+    )
+    interval: str = Field(description="method and question of the interval")
