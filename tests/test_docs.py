@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from t2i_cli.app import app
 from t2i_cli.recipe import Recipe, RecipeModel
 from t2i_core.api import __all__ as public
-from t2i_core.api import errors, hookspecs, metric, observation, plugin_info
+from t2i_core.api import errors, evidence, hookspecs, metric, observation, plugin_info
 from t2i_core.api.adapter import ADAPTERS
 from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
@@ -43,6 +43,7 @@ CONTRACTS = [
     plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
     plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.Preset, metric.Measure, metric.Need,
     metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, metric.Analysis,
+    evidence.Evidence,
     Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
     Query, *observation.TYPES.values(),
 ]  # fmt: skip

@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .errors import BadPrompts as BadPrompts
     from .errors import NoJudge as NoJudge
     from .errors import T2IError as T2IError
+    from .evidence import Evidence as Evidence
     from .failure import Failure as Failure
     from .generator import Generated as Generated
     from .generator import Generator as Generator
@@ -100,6 +101,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Preset",
         "Setup",
     ),
+    "evidence": ("Evidence",),
     "failure": ("Failure",),
     "generator": (
         "Generated",

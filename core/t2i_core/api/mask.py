@@ -49,6 +49,13 @@ class PackedMask:
         full[y0:y1, x0:x1] = self.crop()
         return full
 
+    def count_runs(self) -> list[int]:
+        """Return the mask as lengths of runs, column by column, beginning with pixels outside: COCO's encoding."""
+        flat = self.unpack().ravel(order="F")
+        edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+        runs = np.diff([0, *edges, flat.size]).tolist() if flat.size else []
+        return [0, *runs] if flat.size and flat[0] else runs
+
     def area(self) -> int:
         """Return the number of pixels in the mask."""
         return int(self.crop().sum())

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
+from .evidence import Evidence
 from .judge import Capability, Query
 from .options import Options, resolve_number
 from .plugin_info import Setup
@@ -215,14 +216,25 @@ class Unit:
 class Row:
     """One measured value.
 
-    measure:  the name of one of the metric's measures
-    value:    the number; NaN is an error, not a value
-    facets:   what it can be broken down by beyond prompt and seed
+    Attributes:
+        measure: The name of one of the metric's measures.
+        value: The number; NaN is an error, not a value.
+        facets: What it can be broken down by beyond prompt and seed.
+        because: Why the value is what it is, in words: ``giraffe not found``. The measurement table has it.
+        evidence: The parts of the image that show why. The run folder keeps those of the worst samples.
     """
 
     measure: str
     value: float
     facets: Mapping[str, str | int | float] = field(default_factory=dict)
+    because: str = ""
+    evidence: Sequence[Evidence] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.because, str):
+            raise TypeError(f"because must be a text, got {type(self.because).__name__}")
+        if not all(isinstance(each, Evidence) for each in self.evidence):
+            raise TypeError("evidence must hold objects of Evidence alone")
 
 
 @dataclass(frozen=True)

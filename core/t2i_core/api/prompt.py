@@ -13,7 +13,7 @@ from .digest import digest_data
 
 RESERVED = frozenset(
     {"metric", "model", "model_a", "model_b", "prompt", "text", "cluster", "seed", "seeds", "left_out"}
-    | {"measure", "value"}
+    | {"measure", "value", "because"}
 )
 """Columns of the measured table, which no facet may be named after."""
 

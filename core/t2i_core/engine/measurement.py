@@ -12,7 +12,9 @@ from ..api.failure import Failure
 from ..api.metric import Excluded, Note, Rows
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
+from ..results.evidence import EvidenceRow
 from ..storage.store import Store
+from .evidence import EvidenceKeeper
 from .job import Job
 from .ledger import Ledger
 from .measurement_table import TableBuilder
@@ -28,10 +30,12 @@ class Measurements:
     Attributes:
         tables: All rows of each metric, by its name.
         outcomes: What became of the samples of each job, in the jobs' order.
+        evidence: Why the worst samples have the values that they have.
     """
 
     tables: Mapping[str, pd.DataFrame]
     outcomes: Sequence[Outcomes]
+    evidence: Sequence[EvidenceRow] = ()
 
     def select_rows(self, job: Job) -> pd.DataFrame:
         """Return the rows of a job: those of its model, or of all models if it measures pairs."""
@@ -46,6 +50,7 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
     """
     builders = {job.metric.spec: TableBuilder() for job in jobs}
     outcomes = [Outcomes.of(job.models) for job in jobs]
+    evidence = EvidenceKeeper()
     for alike in _group_by_answers(jobs):
         own = [(jobs[n], outcomes[n], builders[jobs[n].metric.spec]) for n in alike]
         first, names = jobs[alike[0]], ", ".join(jobs[n].metric.spec for n in alike)
@@ -53,9 +58,11 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
             reader = Reader(first, store, ledger, [of_job for _, of_job, _ in own], task)
             for group in groups(first, reader):
                 for job, of_job, rows in own:
-                    _measure_unit(job, group, of_job, rows)
+                    _measure_unit(job, group, of_job, rows, evidence)
     # a builder at a time: the rows of a metric are never in memory twice
-    measured = Measurements({name: builders.pop(name).build() for name in list(builders)}, outcomes)
+    measured = Measurements(
+        {name: builders.pop(name).build() for name in list(builders)}, outcomes, list(evidence.rows())
+    )
     for job, of_job in zip(jobs, outcomes, strict=True):
         of_job.add_notes(job.models, _note_rows(job, measured.select_rows(job)))
     return measured
@@ -82,7 +89,9 @@ def _describe_reading(job: Job) -> tuple[Any, ...]:
     return job.models, metric.group_by, metric.stacked, [s.need for s in job.needs], judges, job.seeds, job.prompts
 
 
-def _measure_unit(job: Job, group: Group, outcomes: Outcomes, rows: TableBuilder) -> None:
+def _measure_unit(
+    job: Job, group: Group, outcomes: Outcomes, rows: TableBuilder, evidence: EvidenceKeeper
+) -> None:
     found, notes = rows_of(job, group.unit)
     if group.left_out is None:
         outcomes.add_notes(group.models, notes)
@@ -96,6 +105,7 @@ def _measure_unit(job: Job, group: Group, outcomes: Outcomes, rows: TableBuilder
             rows.extend(row.values, columns, "seed", seeds_of(group.unit, row))
         else:
             rows.append(row.value, columns)
+            evidence.add(job, group, row)
 
 
 def _note_rows(job: Job, table: pd.DataFrame) -> Iterable[Note]:

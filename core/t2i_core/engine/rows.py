@@ -112,4 +112,6 @@ def columns_of(group: Group, row: Row | Rows) -> dict[str, Any]:
             said = "|".join(f"{s.prompt.id}/{s.prompt.scene_digest}/{s.seed}" for s in group.samples)
             columns["seeds"] = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     columns["measure"] = row.measure
+    if isinstance(row, Row) and row.because:
+        columns["because"] = row.because
     return columns

@@ -8,6 +8,7 @@ from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
 from ..results.manifest import Manifest, parse_manifest
 from ..results.run import Made, Run
+from ..storage.run_files import EVIDENCE
 from ..storage.run_folder import RunFolder
 from ..storage.store import Store
 from .code.keys import follow_changes
@@ -131,6 +132,7 @@ def _write(
     folder.write_rows("failures.csv", LOST_COLUMNS, (make_lost_row(metric, each) for metric, each in lost))
     if measured.tables:
         folder.write_tables("measurements.csv", measured.tables)
+    folder.write_json_lines(EVIDENCE, [row.model_dump() for row in measured.evidence])
     for note in [*scored.notes, *checks.notes(), *_note_images(plan, checks)]:
         progress.note(note)
     failed = describe_failure(plan, outcomes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -16,6 +18,8 @@ from ..api.text import fit_one_line
 from ..files.regular_file import TABLE_BYTES, check_regular, open_regular
 from ..files.spreadsheet import unescape_table
 from ..storage.manifest_file import LOCK, MANIFEST, read_manifest
+from ..storage.run_files import EVIDENCE
+from .evidence import EvidenceRow
 from .manifest import Manifest, parse_manifest
 from .result import Comparison, Result
 from .tables import check_table
@@ -111,13 +115,32 @@ class Run:
         """One row per sample that has no value: metric, model, prompt, seed, missing, reason."""
         return self._read("failures.csv")
 
-    def _read(self, name: str) -> pd.DataFrame:
-        """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing.
+    def evidence(self) -> list[EvidenceRow]:
+        """Return why the worst samples of each metric and model have their values; empty if no metric says so.
 
-        Raises BadFolder where it is not the one that the run wrote.
+        Raises:
+            BadFolder: If the file is not as the run wrote it.
         """
+        if EVIDENCE not in self.manifest.files:
+            return []
+        with self._open_written(EVIDENCE) as file:
+            return [EvidenceRow.model_validate(json.loads(line)) for line in file]
+
+    def _read(self, name: str) -> pd.DataFrame:
+        """Read a table as it was written: an id `001` stays a text, and only an empty cell is missing."""
         import pandas as pd
 
+        with self._open_written(name) as file:
+            table = unescape_table(pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""]))
+            return check_table(name, table, self.manifest.models)
+
+    @contextmanager
+    def _open_written(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file of the run.
+
+        Raises:
+            BadFolder: If it is not the one that the run wrote, or its content is not what a run writes.
+        """
         path = self.path / name
         written = self.manifest.files.get(name)
         if written is None:
@@ -129,13 +152,12 @@ class Run:
                         f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
                     )
                 file.seek(0)
-                table = unescape_table(pd.read_csv(file, dtype=str, keep_default_na=False, na_values=[""]))
-            return check_table(name, table, self.manifest.models)
+                yield file
         except OSError as error:
             raise BadFolder(
                 f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
             ) from error
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise BadFolder(f"{path}: not a table of a run ({fit_one_line(str(error))})") from error
 
 

@@ -16,13 +16,18 @@ MARK = ".plan"
 
 FOLDERS = ("images", "annotations")
 
+EVIDENCE = "evidence.jsonl"
+"""Why the worst samples have their values."""
+
 _MODEL = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 """A model's name in paths, as `slug` writes it."""
 
 _MODEL_FOLDER = re.compile(_MODEL)
 _IMAGE_FOLDER_FILE = re.compile(r"metadata\.jsonl|[0-9]{5,}-[0-9]+\.png")
 _ANNOTATIONS_FILE = re.compile(rf"{_MODEL}\.json")
-_RUN_FILE = re.compile(rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv")
+_RUN_FILE = re.compile(
+    rf"{re.escape(MANIFEST)}|{re.escape(MARK)}|(samples|measurements|failures)\.csv|{re.escape(EVIDENCE)}"
+)
 _LOCK = re.compile(rf"{re.escape(LOCK)}(-[0-9]+-of-[0-9]+)?")
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -164,6 +165,15 @@ class RunFolder:
             for metric, table in tables.items():
                 named = escape_table(table.assign(metric=metric).reindex(columns=order))
                 named.to_csv(file, index=False, header=False, chunksize=20_000, lineterminator=_LINE_END)
+        self._written.append(name)
+
+    def write_json_lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
+        """Write a JSON object per line, whole or not at all; without any, no such file stays in the folder."""
+        if not records:
+            self.remove(name)
+            return
+        with self.writing(name) as file:
+            file.writelines(f"{json.dumps(record, ensure_ascii=False, allow_nan=False)}\n" for record in records)
         self._written.append(name)
 
     @contextmanager
