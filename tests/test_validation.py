@@ -97,8 +97,8 @@ def test_wrong_colours_lose_no_object(tmp_path: Path) -> None:
     model = ModelRequest("simulator", settings={**QUICK, "wrong_color": 0.3})
     run = evaluate("tiam", model, prompts="tiam-color-2", seeds=4, limit=10, judge="oracle", out=tmp_path / "run")
     scores = run.results[0].scores
-    assert scores["objects"]["value"] == 1
-    assert scores["tiam"]["value"] < 1
+    assert scores["objects"].value == 1
+    assert scores["tiam"].value < 1
 
 
 def test_a_drop_moves_nothing_else(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def _components(name: str, options: list[str] | None, device: str | None, regist
         asked = request(Asked(options=options), Path(name), registry)
         # the recipe may be meant for another machine: with a GPU, and without a network
         plan = make_plan(replace(asked, device=device, offline=False), registry)
+        yield from (model.component for model in plan.models)
         for job in plan.jobs:
-            yield from (model.component for model in job.models)
             yield from (served.choice.judge for served in job.needs if served.choice)
         return
     if is_prompt_file(name):

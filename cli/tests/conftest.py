@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
+from t2i_core.results.result import Result
 from t2i_core.testing.fake_dists import fake_dist, forget_modules
 from typer.testing import CliRunner
 
@@ -185,3 +187,18 @@ def t2i_process(site: Path):
         )
 
     return run
+
+
+@pytest.fixture
+def make_result() -> Callable[..., Result]:
+    """Make a result of one sample with the label and the fields given."""
+
+    def make(label: str, **fields: Any) -> Result:
+        usual: dict[str, Any] = {
+            "metric": "m", "model": "m", "settings": {}, "judge": None, "judges": [], "prompts": "p", "score": 1.0,
+            "ci": [0.5, 1.0], "interval": "t", "n_prompts": 1, "n_prompts_ok": 1, "n_seeds": 1, "n_ok": 1,
+            "n_failed": 0, "n_missing": 0, "n_excluded": 0, "scores": {}, "facets": {},
+        }  # fmt: skip
+        return Result(label=label, **{**usual, **fields})
+
+    return make

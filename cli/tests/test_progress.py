@@ -7,6 +7,7 @@ from rich.console import Console
 from t2i_cli import interrupts
 from t2i_cli.progress import Lines, duration
 from t2i_core.results.number_format import format_interval, format_number
+from t2i_core.results.result import Score
 from t2i_core.results.score_tables import print_results
 
 
@@ -76,26 +77,11 @@ def test_numbers():
     assert format_interval([None, None]) == format_interval(None) == "-"
 
 
-def test_facets_with_many_levels_are_shown_by_their_ends():
-    levels = {str(seed): {"value": seed / 100, "ci": [0, 1]} for seed in range(20)}
-    result = {
-        "metric": "m",
-        "as": "[b]",
-        "score": 0.1,
-        "ci": [0, 1],
-        "interval": "t",
-        "prompts": "p",
-        "n_prompts": 1,
-        "n_ok": 1,
-        "n_failed": 0,
-        "n_missing": 2,
-        "n_excluded": 0,
-        "judge": None,
-        "scores": {},
-        "facets": {"m": {"seed": levels}},
-    }
+def test_facets_with_many_levels_are_shown_by_their_ends(make_result):
+    levels = {str(seed): Score(value=seed / 100, ci=[0.0, 1.0]) for seed in range(20)}
+    result = make_result("[b]", n_missing=2, facets={"m": {"seed": levels}})
     console = Console(file=io.StringIO(), width=200)
-    print_results(console, {"results": [result], "comparisons": []})
+    print_results(console, [result], [])
     text = console.file.getvalue()
     assert "lowest of 20: 0" in text
     assert "highest of 20: 19" in text

@@ -5,26 +5,35 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rich.console import Console
 from t2i_cli.commands import say_error
 from t2i_cli.progress import Lines
 from t2i_core.api.terminal import print_json, shown
+from t2i_core.results.result import Comparison, JudgeName, Result, Score
 from t2i_core.results.score_tables import print_results
 
 NASTY = "[red]x[/] :car: \x1b[2J\x07\x9b5m\r\n\u202egnp\u2066 \ud83d\0 👩‍👩‍👧 שלום e\u0301 \\"
 SHOWN = "[red]x[/] :car: \\x1b[2J\\x07\\x9b5m\\r\\n\\u202egnp\\u2066 \\ud83d\\x00 👩‍👩‍👧 שלום e\u0301 \\"
 
 
-def result(name: str) -> dict[str, object]:
-    one = {"value": 1.0, "ci": [0.5, 1.0]}
-    return {
-        "metric": "m", "as": name, "score": 1.0, "ci": [0.5, 1.0], "prompts": name, "n_prompts": 1, "n_ok": 1,
-        "n_failed": 1, "n_missing": 0, "n_excluded": 0, "judge": {"name": name}, "scores": {"a": one, name: one},
-        "interval": name,
-        "facets": {"a": {"by": {name: one}}}, "notes": [name],
-    }  # fmt: skip
+Named = Callable[..., Result]
+
+
+@pytest.fixture
+def named(make_result: Callable[..., Result]) -> Named:
+    """Make a result in which every text is a name."""
+
+    def make(name: str, **more: Any) -> Result:
+        one = Score(value=1.0, ci=[0.5, 1.0])
+        texts: dict[str, Any] = {"prompts": name, "judge": JudgeName(name=name, why=""), "interval": name}
+        facets = {"a": {"by": {name: one}}}
+        return make_result(name, **texts, scores={"a": one, name: one}, facets=facets, notes=[name], **more)
+
+    return make
 
 
 def test_text_is_shown_to_the_letter() -> None:
@@ -34,29 +43,31 @@ def test_text_is_shown_to_the_letter() -> None:
     assert file.getvalue() == SHOWN + "\n"
 
 
-def test_what_was_excluded_is_counted_where_anything_was() -> None:
-    def header(*results: dict[str, object]) -> list[str]:
+def test_what_was_excluded_is_counted_where_anything_was(named: Named) -> None:
+    def header(*results: Result) -> list[str]:
         file = io.StringIO()
-        print_results(Console(file=file, width=2000), {"results": results, "comparisons": []})
+        print_results(Console(file=file, width=2000), results, [])
         return file.getvalue().splitlines()[0].split()
 
-    plain = header(result("a"))
+    plain = header(named("a"))
     assert "excluded" not in plain
-    found = header(result("a"), {**result("b"), "n_excluded": 3})
+    found = header(named("a"), named("b", n_excluded=3))
     assert found[found.index("missing") :] == ["missing", "excluded", "judge"]
 
 
-def test_prompts_without_a_value_are_told() -> None:
+def test_prompts_without_a_value_are_told(named: Named) -> None:
     file = io.StringIO()
-    results = [{**result("l"), "n_prompts": 81, "n_prompts_ok": ok} for ok in (42, 81)]
-    print_results(Console(file=file, width=2000), {"results": [*results, result("old")], "comparisons": []})
-    assert [part in file.getvalue() for part in ("l (42 of 81)", "l (81)", "old (1)")] == [True] * 3
+    results = [named("l", n_prompts=81, n_prompts_ok=ok) for ok in (42, 81)]
+    print_results(Console(file=file, width=2000), results, [])
+    assert [part in file.getvalue() for part in ("l (42 of 81)", "l (81)")] == [True] * 2
 
 
-def test_results_show_names_to_the_letter() -> None:
+def test_results_show_names_to_the_letter(named: Named) -> None:
     file = io.StringIO()
-    comparison = {"metric": "m", "a": NASTY, "b": NASTY, "diff": 0.0, "ci": None, "p": None, "n": 1}
-    print_results(Console(file=file, width=2000), {"results": [result(NASTY)], "comparisons": [comparison]})
+    comparison = Comparison(
+        metric="m", a=NASTY, b=NASTY, diff=0.0, ci=[None, None], p=None, p_unadjusted=None, n=1, interval=""
+    )
+    print_results(Console(file=file, width=2000), [named(NASTY)], [comparison])
     # as model, prompts and judge; three times as model and once as name and level of scores and facets; in the
     # comparison; as interval and note
     assert file.getvalue().count(SHOWN) == 3 + 3 + 2 + 2 + 2

@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 from t2i_core import evaluate
-from t2i_core.api import Derive, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row
+from t2i_core.api import (
+    Derive,
+    Generated,
+    GeneratorInfo,
+    JudgeInfo,
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    Reward,
+    Row,
+)
 from t2i_core.api.errors import NotReused
 from t2i_core.engine.component import settle_component
 from t2i_core.files.package_files import digest_sources
@@ -107,6 +118,20 @@ def test_a_run_without_a_digest_is_measured_under_the_key_that_it_was_planned_wi
     assert level == [5]
     run(metric(Asks), TEST_MODEL, judge)
     assert level == [5]
+
+
+def test_images_alone_are_kept_though_their_model_changes_as_it_works() -> None:
+    drawn = [0]
+
+    class Counts:
+        def generate(self, requests: Any) -> Any:
+            for request in requests:
+                drawn[0] += 1
+                yield request, Generated(np.full((4, 4, 3), drawn[0], np.uint8))
+
+    model = GeneratorInfo(name="counts", summary="C.", create=lambda s: Counts())
+    assert [run((), model).made.images for _ in range(2)] == [4, 0]
+    assert drawn == [4]
 
 
 SCRIPT = """

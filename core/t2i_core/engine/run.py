@@ -60,7 +60,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
                 _record_error(folder, begun, error)
             raise
         finally:
-            follow_changes(plan.jobs)
+            follow_changes(plan.jobs, plan.models)
 
 
 def _carry_out(plan: Plan, folder: RunFolder, store: Store, started: str, progress: Progress) -> Run:

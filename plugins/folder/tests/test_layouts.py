@@ -201,7 +201,7 @@ def there_and_back(folder: Path, metric, model: str, resolver=None, judges=(), o
     """Evaluate a model, and the folder that `t2i generate` makes of it: the same to the last digit."""
     drawn = (ModelRequest(model, "x"),)
     options = options or {}
-    prompts = make_plan(Request((), drawn, options=options, **common), resolver).jobs[0].prompts
+    prompts = make_plan(Request((), drawn, options=options, **common), resolver).images[0].prompts
     run_plan(make_plan(Request((), drawn, options=options, out=folder / "D", **common), resolver))
     own = table(folder / "D")
     assert own.prompts() == prompts
@@ -216,7 +216,7 @@ def there_and_back(folder: Path, metric, model: str, resolver=None, judges=(), o
         tables.append(
             (
                 run.measurements().to_csv(),
-                {k: v for k, v in score.items() if k not in _OF_THE_MODEL},
+                {k: v for k, v in score.model_dump(by_alias=True).items() if k not in _OF_THE_MODEL},
             )
         )
     assert tables[0] == tables[1]

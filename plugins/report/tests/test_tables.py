@@ -35,7 +35,7 @@ def test_scores_are_the_runs(shared_run: Run) -> None:
         assert own[own["facet"].notna()]["n_ok"].isna().all()
         kind = own[(own["facet"] == "kind") & (own["level"] == "plain")]["value"].tolist()
         facets = result.facets.get("bright", {}).get("kind", {})
-        assert kind == ([facets["plain"]["value"]] if facets else [])
+        assert kind == ([facets["plain"].value] if facets else [])
 
 
 def test_csv_and_json_hold_each_number_in_full(shared_run: Run) -> None:

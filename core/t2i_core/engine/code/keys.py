@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from ...api.errors import NotReused
 from ...api.metric import Need
 from ..component import Component
 from ..job import Job
+from ..sample import Model
 from .digest import UnhashableCode, digest_code
 
 _CHANGED_BY_WORK: dict[str, str] = {}
@@ -78,17 +79,15 @@ class CodeKeys:
             )
 
 
-def follow_changes(jobs: Iterable[Job]) -> None:
+def follow_changes(jobs: Sequence[Job], models: Iterable[Model]) -> None:
     """Remember what the work of a run has changed in the code that did it."""
-    keys: dict[int, tuple[object, str | None]] = {}
-    for job in jobs:
-        components: list[Component[Any]] = [job.metric, *(model.component for model in job.models)]
-        components += [served.choice.judge for served in job.needs if served.choice is not None]
-        for component in components:
-            keys[id(component.factory)] = (component.factory, component.own_code)
-        for served in job.needs:
-            if served.need.derive is not None:
-                keys[id(served.need.derive.function)] = (served.need.derive.function, served.derive_code)
+    components: list[Component[Any]] = [*(job.metric for job in jobs), *(model.component for model in models)]
+    needs = [served for job in jobs for served in job.needs]
+    components += [served.choice.judge for served in needs if served.choice is not None]
+    keys: dict[int, tuple[object, str | None]] = {id(c.factory): (c.factory, c.own_code) for c in components}
+    for served in needs:
+        if served.need.derive is not None:
+            keys[id(served.need.derive.function)] = (served.need.derive.function, served.derive_code)
     for code, before in keys.values():
         if before is not None:
             with suppress(UnhashableCode):  # the next run says so
