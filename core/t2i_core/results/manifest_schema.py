@@ -145,7 +145,7 @@ def find_manifest_fault(manifest: Any) -> str | None:
     """Return what is wrong with the fields of a manifest, in one line; None if nothing is.
 
     Args:
-        manifest: The content of run.json without its seal.
+        manifest: The content of run.json.
     """
     try:
         _Manifest.model_validate(manifest)
