@@ -198,9 +198,10 @@ class Store:
         if not look:
             return found
         with_truth = [kept.digest for kept in found if kept and kept.truth]
-        truths = dict(zip(with_truth, self._rows.get_many("truths", with_truth), strict=True))
+        truths = zip(with_truth, self._rows.get_many("truths", with_truth), strict=True)
+        without_truth = {digest for digest, truth in truths if truth is None}
         return [
-            kept if kept and truths.get(kept.digest, ()) is not None and self._is_whole(key, kept) else None
+            kept if kept and kept.digest not in without_truth and self._is_whole(key, kept) else None
             for key, kept in zip(wanted, found, strict=True)
         ]
 
