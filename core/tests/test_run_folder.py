@@ -20,7 +20,7 @@ from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.sample_list import places_of
 from t2i_core.results.run import Run, list_runs, load_run
 from t2i_core.storage.manifest_file import LOCK
-from t2i_core.storage.store import DATABASE
+from t2i_core.storage.store import DATABASE, Store
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 TABLES = ("samples.csv", "measurements.csv", "failures.csv")
@@ -209,6 +209,19 @@ def test_what_a_model_says_of_itself_is_asked_again_where_that_was_lost(folder: 
     again = run(folder)
     assert again.made.images == 0
     assert again.manifest["models"]["test-noise"] == model
+
+
+def test_a_damaged_observation_is_judged_again(folder: Path) -> None:
+    first = run(folder)
+    cache = folder.parent / "cache"
+    with sqlite3.connect(cache / DATABASE) as database:
+        key, value = database.execute("select key, value from observations").fetchone()
+        flipped = bytes([value[0] ^ 1]) + value[1:]
+        database.execute("update observations set value = ? where key = ?", (flipped, key))
+    again = run(folder)
+    assert (again.made.images, again.results) == (0, first.results)
+    with Store(cache) as store:
+        assert store.get(key.hex()) == value[:-4]
 
 
 class Remove(Silent):
