@@ -260,6 +260,7 @@ def test_only_images_that_are_decoded_otherwise_now_are_asked_about_anew(tmp_pat
         keys = [f"{number:064x}" for number in range(3)]
         images = [store.image(key) for key in keys]
         assert [image is not None and image.identity == image.digest for image in images] == [True, False, False]
+        assert store.identities(keys) == [image and image.identity for image in images]
         assert [kept and kept.size for kept in store.details(keys)] == [(20, 12), (12, 20), (2, 2)]
         assert images[1] is not None
         assert images[1].pixels.shape == (20, 12, 3)

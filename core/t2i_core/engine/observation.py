@@ -227,15 +227,11 @@ def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gath
 def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledger) -> list[list[tuple[str, int]]]:
     """Return for each item the keys of the queries about its images alone, each with the hash of its image."""
     samples = [sample for item in items for sample in item]
-    images = store.images([sample.key for sample in samples], look=False)
-    known = [None if s.key in ledger.images else image for s, image in zip(samples, images, strict=True)]
-    asked = [image for image in known if image]
-    found = zip(
-        keys_of_images_alone(head, (image.identity for image in asked)),
-        (_hash_images((image,)) for image in asked),
-        strict=True,
-    )
-    each = iter([next(found)] if image else [] for image in known)
+    identities = store.identities([sample.key for sample in samples])
+    known = [None if s.key in ledger.images else i for s, i in zip(samples, identities, strict=True)]
+    asked = [identity for identity in known if identity]
+    found = zip(keys_of_images_alone(head, asked), (hash((identity,)) for identity in asked), strict=True)
+    each = iter([next(found)] if identity else [] for identity in known)
     return [[pair for _ in item for pair in next(each)] for item in items]
 
 

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -45,18 +46,20 @@ class Database:
 
     def __init__(self, file: Path, schema: str) -> None:
         self.file = file
-        with self._explained():
-            self._connection = sqlite3.connect(file, timeout=120, isolation_level=None)
         try:
-            with self._explained():
-                # a damaged text need not be UTF-8 any more
-                self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
-                # a classifier's answer, 4 kB, does not fit on a page of the default size; for new databases only
-                self._connection.execute("pragma page_size=8192")
-                self._connection.execute("pragma cache_size=-16000")  # 16 MB: keys are in random order
-                self._connection.execute("pragma journal_mode=wal")
-                self._connection.execute("pragma synchronous=normal")
-                self._connection.executescript(schema)
+            self._connection = sqlite3.connect(file, timeout=120, isolation_level=None)
+            # a damaged text need not be UTF-8 any more
+            self._connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        except _ERRORS as error:
+            raise self._unusable(error) from error
+        try:
+            # a classifier's answer, 4 kB, does not fit on a page of the default size; for new databases only
+            self.execute("pragma page_size=8192")
+            self.execute("pragma cache_size=-16000")  # 16 MB: keys are in random order
+            self.execute("pragma journal_mode=wal")
+            self.execute("pragma synchronous=normal")
+            for statement in schema.split(";"):
+                self.execute(statement)
         except BadFolder:
             self.close()
             raise
@@ -65,9 +68,9 @@ class Database:
         """Close the file."""
         self._connection.close()
 
-    def get(self, table: str, key: bytes, *columns: str) -> tuple[Any, ...] | None:
-        """Return the value of one key, and other columns of its row. See `get_many`."""
-        return self.get_many(table, [key], *columns)[0]
+    def get(self, table: str, key: bytes) -> tuple[Any, ...] | None:
+        """Return the value of one key. See `get_many`."""
+        return self.get_many(table, [key])[0]
 
     def get_many(self, table: str, keys: Sequence[bytes], *columns: str) -> list[tuple[Any, ...] | None]:
         """Return the values of some keys, and other columns of their rows.
@@ -84,16 +87,13 @@ class Database:
         found: list[tuple[Any, ...] | None] = []
         for start in range(0, len(keys), _BLOCK):
             part = keys[start : start + _BLOCK]
-            # a left join keeps the keys' order; `in` would sort them first, which takes a fifth longer
-            places = ", ".join(["(?)"] * len(part))
-            wanted = ", ".join(("value", *columns))
-            sql = f"select {wanted} from (values {places}) left join {table} on key = column1"
+            rows = self.execute(_select(table, columns, len(part)), *part)
             # the CRC covers the key that was asked for, because a damaged index may lead to another row
             found += [
                 (value[:-_CRC_BYTES], *others)
                 if type(value) is bytes and crc32(value, crc32(key, of_table)) == _CRC_OF_WHOLE
                 else None
-                for key, (value, *others) in zip(part, self.execute(sql, *part), strict=True)
+                for key, (value, *others) in zip(part, rows, strict=True)
             ]
         return found
 
@@ -106,8 +106,12 @@ class Database:
 
     def execute(self, sql: str, *values: Any) -> list[Any]:
         """Carry out a statement and return its rows, unchecked."""
-        with self._explained():
+        try:
             return self._connection.execute(sql, values).fetchall()
+        except sqlite3.ProgrammingError:
+            raise
+        except _ERRORS as error:
+            raise self._unusable(error) from error
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
@@ -128,15 +132,6 @@ class Database:
             return self._unusable(error)
         return None if whole == ("ok",) else self._damaged(whole[0])
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.ProgrammingError:
-            raise
-        except _ERRORS as error:
-            raise self._unusable(error) from error
-
     def _unusable(self, error: sqlite3.Error | UnicodeDecodeError) -> BadFolder:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         # a database may also say of itself that nobody can write it
@@ -153,6 +148,15 @@ class Database:
             f"{self.file} is damaged ({' '.join(why.split())}): remove it and all whose names begin "
             "like it, and give the command again; what it held is made again, and the folders of runs stay"
         )
+
+
+@cache
+def _select(table: str, columns: tuple[str, ...], count: int) -> str:
+    """Return the SQL that reads rows by that many keys, in the order of the keys."""
+    wanted = ", ".join(("value", *columns))
+    # `in` would sort the keys first, which takes a fifth longer
+    places = ", ".join(["(?)"] * count)
+    return f"select {wanted} from (values {places}) left join {table} on key = column1"
 
 
 def explain_unusable(folder: Path, error: Exception) -> BadFolder:
