@@ -1,4 +1,4 @@
-"""Run folders that somebody has tampered with: their manifest and tables altered, and sealed again."""
+"""Run folders that somebody has tampered with: their manifest and tables altered."""
 
 from __future__ import annotations
 
@@ -11,22 +11,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from t2i_core.storage.manifest_file import seal_manifest
-
 Rows = list[list[str]]
 
 
 def manifest_of(run: Path) -> dict[str, Any]:
-    """Return what a run's run.json says, without its seal."""
+    """Return what a run's run.json says."""
     said: dict[str, Any] = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    del said["seal"]
     return said
 
 
 def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
-    """Write a run.json whose seal is right. A link is replaced, not followed."""
+    """Write a run.json. A link is replaced, not followed."""
     (run / "run.json").unlink(missing_ok=True)
-    (run / "run.json").write_bytes(seal_manifest(manifest).encode("utf-8", "surrogatepass"))
+    (run / "run.json").write_bytes(json.dumps(manifest, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def write_table(run: Path, name: str, text: str) -> None:

@@ -104,7 +104,7 @@ def test_files_of_a_user_among_the_images_do_not_count(cache: Path) -> None:
     assert kept.path.exists()
 
 
-@pytest.mark.parametrize("damage", ["changed = 'x'", "bytes = x'00'", "digest = 'x'", "record = 3"])
+@pytest.mark.parametrize("damage", ["changed = 'x'", "bytes = x'00'", "digest = 'x'", "value = 3"])
 def test_damaged_rows_go_like_others(cache: Path, damage: str) -> None:
     with Store() as store:
         for number in range(3):

@@ -1,4 +1,4 @@
-"""What is kept is kept whole, and what was altered is never given back."""
+"""What is kept is given back as it was put; what is damaged is not."""
 
 from __future__ import annotations
 
@@ -109,63 +109,85 @@ def test_outside_files_stay_where_they_are_and_are_never_removed(store: Store, t
     assert outside.exists()
 
 
+FLIPPED = "value = cast(substr(value, 1, 1) || x'ff' || substr(value, 3) as blob)"
+
+
 @pytest.mark.parametrize(
     ("change", "lost"),
     [
-        ("observations set value = 'x'", "get"),
-        ("observations set key = zeroblob(32)", "other"),
-        ("images set digest = zeroblob(32)", "image"),
-        ("images set width = 31", "size"),
-        ("images set width = 302, height = 0", "size"),  # the same digits
-        ("images set width = cast('30' as blob)", "size"),
-        ("images set record = cast(record as blob)", "record"),
-        ("images set record = '{}'", "record"),
-        ("images set record = cast(x'7bff7d' as text)", "record"),  # no UTF-8
+        (f"observations set {FLIPPED}", "observation"),
+        ("observations set value = x''", "observation"),
+        ("observations set value = 'x'", "observation"),
+        ("observations set key = zeroblob(32)", "other observation"),
+        (f"images set {FLIPPED}", "image"),
+        ("images set path = 'elsewhere'", "image"),
+        ("images set path = cast(x'ff' as text)", "image"),  # not UTF-8
+        ("images set path = x'ff'", "image"),
+        ("images set path = cast(x'00' as text)", "image"),
         ("images set changed = 0, bytes = 1", "image"),
-        ("failures set reason = 'none'", "failure"),
-        ("settings set value = '{}'", "settings"),
-        ("settings set value = cast(value as blob)", "settings"),
-        ("rates set seconds = 0.5", "rate"),
+        (f"failures set {FLIPPED}", "failure"),
+        (f"settings set {FLIPPED}", "settings"),
+        (f"rates set {FLIPPED}", "rate"),
     ],
 )
-def test_an_altered_row_is_not_given_back(store: Store, change: str, lost: str) -> None:
+def test_a_damaged_row_counts_as_not_there(store: Store, change: str, lost: str) -> None:
     store.put_image(KEY, PIXELS, {"tokens_lost": 3})
-    store.put(KEY, b"what was said")
+    store.put(KEY, b"an answer")
     other = digest_data("another")
     store.put_failure(other, "it is never drawn")
     store.put_settings("model", {"steps": 50})
     store.put_rate("model", 0.25)
-    found = {
-        "get": lambda: store.get(KEY),
-        "other": lambda: store.get("00" * 32),
-        "image": lambda: store.image(KEY),
-        "size": lambda: kept.size if (kept := store.details([KEY])[0]) else None,
-        "record": lambda: kept.record if (kept := store.details([KEY])[0]) else None,
+    find = {
+        "observation": lambda: store.get(KEY),
+        "other observation": lambda: store.get("00" * 32),
+        "image": lambda: store.image(KEY) or store.details([KEY])[0],
         "failure": lambda: store.failures([other])[0],
-        "settings": lambda: store.settings("model") or None,
+        "settings": lambda: store.settings("model"),
         "rate": lambda: store.rate("model"),
     }[lost]
-    assert (found() is None) == (lost == "other")
+    assert (find() is None) == (lost == "other observation")
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute(f"update {change}")
-    assert found() is None
+    assert find() is None
 
 
-def test_a_row_of_another_table_is_not_given_back(store: Store) -> None:
-    """As where a page of one table stands in the place of another's."""
+def test_an_image_is_found_though_the_index_by_digest_is_damaged(store: Store) -> None:
+    other = digest_data("another")
+    kept = [store.put_image(key, PIXELS + n) for n, key in enumerate((KEY, other))]
+    with sqlite3.connect(store.folder / DATABASE) as db:
+        db.execute("update images set digest = (select digest from images where key = ?)", (bytes.fromhex(other),))
+    assert store.images([KEY, other]) == kept
+
+
+def test_a_damaged_entry_is_replaced(store: Store) -> None:
+    image = store.put_image(KEY, PIXELS, {"tokens_lost": 3})
+    store.put(KEY, b"an answer")
+    with sqlite3.connect(store.folder / DATABASE) as db:
+        for table in ("images", "observations"):
+            db.execute(f"update {table} set {FLIPPED}")
+    assert store.put(KEY, b"another answer") == b"another answer"
+    assert store.get(KEY) == b"another answer"
+    assert store.put_image(KEY, PIXELS) == image
+    assert store.image(KEY) == image
+
+
+def test_a_row_of_another_table_counts_as_not_there(store: Store) -> None:
+    """As if a page of one table had replaced a page of another."""
     store.put_failure(KEY, "a safety filter")
-    store.close()
+    store.put_settings("model", {"steps": 50})
     with sqlite3.connect(store.folder / DATABASE) as database:
-        database.execute("insert into observations select * from failures")
-    with Store(store.folder) as again:
-        assert again.failures([KEY])[0] == "a safety filter"
-        assert again.get(KEY) is None
+        database.execute("insert into observations select key, value, 0 from failures")
+        database.execute("insert into rates select * from settings")
+    assert store.failures([KEY])[0] == "a safety filter"
+    assert store.get(KEY) is None
+    assert store.rate("model") is None
 
 
 def test_an_image_without_its_truth_counts_as_not_kept(store: Store) -> None:
     image = store.put_image(KEY, PIXELS, truth=Truth((30, 20), ()))
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute("update truths set value = x'00'")
+    assert store.image(KEY) is None
     with pytest.raises(DamagedImage, match="truth"):
         store.truth(image.digest)
     with sqlite3.connect(store.folder / DATABASE) as db:
@@ -342,6 +364,18 @@ def test_what_another_process_has_kept_meanwhile_stays(store: Store) -> None:
     with Store(store.folder, fresh=True) as fresh:
         assert fresh.put(KEY, b"anew") == b"anew"
     assert store.get(KEY) == b"anew"
+
+
+def test_an_older_versions_database_is_left_alone(tmp_path: Path) -> None:
+    older = tmp_path / "store-5.sqlite"
+    with sqlite3.connect(older) as database:
+        database.execute("create table observations (key blob primary key, value blob not null, crc integer)")
+        database.execute("insert into observations values (?, 'older', 0)", (bytes.fromhex(KEY),))
+    before = older.read_bytes()
+    with Store(tmp_path) as store:
+        assert store.get(KEY) is None
+        store.put(KEY, b"newer")
+    assert older.read_bytes() == before
 
 
 def test_a_copied_file_is_read_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,7 +241,7 @@ def _change(database: sqlite3.Connection, table: str, columns: list[str], rng: r
 
 
 def _exchange(database: sqlite3.Connection, table: str, columns: list[str], rng: random.Random) -> str:
-    """Put all of a row but its key, checksum and all, under another row's key; or delete some rows."""
+    """Put all of a row but its key under another row's key; or delete some rows."""
     keys = _keys(database, table)
     if len(keys) == 1 or rng.random() < 0.3:
         gone = rng.sample(keys, rng.randint(1, len(keys)))
@@ -275,7 +275,8 @@ def run_files(w: World, rng: random.Random, tries: int) -> Iterator[Case]:
         w.restore()
         harm(w.run / name, rng)
         where = f"{harm.__name__} {name}"
-        for key, value in expected.items():
+        # run.json has no digest: one that was edited is read as it is
+        for key, value in expected.items() if (name, harm) != ("run.json", altered) else ():
             got = _read(w.run)[key]
             read.tried += 1
             read.said[DONE if got == value else got] += 1

@@ -20,17 +20,32 @@ class QueryKeys:
 
     def __init__(self) -> None:
         self._keys = bytearray()
+        self._images = array("q")
         self._ends = array("Q")
 
-    def append(self, keys: Sequence[str]) -> None:
-        """Add the keys of the next item's queries; none where the item cannot be asked about."""
+    def append(self, keys: Sequence[str], images: Sequence[int]) -> None:
+        """Add the keys of the next item's queries; none where the item cannot be asked about.
+
+        Args:
+            keys: The keys.
+            images: For each key a hash of the images that it was made from.
+        """
         self._keys += bytes.fromhex("".join(keys))
-        self._ends.append(len(self._keys))
+        self._images.extend(images)
+        self._ends.append(len(self._images))
 
     def of(self, index: int) -> list[str]:
         """Return the keys of an item's queries."""
-        start, end = self._ends[index - 1] if index else 0, self._ends[index]
-        return [self._keys[at : at + _KEY_BYTES].hex() for at in range(start, end, _KEY_BYTES)]
+        start, end = self._span(index)
+        return [self._keys[at * _KEY_BYTES : (at + 1) * _KEY_BYTES].hex() for at in range(start, end)]
+
+    def images_of(self, index: int) -> Sequence[int]:
+        """Return for each of an item's keys the hash of the images that it was made from."""
+        start, end = self._span(index)
+        return self._images[start:end]
+
+    def _span(self, index: int) -> tuple[int, int]:
+        return (self._ends[index - 1] if index else 0), self._ends[index]
 
 
 @dataclass

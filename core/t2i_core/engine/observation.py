@@ -212,30 +212,32 @@ def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gath
             head = observation_key_head(served.judge_fingerprint(grids[0].model), served.asked)
             for block in iterate_blocks(zip(*grids, strict=True)):
                 if served.asks_image_alone and gathering is gather:
-                    keys = _keys_of_images(head, block, store, ledger)
+                    found = _keys_of_images(head, block, store, ledger)
                 else:
-                    found = gathering(block, served.need, store, ledger)
-                    keys = [
-                        [observation_key(head, query) for query in _queries(job, served, item, samples)]
-                        for item, samples in zip(block, found, strict=True)
-                    ]
-                for own in keys:
-                    into.append(own)
-                    yield from own
+                    samples = gathering(block, served.need, store, ledger)
+                    each = zip(block, samples, strict=True)
+                    asked = (_queries(job, served, item, own) for item, own in each)
+                    found = [[(observation_key(head, q), _hash_images(q.images)) for q in own] for own in asked]
+                for pairs in found:
+                    keys = [key for key, _ in pairs]
+                    into.append(keys, [images for _, images in pairs])
+                    yield from keys
 
 
-def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledger) -> list[list[str]]:
-    """Return for each sample the key of the one query about its image; none where there is no image."""
+def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledger) -> list[list[tuple[str, int]]]:
+    """Return for each item the keys of the queries about its images alone, each with the hash of its image."""
     samples = [sample for item in items for sample in item]
-    keys = [sample.key for sample in samples]
-    identities: list[str | None] = list(store.digests(keys))
-    others = [n for n, identity in enumerate(identities) if identity is None]
-    for n, image in zip(others, store.images([keys[n] for n in others], look=False), strict=True):
-        identities[n] = image.identity if image else None
+    identities = store.identities([sample.key for sample in samples])
     known = [None if s.key in ledger.images else i for s, i in zip(samples, identities, strict=True)]
-    found = iter(keys_of_images_alone(head, filter(None, known)))
+    asked = [identity for identity in known if identity]
+    found = zip(keys_of_images_alone(head, asked), (hash((identity,)) for identity in asked), strict=True)
     each = iter([next(found)] if identity else [] for identity in known)
-    return [[key for _ in item for key in next(each)] for item in items]
+    return [[pair for _ in item for pair in next(each)] for item in items]
+
+
+def _hash_images(images: Sequence[Image]) -> int:
+    """Return a number that tells images from others, in this process."""
+    return hash(tuple(image.identity for image in images))
 
 
 def _queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] | Failure) -> list[Query]:
@@ -289,9 +291,11 @@ def _recall(desk: Desk, store: Store, ledger: Ledger, choose: Choice) -> Iterato
                 found = gather([item for item, _ in wanted], served.need, store, ledger) if wanted else []
                 for (item, keys), samples in zip(wanted, found, strict=True):
                     queries = _queries(job, served, item, samples)
-                    # an image may have gone since: measuring finds that
-                    for key, query in zip(keys, queries, strict=False):
-                        if key in chosen:
+                    made_from = kept_keys.images_of(item[0].index)
+                    # an image that is gone by now leaves fewer queries: measuring finds that
+                    for key, images, query in zip(keys, made_from, queries, strict=False):
+                        # another process may have made a damaged image again: this answer has another key
+                        if key in chosen and images == _hash_images(query.images):
                             chosen.discard(key)
                             yield _ToAsk(key, query, job, served)
 

@@ -14,8 +14,6 @@ import heapq
 import os
 import sqlite3
 import stat
-import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -181,14 +179,14 @@ def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
     return changed, rowid
 
 
-_CHANGED = "max(cast(changed as integer))"
-"""When an image's file was last changed; what damage has left there counts as some time too, so that it goes."""
+_CHANGED = "coalesce(max(cast(changed as integer)), 0)"
+"""When an image's file was last changed; a damaged time is some time too, so that the image can be removed."""
 
 
 def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
     """Yield time, bytes and place of each image of the store's own, the oldest first."""
     sql = (
-        f"select {_CHANGED}, max(cast(bytes as integer)), sum(length(record)) + count(*) * ?, "
+        f"select {_CHANGED}, max(cast(bytes as integer)), sum(length(value)) + count(*) * ?, "
         "coalesce((select length(value) from truths where key = digest), 0) "
         "from images where path is null group by digest order by 1"
     )
@@ -197,17 +195,14 @@ def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, in
 
 
 def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
-    """The same of observations, which have been there since before the next opening of the store at the latest."""
-    marks = database.execute("select key, at from openings where typeof(at) = 'real' order by key").fetchall()
+    """Yield time, bytes and rowid of each observation, the oldest first."""
     (page,) = database.execute("pragma page_size").fetchone()
-    lasts, oldest = [last for last, _ in marks], 0.0
-    for rowid, size in database.execute("select rowid, length(value) from observations order by rowid"):
-        mark = bisect_left(lasts, rowid)
-        oldest = max(
-            oldest, marks[mark][1] if mark < len(marks) else time.time()
-        )  # a clock may have been set back
-        # what is longer than a page takes whole ones
-        yield oldest, size + _ROW if size < page else -(-size // page) * page, False, rowid
+    sql = "select coalesce(cast(at as integer), 0), length(value), rowid from observations order by rowid"
+    latest = 0
+    for at, size, rowid in database.execute(sql):
+        latest = max(latest, at)  # rowids are in the order of keeping, but a clock may have been set back
+        # a value longer than a page takes whole pages
+        yield latest / 1e9, size + _ROW if size < page else -(-size // page) * page, False, rowid
 
 
 def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> int:

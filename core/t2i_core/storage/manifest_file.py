@@ -1,4 +1,4 @@
-"""A run's manifest, run.json: how it is written, sealed and read."""
+"""A run's manifest, run.json: how it is written and read."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..api.digest import digest_data
 from ..api.errors import BadFolder
 from ..files.regular_file import MANIFEST_BYTES, read_regular
-
-if TYPE_CHECKING:
-    pass
-
 
 MANIFEST = "run.json"
 
@@ -24,21 +19,21 @@ LOCK = ".lock"
 
 
 class DamagedManifest(BadFolder):
-    """A run.json that is not as it was written."""
+    """A run.json that is not JSON, or not a run's manifest."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:
-    """Return a run folder's manifest; None where there is none.
+    """Return a run folder's manifest; None if there is none.
 
-    Raises DamagedManifest where it was damaged, and BadFolder where it cannot be opened.
+    Raises:
+        DamagedManifest: If it is damaged.
+        BadFolder: If it cannot be opened.
     """
     try:
         text = read_regular(folder / MANIFEST, MANIFEST_BYTES, folder).decode("utf-8")
-        data = json.loads(text, parse_float=_finite, parse_constant=_finite)
-        if not isinstance(data, dict):
-            raise ValueError("want a JSON object")
-        if data.pop(_SEAL, None) != digest_data(data):
-            raise ValueError("altered since it was written")
+        data = json.loads(text, parse_float=_parse_finite, parse_constant=_parse_finite)
+        if not (isinstance(data, dict) and isinstance(data.get("plan"), str)):
+            raise ValueError("not the manifest of a run")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -50,16 +45,13 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     return data
 
 
-def _finite(text: str) -> float:
+def encode_manifest(manifest: Mapping[str, Any]) -> bytes:
+    """Return the content of run.json. Raises ValueError if a number is not finite."""
+    text = json.dumps(manifest, allow_nan=False, indent=1, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _parse_finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
         raise ValueError(f"{text} is not a finite number")
     return number
-
-
-_SEAL = "seal"
-
-
-def seal_manifest(manifest: Mapping[str, Any]) -> str:
-    """A manifest as the text of run.json, with a digest of itself."""
-    plain = json.loads(json.dumps(manifest, allow_nan=False))
-    return json.dumps({**plain, _SEAL: digest_data(plain)}, indent=1, ensure_ascii=False)

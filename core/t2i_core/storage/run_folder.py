@@ -31,7 +31,7 @@ from ..files.digest import digest_file
 from ..files.real_folder import is_link, open_folder
 from ..files.regular_file import read_regular
 from ..files.spreadsheet import escape, escape_table
-from .manifest_file import LOCK, MANIFEST, DamagedManifest, read_manifest, seal_manifest
+from .manifest_file import LOCK, MANIFEST, DamagedManifest, encode_manifest, read_manifest
 from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
 
 _LINE_END = "\r\n"
@@ -135,8 +135,7 @@ class RunFolder:
     def write_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Write run.json, whole or not at all. Returns the manifest as written, without secrets."""
         written: dict[str, Any] = redact_data(manifest)
-        data = seal_manifest(written)
-        self._write(MANIFEST, data.encode("utf-8", "backslashreplace"))
+        self._write(MANIFEST, encode_manifest(written))
         return written
 
     def files(self) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""What is kept across runs: images by content, observations by what made them.
+"""The store of what is reused between runs: images by their content, observations by what they depend on.
 
-Image files stand under the SHA-256 of their bytes; everything else is in one database, each entry its own
-transaction. What is found is what was put, and what is not found is made again. An image's digest is checked
-whenever it is opened, and whenever its file has another size or time than it had.
+Image files are named by the SHA-256 of their bytes. Everything else is in one database; each entry is kept in one
+transaction. A damaged entry counts as not there and is made again. An image's SHA-256 is checked when the image is
+opened, and when the size or the time of its file has changed.
 """
 
 from __future__ import annotations
@@ -27,69 +27,72 @@ from ..files.digest import digest_file
 from ..files.image_file import DamagedImage, ImageHeader
 from ..files.real_folder import open_folder
 from .cache_lock import lock_opening, mark_in_use
-from .database import Database, explain_loss, explain_unusable, seal
+from .database import Database, explain_loss, explain_unusable
 
 FORMAT = 3
 """Version of the stored forms; it is part of every key, so that another version's are never misread."""
 
-DATABASE = "store-5.sqlite"
-"""The database's file: a version of t2i whose rows are of another form keeps its own beside it."""
+DATABASE = "store-6.sqlite"
+"""The database's file. A version of t2i whose rows have another form uses another name."""
 
-# `digest_crc` seals key and digest alone, for who reads no more of an image.
-# Observations are kilobytes each: a table without rowid would hold few to a page, and take three times as long to
-# read.
+_DIGEST_BYTES = 32
+
+# Observations take kilobytes: a table without rowid would hold few on a page, and reading would take three times
+# as long. `at` is when one was kept, in nanoseconds: the cache is cleaned by it.
 _SCHEMA = """
 create table if not exists images (
-    key blob primary key, digest blob not null, digest_crc integer not null, bytes integer not null,
-    changed integer not null, path text, width integer not null, height integer not null, truth integer not null,
-    record text not null, crc integer not null
-) without rowid;
-create table if not exists failures (
-    key blob primary key, reason text not null, crc integer not null
+    key blob primary key, value blob not null, path text, bytes integer not null, changed integer not null,
+    truth integer not null, digest blob not null
 ) without rowid;
 create index if not exists images_by_digest on images (digest);
-create table if not exists truths (key blob primary key, value blob not null, crc integer not null) without rowid;
-create table if not exists observations (
-    key blob primary key, value blob not null, crc integer not null
-);
-create table if not exists settings (
-    key text primary key, value text not null, crc integer not null
-) without rowid;
-create table if not exists rates (
-    key text primary key, seconds real not null, crc integer not null
-) without rowid;
-create table if not exists openings (key integer primary key, at real not null);
+create table if not exists failures (key blob primary key, value blob not null) without rowid;
+create table if not exists truths (key blob primary key, value blob not null) without rowid;
+create table if not exists observations (key blob primary key, value blob not null, at integer not null);
+create table if not exists settings (key blob primary key, value blob not null) without rowid;
+create table if not exists rates (key blob primary key, value blob not null) without rowid;
 """
-# `openings`: all observations up to this rowid were there at this time. It tells cleaning how old they are, and
-# costs nothing when one is kept.
 
 
 class _Kept(NamedTuple):
-    """What a row of `images` says beside its key: of the file its digest, size and time of change (ns), and its
-    path where it is not the store's own; whether its truth is kept; what was recorded of its making (JSON).
+    """A row of `images`. Its column `digest` repeats the one in `value`, to find rows by it.
+
+    Attributes:
+        value: The SHA-256 of the file, then width, height and the record of how the image was made, as JSON.
+        path: Where the file is, if it is not the store's own.
+        size: Size of the file in bytes.
+        changed: When the file was last changed, in nanoseconds.
+        truth: 1 if the image's truth is kept too, else 0.
     """
 
-    digest: bytes
-    digest_crc: int
+    value: bytes
+    path: str | None
     size: int
     changed: int
-    path: str | None
-    width: int
-    height: int
     truth: int
-    record: str
+
+    @property
+    def digest(self) -> bytes:
+        """The SHA-256 of the file."""
+        return self.value[:_DIGEST_BYTES]
+
+    @property
+    def details(self) -> tuple[int, int, dict[str, Any]]:
+        """Width, height and record."""
+        width, height, record = json.loads(self.value[_DIGEST_BYTES:])
+        return width, height, record
 
     @property
     def header(self) -> ImageHeader | None:
-        """What the header of a file outside of the store says, if decoding it takes more than the usual."""
-        found = json.loads(self.record).get(DECODED) if self.path is not None else None
-        if found is None:
+        """The header of a file that is not the store's own, if decoding it does more than reading the pixels."""
+        if self.path is None:
             return None
-        return ImageHeader(found["format"], (self.width, self.height), tuple(found["conversions"]))
+        width, height, record = self.details
+        found = record.get(DECODED)
+        return ImageHeader(found["format"], (width, height), tuple(found["conversions"])) if found else None
 
 
 class KeptImage(NamedTuple):
-    """An image with its width and height in pixels, and what was recorded of its making."""
+    """An image with its width and height in pixels, and the record of how it was made."""
 
     image: Image
     size: tuple[int, int]
@@ -98,11 +101,6 @@ class KeptImage(NamedTuple):
 
 DECODED = "decoded"
 """The field of an image's record with the format of its file and what decoding does beside reading the pixels."""
-
-_NOT_BY_DIGEST = -1
-"""The checksum of an image whose observations are not kept under its digest alone: no seal is negative, so that
-`digests` does not find it."""
-
 
 IMAGES = "images"
 """The folder of image files within the cache."""
@@ -125,9 +123,11 @@ def parse_image_name(name: str) -> str | None:
 
 
 class Store:
-    """Images and observations, each under the hash (hex) of all that made it.
+    """Images and observations, each under the hash (hex) of everything that it depends on.
 
-    fresh: take nothing that was there before; what is put replaces it
+    Args:
+        folder: The cache folder. If None, the user's.
+        fresh: Whether everything that was kept before counts as not there, and is replaced.
     """
 
     def __init__(self, folder: Path | None = None, fresh: bool = False) -> None:
@@ -142,11 +142,6 @@ class Store:
                 with lock_opening(self.folder):
                     rows = Database(self.folder / DATABASE, _SCHEMA)
                     self._rows = held.enter_context(contextlib.closing(rows))
-                    with contextlib.suppress(BadFolder):  # what is wrong is said where something is kept
-                        self._rows.execute(
-                            "insert or ignore into openings select coalesce(max(rowid), 0), ? from observations",
-                            time.time(),
-                        )
             except OSError as error:
                 raise explain_unusable(self.folder, error) from error
             self._held = held.pop_all()
@@ -166,22 +161,31 @@ class Store:
         return self.images([key])[0]
 
     def images(self, keys: Sequence[str], look: bool = True) -> list[Image | None]:
-        """Return the image kept under each of some keys; None where there is none.
+        """Return the image kept under each key; None if there is none.
 
         Args:
             keys: The keys.
-            look: Whether an image counts only if its file is there in its full size, and unaltered as far as can
-                be told without opening it: one that was written since is read and compared.
+            look: Whether an image counts only if its file is whole, as far as its size and time tell. If the time
+                has changed, the file is read and compared.
         """
-        rows = self._rows.get_rows("images", self._wanted(keys))
-        kept = [None if row is None else _Kept(*row) for row in rows]
+        return [kept and self._image(kept) for kept in self._find(keys, look)]
+
+    def identities(self, keys: Sequence[str]) -> list[str | None]:
+        """Return the `Image.identity` of the image kept under each key; None if there is none.
+
+        Files are not looked at. It takes half as long as `images`.
+        """
+        found = self._read(self._wanted(keys))
         return [
-            self._image(one) if one is not None and (not look or self._stands(key, one)) else None
-            for key, one in zip(keys, kept, strict=True)
+            kept and (kept.digest.hex() if kept.path is None else self._image(kept).identity) for kept in found
         ]
 
+    def details(self, keys: Sequence[str]) -> list[KeptImage | None]:
+        """Return the image kept under each key with its size and record; None if `images` finds none."""
+        return [kept and self._with_details(kept) for kept in self._find(keys)]
+
     def outside_image(self, path: str, digest: str) -> Image | None:
-        """Return an image that was evaluated where it lies, outside of the store.
+        """Return an image outside of the store that was evaluated where it is.
 
         Args:
             path: Its absolute path, as the evaluation recorded it.
@@ -190,68 +194,65 @@ class Store:
         Returns:
             The image, or None if no evaluation with this cache has used this file with this content.
         """
-        row = self._rows.one("select key from images where digest = ? and path = ?", bytes.fromhex(digest), path)
-        kept = None if row is None else self._kept(row[0].hex())
-        if kept is None or kept.path != path or kept.digest.hex() != digest:  # a damaged index leads elsewhere
-            return None
-        return self._image(kept)
+        wanted = bytes.fromhex(digest)
+        for (key,) in self._rows.execute("select key from images where digest = ? and path = ?", wanted, path):
+            (kept,) = self._read([key])
+            if kept is not None and (kept.digest, kept.path) == (wanted, path):  # not if the index is damaged
+                return self._image(kept)
+        return None
 
-    def _image(self, kept: _Kept) -> Image:
-        digest = kept.digest.hex()
-        return Image(digest, Path(kept.path or self._name(digest)), header=kept.header)
+    def _find(self, keys: Sequence[str], look: bool = True) -> list[_Kept | None]:
+        """Return the row of each key's image. See `images`."""
+        wanted = self._wanted(keys)
+        found = self._read(wanted)
+        if not look:
+            return found
+        with_truth = [kept.digest for kept in found if kept and kept.truth]
+        truths = zip(with_truth, self._rows.get_many("truths", with_truth), strict=True)
+        without_truth = {digest for digest, truth in truths if truth is None}
+        return [
+            kept if kept and kept.digest not in without_truth and self._is_whole(key, kept) else None
+            for key, kept in zip(wanted, found, strict=True)
+        ]
 
-    def digests(self, keys: Sequence[str]) -> list[str | None]:
-        """Return the digest of the image kept under each of many keys, in a fraction of `image`'s time.
+    def _read(self, keys: Sequence[bytes]) -> list[_Kept | None]:
+        rows = self._rows.get_many("images", keys, "path", "bytes", "changed", "truth")
+        # no CRC covers the path
+        return [_Kept(*row) if row and (row[1] is None or type(row[1]) is str) else None for row in rows]
 
-        Its file is not looked at: what was said of an image is found by the digest alone. Images for which that
-        does not hold (`Image.identity`) are None too, and found by `image`.
-        """
-        found = self._rows.get_many("images", self._wanted(keys), "digest", "digest_crc")
-        return [None if digest is None else digest.hex() for digest in found]
-
-    def _kept(self, key: str) -> _Kept | None:
-        row = self._rows.get("images", bytes.fromhex(key))
-        return None if row is None else _Kept(*row)
-
-    def _stands(self, key: str, kept: _Kept) -> bool:
-        """Whether what a row of `images` says is there, unaltered."""
+    def _is_whole(self, key: bytes, kept: _Kept) -> bool:
+        """Return whether an image's file is there and has not changed."""
         digest = kept.digest.hex()
         name = kept.path or self._name(digest)
         try:
             stat = os.stat(name)  # noqa: PTH116 - a Path costs as much again, and every sample is looked up often
             same = stat.st_mtime_ns == kept.changed
             whole = stat.st_size == kept.size and (same or digest_file(Path(name)) == digest)
-        except OSError:
+        except (OSError, ValueError):  # a damaged path need not be one
             return False
-        if whole and not same:  # a copy, say: it need not be read again the next time
-            self._rows.put("images", bytes.fromhex(key), *kept._replace(changed=stat.st_mtime_ns))
-        return whole and not (
-            kept.truth and self._rows.one("select 1 from truths where key = ?", kept.digest) is None
-        )
+        if whole and not same:  # a copy, for example: next time it need not be read
+            self._rows.execute("update images set changed = ? where key = ?", stat.st_mtime_ns, key)
+        return whole
 
-    def details(self, keys: Sequence[str]) -> list[KeptImage | None]:
-        """Return what is known of the image kept under each of some keys, its file looked at as `images` does."""
-        rows = self._rows.get_rows("images", self._wanted(keys))
-        kept = [None if row is None else _Kept(*row) for row in rows]
-        return [
-            KeptImage(self._image(one), (one.width, one.height), dict(json.loads(one.record)))
-            if one is not None and self._stands(key, one)
-            else None
-            for key, one in zip(keys, kept, strict=True)
-        ]
+    def _image(self, kept: _Kept) -> Image:
+        digest = kept.digest.hex()
+        return Image(digest, Path(kept.path or self._name(digest)), header=kept.header)
+
+    def _with_details(self, kept: _Kept) -> KeptImage:
+        width, height, record = kept.details
+        return KeptImage(self._image(kept), (width, height), record)
 
     def failures(self, keys: Sequence[str]) -> list[str | None]:
-        """Return for each of some keys why its image can never be made, where that is known."""
-        rows = self._rows.get_rows("failures", self._wanted(keys))
-        return [None if row is None else row[0] for row in rows]
+        """Return for each key why its image can never be made, if that is known."""
+        rows = self._rows.get_many("failures", self._wanted(keys))
+        return [None if row is None else row[0].decode() for row in rows]
 
     def put_failure(self, key: str, reason: str) -> None:
         """Keep why an image can never be made, unless another process has made it meanwhile."""
-        said = reason.encode("utf-8", "backslashreplace").decode()
         with self._rows.together():
             if self.image(key) is not None:
                 return
-            self._rows.put("failures", bytes.fromhex(key), said)
+            self._rows.put("failures", bytes.fromhex(key), reason.encode("utf-8", "backslashreplace"))
         self._note(key)
 
     def put_image(
@@ -262,59 +263,63 @@ class Store:
         truth: Truth | None = None,
         rules: DecodingRules = DEFAULT_RULES,
     ) -> Image:
-        """Keep an image: uint8 (height, width, 3), a PIL image, or the path of a file that stays where it is.
+        """Keep an image.
 
-        Where another process has kept one under this key meanwhile, that one stays: what was read stays true.
-        `rules` say which files outside of the store are decoded. Raises TypeError or ValueError for a record that
-        is not plain data or has the field `decoded`.
+        If another process has kept one under this key meanwhile, that one stays, because it may have been used.
+
+        Args:
+            key: The key.
+            image: uint8 of shape (height, width, 3), a PIL image, or the path of a file, which stays where it is.
+            record: How the image was made, as plain data.
+            truth: What is really drawn.
+            rules: Which files outside of the store are decoded.
+
+        Returns:
+            The image that is kept.
+
+        Raises:
+            TypeError: If the record is not plain data.
+            ValueError: If the record is not plain data, or has the field `decoded`.
         """
         said = redact_data(dict(record or {}))
         if DECODED in said:
             raise ValueError(f"the record's field {DECODED!r} is written by t2i itself; use another name")
-        text = json.dumps(said, allow_nan=False)
-        if not isinstance(image, Path) and (before := self.image(key)) is not None:
-            return before
-        outside: str | None = None
-        found: Image | None = None
+        path: str | None = None
         if isinstance(image, Path):
             found = load_image(image.absolute(), rules)
-            digest, outside = found.digest, str(found.path)
+            digest, path = found.digest, str(found.path)
             width, height = found.header.size if found.header else (0, 0)
-            text = json.dumps(said | _decoded(found.header), allow_nan=False)
+            said |= _decoded(found.header)
         else:
             data, (width, height) = encode_png(image), get_size(image)
             digest = hashlib.sha256(data).hexdigest()
-            stat = self._write(self._file(digest), data, digest)
-        value = None if truth is None else truth.to_bytes()
+        details = json.dumps([width, height, said], allow_nan=False)
+        drawn = None if truth is None else truth.to_bytes()
+        try:
+            stat = found.path.stat() if path else self._write(self._file(digest), data, digest)
+        except OSError as error:
+            raise explain_unusable(self.folder, error) from error
         own, named = bytes.fromhex(key), bytes.fromhex(digest)
+        kept = _Kept(named + details.encode(), path, stat.st_size, stat.st_mtime_ns, int(drawn is not None))
         with self._rows.together():
-            if outside is None and (before := self.image(key)) is not None:
+            if path is None and (before := self.image(key)) is not None:
                 return before
-            if found is not None:
-                try:
-                    stat = found.path.stat()
-                except OSError as error:
-                    raise explain_unusable(self.folder, error) from error
-            if value is not None:
-                self._rows.put("truths", named, value)
-            by_digest = found is None or found.identity == digest
-            crc = seal("images", (own, named)) if by_digest else _NOT_BY_DIGEST
-            changed, has_truth = stat.st_mtime_ns, int(value is not None)
-            kept = _Kept(named, crc, stat.st_size, changed, outside, width, height, has_truth, text)
-            self._rows.put("images", own, *kept)
+            if drawn is not None:
+                self._rows.put("truths", named, drawn)
+            self._rows.put("images", own, *kept, named)
             self._rows.execute("delete from failures where key = ?", own)
         self._note(key)
         return self._image(kept)
 
     def truth(self, digest: str) -> Truth | None:
-        """Return what is really drawn in an image, where that was kept. Raises DamagedImage if it was altered."""
+        """Return what is really drawn in an image, if that was kept. Raises DamagedImage if it is damaged."""
         key = bytes.fromhex(digest)
-        if self._rows.one("select 1 from truths where key = ?", key) is None:
-            return None
         row = self._rows.get("truths", key)
-        if row is None:
+        if row is not None:
+            return Truth.from_bytes(row[0])
+        if self._rows.execute("select 1 from truths where key = ?", key):
             raise DamagedImage(f"the kept truth of image {digest[:12]} was altered")
-        return Truth.from_bytes(row[0])
+        return None
 
     def holds(self, image: Image) -> bool:
         """Whether the image's file is the store's own."""
@@ -330,56 +335,56 @@ class Store:
         self._rows.execute("delete from images where digest = ? and path is null", bytes.fromhex(digest))
 
     def has(self, key: str) -> bool:
-        """Whether an observation is kept, unaltered, under a key."""
+        """Return whether an observation is kept under a key."""
         return self.get(key) is not None
 
     def get(self, key: str) -> bytes | None:
-        """Return what is kept under a key; None where there is nothing, or where it was altered."""
-        row = self._rows.get("observations", bytes.fromhex(key)) if self._usable(key) else None
-        if row is None:
-            return None
-        value: bytes = row[0]
-        return value
+        """Return the stored form of the observation kept under a key. See `get_many`."""
+        return self.get_many([key])[0]
 
     def get_many(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Return what `get` would for each of many keys, in a fraction of its time."""
-        return self._rows.get_many("observations", self._wanted(keys), "value")
+        """Return the stored form of the observation under each key; None if there is none or it is damaged."""
+        rows = self._rows.get_many("observations", self._wanted(keys))
+        return [None if row is None else row[0] for row in rows]
 
     def put(self, key: str, value: bytes) -> bytes:
         """Keep an observation's stored form, and return what is kept.
 
-        Where another process has kept one under this key meanwhile, that one stays: what was read stays true.
+        If another process has kept one under this key meanwhile, that one stays, because it may have been used.
         """
         with self._rows.together():
             if (before := self.get(key)) is not None:
                 return before
-            self._rows.put("observations", bytes.fromhex(key), value)
+            self._rows.put("observations", bytes.fromhex(key), value, time.time_ns())
         self._note(key)
         return value
 
     def settings(self, fingerprint: str) -> dict[str, Any] | None:
-        """Return what a model or judge said of its settings when it last worked; None where that is not known."""
-        row = self._rows.get("settings", fingerprint)
+        """Return the settings that a model or judge reported when it last worked; None if they are not known."""
+        row = self._rows.get("settings", fingerprint.encode())
         return dict(json.loads(row[0])) if row else None
 
     def put_settings(self, fingerprint: str, settings: Mapping[str, Any]) -> None:
-        """Keep what a model or judge says of its settings, for runs that take its work from here.
+        """Keep the settings that a model or judge reports, for runs that reuse its work.
 
-        Raises TypeError or ValueError where they are no plain data.
+        Raises:
+            TypeError: If they are not plain data.
+            ValueError: If they are not plain data.
         """
-        self._rows.put("settings", fingerprint, json.dumps(redact_data(dict(settings)), allow_nan=False))
+        text = json.dumps(redact_data(dict(settings)), allow_nan=False)
+        self._rows.put("settings", fingerprint.encode(), text.encode())
 
     def rate(self, name: str) -> float | None:
-        """Return the seconds that one item of this work took when it was last done."""
-        row = self._rows.get("rates", name)
+        """Return how many seconds one item of this work took the last time; None if that is not known."""
+        row = self._rows.get("rates", name.encode())
         return None if row is None else float(row[0])
 
     def put_rate(self, name: str, seconds: float) -> None:
-        """Remember how long one item of this work takes."""
-        self._rows.put("rates", name, float(seconds))
+        """Keep how many seconds one item of this work takes."""
+        self._rows.put("rates", name.encode(), repr(float(seconds)).encode())
 
     def gone(self, what: str) -> BadFolder:
-        """Return what to say where something that was kept, or found, in this run cannot be found any more."""
+        """Return the error of something that this run kept or found and that is not there any more."""
         return self._rows.damage() or explain_loss(self.folder, what)
 
     def _name(self, digest: str) -> str:
@@ -389,20 +394,18 @@ class Store:
         return Path(self._name(digest))
 
     def _write(self, path: Path, data: bytes, digest: str) -> os.stat_result:
-        """Write a file, unless it is there already, so that it is there whole or not at all; return its status."""
-        try:
-            if path.exists() and digest_file(path) == digest:
+        """Write an image's file, whole or not at all, unless it is there already; return its status."""
+        with contextlib.suppress(FileNotFoundError):
+            if digest_file(path) == digest:
                 return path.stat()
+        try:
+            return write_whole(path, data)
+        except FileNotFoundError:
             path.parent.mkdir(exist_ok=True)
             return write_whole(path, data)
-        except OSError as error:
-            raise explain_unusable(self.folder, error) from error
-
-    def _usable(self, key: str) -> bool:
-        return self._made is None or key in self._made
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
-        """Keys as they stand in rows; one that none has for what may not be taken."""
+        """Return the keys as rows have them; instead of one that may not be used, one that no row has."""
         if self._made is None:
             return list(map(bytes.fromhex, keys))
         return [bytes.fromhex(key) if key in self._made else b"" for key in keys]
