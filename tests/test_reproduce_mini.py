@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from t2i_cli.app import app
-from t2i_cli.asking import Asked, settled
 from t2i_cli.paper_tables import read_table, table_names
+from t2i_cli.request import make_request
 from t2i_registry import Registry
 from typer.testing import CliRunner
 
@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 def test_all_recipes_of_a_table_are_valid(name: str) -> None:
     table, registry = read_table(name), Registry()
     for side in (table, table.mini):
-        requests = [settled(Asked(), read, registry) for _, _, read in side.recipes(name)]
+        requests = [make_request({}, read, registry) for _, _, read in side.recipes(name)]
         assert len(requests) == len(side.columns)
 
 

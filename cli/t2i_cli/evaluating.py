@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,11 @@ from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
 
-from .asking import Asked, request
 from .commands import UsageError, say_error
 from .interrupts import interrupt_code, raise_interrupt
 from .progress import shown_progress
 from .rendering import print_images, print_plan
+from .request import make_request
 from .terminal import stdout_kept_clean
 
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from t2i_core.results.run import Run
 
 
-def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
     """Evaluate what is asked for. Raises T2IErrors; FailedRun after the results are printed."""
     registry = Registry()
-    wanted = request(asked, recipe, registry)
+    wanted = make_request(given, recipe, registry)
     if not wanted.metrics:
         raise UsageError("name a metric with --metric (t2i list-plugins --kind metric shows them)")
     run = carried_out(wanted, registry, dry_run, as_json)
@@ -50,10 +51,10 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
     _end(run)
 
 
-def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+def generate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
     """Make images only; what a recipe says of metrics and judges is left out."""
     registry = Registry()
-    wanted = request(asked, recipe, registry, measures=False)
+    wanted = make_request(given, recipe, registry, measures=False)
     run = carried_out(wanted, registry, dry_run, as_json)
     if run is None:
         return

@@ -20,6 +20,7 @@ A YAML file each, in the folder `tables` beside this module, or a user's own:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from t2i_core.api.errors import BadRecipe, UnknownName, join_clauses
 from t2i_core.io.yaml_file import read_mapping
 
-from .recipe import ReadRecipe, parse_recipe
+from .recipe import Recipe, parse_recipe
 
 FOLDER = Path(__file__).parent / "tables"
 
@@ -71,14 +72,15 @@ class Side(_Strict):
     columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
     notes: list[str] = Field([], description="What a reader, or a run, must know.")
 
-    def recipes(self, name: str) -> Iterator[tuple[str, Column, ReadRecipe]]:
+    def recipes(self, name: str) -> Iterator[tuple[str, Column, Recipe]]:
         """Yield each column with the recipe of its run. Raises BadRecipe."""
         for column, said in self.columns.items():
             whole = yaml.safe_dump({**self.recipe, **said.recipe}, sort_keys=False)
             read = parse_recipe(whole, f"table {name}, column {column!r}")
-            if not read.recipe.models or not read.recipe.metrics:
-                raise BadRecipe(f"{read.name}: names no {'metric' if read.recipe.models else 'model'}")
-            yield column, said, ReadRecipe(read.name, read.recipe, {})  # lines of the dump are nobody's
+            lacking = next((key for key in ("models", "metrics") if not read.values.get(key)), None)
+            if lacking:
+                raise BadRecipe(f"{read.name}: names no {lacking.removesuffix('s')}")
+            yield column, said, replace(read, lines={})  # the dump's lines mean nothing to a reader
 
 
 class PaperTable(Side):

@@ -15,7 +15,7 @@ from t2i_core.engine.prompt_selection import load_prompts
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
-from .asking import Asked, request
+from .request import make_request
 
 _RECIPES = (".yaml", ".yml")
 
@@ -52,7 +52,7 @@ def _fetched(found: Any, device: str | None) -> str:
 def _components(name: str, options: list[str] | None, device: str | None, registry: Registry) -> Iterator[Any]:
     """Models, judges and prompt sources that a name means; models and judges that a recipe takes."""
     if Path(name).suffix in _RECIPES:
-        asked = request(Asked(options=options), Path(name), registry)
+        asked = make_request({"options": options}, Path(name), registry)
         # the recipe may be meant for another machine: with a GPU, and without a network
         plan = make_plan(replace(asked, device=device, offline=False), registry)
         for job in plan.jobs:

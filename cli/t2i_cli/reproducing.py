@@ -14,10 +14,10 @@ from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_registry import Registry
 
-from .asking import Asked, settled
 from .evaluating import carried_out, foreseen
 from .paper_tables import Column, FromAnalysis, PaperTable, read_table, table_names
-from .recipe import ReadRecipe
+from .recipe import Recipe
+from .request import make_request
 
 if TYPE_CHECKING:
     from t2i_core.engine.request import ModelRequest, Request
@@ -70,7 +70,9 @@ def _listed(name: str, table: PaperTable) -> dict[str, Any]:
     return {"name": name, "title": table.title, "paper": table.paper, "published": values, "notes": table.notes}
 
 
-def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool) -> None:
+def reproduce(
+    name: str, given: Mapping[str, Any], rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool
+) -> None:
     """Run a table, or its version of the mini world, and print it.
 
     rows: only these, by their names. Raises T2IErrors; FailedRun after the table is printed.
@@ -79,7 +81,7 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
     registry = Registry()
     # all of it, of the side that is not run too, is settled before anything is loaded
     sides = [
-        [(column, said, _request(read, column, asked, registry)) for column, said, read in side.recipes(name)]
+        [(column, said, _request(read, column, given, registry)) for column, said, read in side.recipes(name)]
         for side in (table, table.mini)
     ]
     wanted = sides[mini]
@@ -124,19 +126,20 @@ def _not_run(
                 yield Cell(row, column, value)
 
 
-def _request(read: ReadRecipe, column: str, asked: Asked, registry: Registry) -> Request:
-    out = None if asked.out is None else asked.out / make_slug(column)
-    return settled(replace(asked, out=out), read, registry)
+def _request(recipe: Recipe, column: str, given: Mapping[str, Any], registry: Registry) -> Request:
+    out = given["out"] and given["out"] / make_slug(column)
+    return make_request({**given, "out": out}, recipe, registry)
 
 
 def _of_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
     """What is left of the columns where only these rows are wanted. Raises BadOption for a row that none has."""
-    known = list(dict.fromkeys(_label(model) for *_, request in wanted for model in request.models))
+    models = [[m for asked in request.models for m in asked.expand()] for *_, request in wanted]
+    known = list(dict.fromkeys(_label(model) for several in models for model in several))
     if unknown := next((row for row in rows if row not in known), None):
         raise BadOption(f"--row {unknown!r}: the table has {', '.join(known)}")
     left = [
-        (column, said, replace(request, models=tuple(m for m in request.models if _label(m) in rows)))
-        for column, said, request in wanted
+        (column, said, replace(request, models=tuple(m for m in several if _label(m) in rows)))
+        for (column, said, request), several in zip(wanted, models, strict=True)
     ]
     return [each for each in left if each[-1].models]
 

@@ -199,7 +199,7 @@ def test_the_shipped_tables_are_whole(t2i):
 
 
 def models(read):
-    return [asked.label for model in read.recipe.models for asked in model.requests()]
+    return [model.label for entry in read.values["models"] for model in entry.expand()]
 
 
 def test_an_unknown_table_is_told(site):

@@ -1,4 +1,4 @@
-"""Options of components: addressed by name, merged, read from text and checked by pydantic."""
+"""Options of components: addressed by name, merge_options, read from text and checked by pydantic."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
     return f"{prefix.strip()}{name}", path, Word(value)
 
 
-def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge options, later ones over earlier ones; nested tables and dotted keys are merged key by key."""
+def merge_options(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge options, later ones over earlier ones; nested tables and dotted keys are merge_options key by key."""
     result: dict[str, Any] = {}
     for table in tables:
         for key, value in table.items():
@@ -113,7 +113,7 @@ def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
                 value = {rest: value}
             if isinstance(value, Mapping):
                 below = result.get(first)
-                result[first] = merged(below if isinstance(below, Mapping) else {}, value)
+                result[first] = merge_options(below if isinstance(below, Mapping) else {}, value)
             else:
                 result[first] = value
     return result
@@ -123,7 +123,7 @@ def addressed(table: OptionTable, kind: Kind, name: str, dist: str) -> dict[str,
     """Collect what a table says of one component, the more exactly addressed over the less."""
     meant = [(Address.parse(key), values) for key, values in table.items()]
     meant = [(address, values) for address, values in meant if address.means(kind, name, dist)]
-    return merged(*(values for _, values in sorted(meant, key=lambda pair: pair[0].precision)))
+    return merge_options(*(values for _, values in sorted(meant, key=lambda pair: pair[0].precision)))
 
 
 def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Options:

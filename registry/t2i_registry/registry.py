@@ -18,7 +18,7 @@ from t2i_core.api.errors import (
 
 from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, canonical, scan
 from .loading import load, load_target
-from .options import Address, addressed, checked, kind_named, merged, split_assignment
+from .options import Address, addressed, checked, kind_named, merge_options, split_assignment
 
 if TYPE_CHECKING:
     from t2i_core.api.judge import Capability
@@ -141,7 +141,7 @@ class Registry:
             kind=kind,
             spec=spec.strip(),
             info=described.info,
-            options=checked(described.info.options, merged(described.options or {}, given), whose),
+            options=checked(described.info.options, merge_options(described.options or {}, given), whose),
             argument=argument,
             dist=made_by.dist,
             version=made_by.version,
@@ -184,7 +184,7 @@ class Registry:
         table: dict[str, dict[str, Any]] = {}
         for text in assignments:
             key, path, value = split_assignment(text, names)
-            table[key] = merged(table.get(key, {}), {".".join(path): value})
+            table[key] = merge_options(table.get(key, {}), {".".join(path): value})
         return table
 
     def option_name(self, entry: Entry) -> str:
@@ -238,7 +238,7 @@ class Registry:
             made_by=base.made_by,
             info=replace(base.info, **changes),
             argument=descriptor.argument if descriptor.argument is not None else base.argument,
-            options=merged(base.options or {}, descriptor.options),
+            options=merge_options(base.options or {}, descriptor.options),
             presets=(descriptor, *base.presets),
         )
 

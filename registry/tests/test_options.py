@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from t2i_core.api.errors import AmbiguousName, BadOption, UnknownName
 from t2i_core.api.options import Options
 from t2i_registry import Registry
-from t2i_registry.options import checked, merged, option_help, split_assignment
+from t2i_registry.options import checked, merge_options, option_help, split_assignment
 
 
 class Fault(Options):
@@ -177,7 +177,7 @@ class Free(Options):
 def test_a_word_is_read_where_anything_fits(word, meant):
     keys = ("call.a", "call.b.c", "names.a", "anything", "stage.call.a")
     assignments = [split_assignment(f"m.{key}={word}", ["m"]) for key in keys]
-    table = merged(*({".".join(path): value} for _, path, value in assignments))
+    table = merge_options(*({".".join(path): value} for _, path, value in assignments))
     options = checked(Free, table, "m")
     assert options.call == {"a": meant, "b": {"c": meant}}
     assert type(options.call["a"]) is type(meant)
@@ -209,7 +209,7 @@ def test_malformed_assignments(text):
 
 
 def test_merging_goes_into_nested_tables():
-    assert merged({"a": {"b": 1, "c": 2}, "d": 1}, {"a.b": 3}, {"a": {"e.f": 4}, "d": 2}) == {
+    assert merge_options({"a": {"b": 1, "c": 2}, "d": 1}, {"a.b": 3}, {"a": {"e.f": 4}, "d": 2}) == {
         "a": {"b": 3, "c": 2, "e": {"f": 4}},
         "d": 2,
     }
