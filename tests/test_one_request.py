@@ -48,7 +48,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[Longer]:
         found.append(made)
         raise _Planned
 
-    for module in ("t2i_core.engine.evaluation", "t2i_cli.evaluating"):
+    for module in ("t2i_core.engine.evaluation", "t2i_cli.evaluation"):
         monkeypatch.setattr(f"{module}.make_plan", make_plan)
     return found
 

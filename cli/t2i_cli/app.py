@@ -12,8 +12,8 @@ import typer
 from t2i_core.api.terminal import write_line
 
 from . import arguments as given
-from .commands import DEBUG_VARIABLE, RootGroup, UsageError, run_safely
-from .light import DefaultGroup, LightCommand
+from .commands import DEBUG_VARIABLE, DefaultGroup, RootGroup, UsageError, run_safely
+from .quick_command import QuickCommand
 from .request_command import RequestCommand
 from .terminal import guard_output
 
@@ -36,7 +36,7 @@ def run() -> None:
     run_safely(typer.main.get_command(app))
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
@@ -48,7 +48,7 @@ def _version(wanted: bool) -> None:
 def root(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (as T2I_DEBUG=1 does).")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Evaluate text-to-image models: how good, at what, and how sure are we?"""
@@ -56,7 +56,7 @@ def root(
         os.environ[DEBUG_VARIABLE] = "1"
 
 
-@app.command("list-plugins", cls=LightCommand)
+@app.command("list-plugins", cls=QuickCommand)
 def list_plugins(
     kind: Annotated[
         str | None,
@@ -66,7 +66,7 @@ def list_plugins(
     check: Annotated[bool, typer.Option("--check", help="Load each plugin, in a process of its own.")] = False,
 ) -> None:
     """List what is installed, from metadata alone."""
-    from .listing import list_plugins
+    from .plugin_list import list_plugins
 
     list_plugins(kind, json, check)
 
@@ -87,7 +87,7 @@ def evaluate(
     json: given.JsonOption = False,
 ) -> None:
     """Evaluate models: images, observations, scores with intervals."""
-    from .evaluating import evaluate
+    from .evaluation import evaluate
 
     evaluate(context.obj, recipe, dry_run, json)
 
@@ -100,7 +100,7 @@ def generate(
     json: given.JsonOption = False,
 ) -> None:
     """Make images only; a later eval takes them from the cache."""
-    from .evaluating import generate
+    from .evaluation import generate
 
     generate(context.obj, recipe, dry_run, json)
 
@@ -126,7 +126,7 @@ def reproduce(
     json: given.JsonOption = False,
 ) -> None:
     """Run a paper's table, and print what it says beside what was measured."""
-    from .reproducing import list_tables, reproduce
+    from .reproduction import list_tables, reproduce
 
     if list_:
         list_tables(json)
@@ -208,7 +208,7 @@ def prefetch(
     ],
 ) -> None:
     """Fetch weights now, so that a later run works with --offline."""
-    from .prefetching import prefetch
+    from .prefetch import prefetch
 
     prefetch(names, context.obj["options"], context.obj["device"])
 
@@ -222,7 +222,7 @@ def new_plugin(
     ] = None,
 ) -> None:
     """Write a new plugin that works, to begin with."""
-    from .scaffolding import new_plugin
+    from .new_plugin import new_plugin
 
     new_plugin(kind, name, out)
 

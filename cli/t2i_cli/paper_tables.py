@@ -57,7 +57,7 @@ class Column(_Strict):
     decimals: int | None = Field(None, ge=0, description="Decimals of its printed values. Default: the table's.")
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _check_place(self) -> Self:
         if self.level is not None and self.score is None:
             raise ValueError("a level wants the name of its score")
         if self.analysis is not None and self.score is not None:
@@ -97,21 +97,21 @@ class PaperTable(Side):
     )
     mini: Side = Field(description="The version of the mini world.")
 
-    def decimals_of(self, column: str) -> int:
-        """Decimals of a column's printed values."""
+    def find_decimals(self, column: str) -> int:
+        """Return the decimals of a column's printed values."""
         own = self.columns[column].decimals
         return self.decimals if own is None else own
 
     @model_validator(mode="after")
-    def _known_columns(self) -> Self:
+    def _check_columns(self) -> Self:
         unknown = {column for row in self.published.values() for column in row} - set(self.columns)
         if unknown:
             raise ValueError(f"published: there is no column {', '.join(sorted(unknown))}")
         return self
 
 
-def table_names() -> list[str]:
-    """The tables that are shipped."""
+def list_table_names() -> list[str]:
+    """Return the names of the tables that are shipped."""
     names = [path.stem for path in FOLDER.glob("*.yaml")]
     return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split("-")])
 
@@ -120,8 +120,8 @@ def read_table(name: str) -> PaperTable:
     """Read a table that is shipped, or a file. Raises UnknownName or BadRecipe."""
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        if name not in table_names():
-            raise UnknownName.among("table", name, table_names(), "see t2i reproduce --list")
+        if name not in list_table_names():
+            raise UnknownName.among("table", name, list_table_names(), "see t2i reproduce --list")
         path = FOLDER / f"{name}.yaml"
     data = read_mapping(path, BadRecipe, "keys such as title, columns and published")
     try:

@@ -59,7 +59,7 @@ def _keep_images(values: Mapping[str, Any], registry: Registry) -> dict[str, Any
 
     def is_measured(key: str) -> bool:
         address = Address.parse(key)
-        kinds = {k for k in KINDS if registry.catalogue.named(k, address.name, address.dist)}
+        kinds = {k for k in KINDS if registry.catalogue.find_entries(k, address.name, address.dist)}
         if address.kind:
             kinds &= {address.kind}
         return bool(kinds) and kinds <= {"metric", "judge"}

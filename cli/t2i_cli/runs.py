@@ -30,7 +30,7 @@ def list_runs(named: Path | None, as_json: bool) -> None:
         raise BadFolder(f"{named}: {fault}; name one that holds runs")
     runs = list(stored_runs(folder))
     if as_json:
-        print_json([_row(run) for run in runs])
+        print_json([_describe_run(run) for run in runs])
         return
     if not runs:
         write_line(f"no runs in {folder}")
@@ -46,7 +46,7 @@ def show_run(folder: Path, as_json: bool) -> None:
         said = {**run.manifest, "status": run.status}
         print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **said})
         return
-    for name, text in _facts(run):
+    for name, text in _list_facts(run):
         console().print(shown(f"{name + ':':<10}{text}"))
     if run.results["results"]:
         write_line()
@@ -55,7 +55,7 @@ def show_run(folder: Path, as_json: bool) -> None:
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:
     """Remove runs, each asked for unless `yes`. Raises BadFolder; those before it are removed then."""
-    runs = {run.folder: run for run in map(_run_at, folders)}
+    runs = {run.folder: run for run in map(_load_removable, folders)}
     for run in runs.values():
         use = measure_disk_use(run.folder)
         if not yes:
@@ -68,7 +68,7 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
         console().print(shown(f"{run.path}: {what}"))
 
 
-def _run_at(folder: Path) -> Run:
+def _load_removable(folder: Path) -> Run:
     """Return the run to remove, readable or not. Raises BadFolder if the folder holds none or is a link."""
     run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
     run = load_run(folder) if run is None else run
@@ -76,7 +76,7 @@ def _run_at(folder: Path) -> Run:
     return run
 
 
-def _facts(run: Run) -> Iterator[tuple[str, str]]:
+def _list_facts(run: Run) -> Iterator[tuple[str, str]]:
     manifest, use = run.manifest, measure_disk_use(run.folder)
     asked = manifest["request"]
     yield "run", str(run.path)
@@ -96,7 +96,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "disk", f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _describe_run(run: Run) -> dict[str, Any]:
     manifest, use = run.manifest, measure_disk_use(run.folder)
     return {
         "run": str(run.folder),
@@ -120,14 +120,14 @@ def _print_table(runs: list[Run]) -> None:
     for run in runs:
         started = (run.manifest.get("started") or "?")[:16]
         head = str(run.path), run.status, started, format_size(measure_disk_use(run.folder).bytes)
-        for line in _scores(run):
+        for line in _list_scores(run):
             table.add_row(*map(shown, (*head, *line)))
             head = "", "", "", ""
     console().print(table)
 
 
-def _scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
-    """A run's scores, one line each; one empty line where it has none."""
+def _list_scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
+    """Yield a run's scores, one line each; one empty line if it has none."""
     results = run.results["results"]
     for result in results:
         yield result["metric"], result["as"], format_number(result["score"]), format_interval(result["ci"])

@@ -48,6 +48,7 @@ def test_seeds_are_read(value: Any, seeds: tuple[int, ...] | None) -> None:
         [0.5],
         [True],
         "0-99999999999999999999",
+        "0-9999999,9999999999-0",
     ],
 )
 def test_bad_seeds_are_refused(value: Any) -> None:

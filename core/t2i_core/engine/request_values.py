@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import index
+from reprlib import repr as shorten
 from typing import Any
 
 MAX_SEEDS = 1_000_000
@@ -37,21 +38,23 @@ def read_seeds(value: Any) -> tuple[int, ...] | None:
     """
     if value is None:
         return None
+    given = list_values(value)
     try:
-        if isinstance(value, int | str) and not isinstance(value, bool):
+        if any(isinstance(seed, bool) for seed in given):
+            raise TypeError("a seed is a number")
+        if isinstance(value, int | str):
             parts = [_read_span(part) for part in _count_from_zero(str(value)).split(",")]
         else:
-            parts = [range(index(seed), index(seed) + 1) for seed in value if not isinstance(seed, bool)]
-            parts = parts if len(parts) == len(value) else []
+            parts = [range(index(seed), index(seed) + 1) for seed in given]
     except (TypeError, ValueError):
         parts = []
-    if sum(part.stop - part.start for part in parts) > MAX_SEEDS:
-        raise ValueError(f"must be at most {MAX_SEEDS:,} seeds (got {value!r})")
+    if any(part.stop - part.start > MAX_SEEDS for part in parts) or sum(map(len, parts)) > MAX_SEEDS:
+        raise ValueError(f"must be at most {MAX_SEEDS:,} seeds (got {shorten(value)})")
     seeds = tuple(seed for part in parts for seed in part)
     if not seeds or min(seeds) < 0 or len(set(seeds)) != len(seeds):
         raise ValueError(
             "must be a number of seeds (16), a list (0,7) or a range (0-63), none negative and none twice "
-            f"(got {value!r})"
+            f"(got {shorten(value)})"
         )
     return seeds
 
