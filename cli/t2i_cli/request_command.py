@@ -49,7 +49,7 @@ def make_options(command: str) -> list[Any]:
         if option is None or command not in option.commands:
             continue
         kind: Any = list[str] if option.repeated else _find_type(field)
-        flag = f"--{(option.name or name).replace('_', '-')}"
+        flag = option.write_flag(name)
         default = typer.Option(
             None,
             f"{flag}/--no-{flag[2:]}" if kind is bool else flag,

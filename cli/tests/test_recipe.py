@@ -122,7 +122,7 @@ BOMB = "\n".join(["metrics: &a0 [tiam]", *(f"a{n + 1}: &a{n + 1} [{ten}]" for n,
         ),
         (
             "models: {model: b, settings: {k: 1}, matrix: {k: [2]}}",
-            ["models.0: k: stands in settings and in matrix"],
+            ["models.0: must not have k in settings and in matrix"],
         ),
         ("limit: many", ["limit: must be a valid integer", "(got 'many')"]),
         (

@@ -111,9 +111,11 @@ def test_a_model_stands_for_every_combination() -> None:
         ("b", "L b x=2", {"s": 0, "x": 2}),
     ]
     assert list(ModelRequest("a", "L", {"x": 1}).expand()) == [ModelRequest("a", "L", {"x": 1})]
-    with pytest.raises(BadOption, match="x: stands in settings and in matrix"):
+    with pytest.raises(BadOption, match=r"^ModelRequest must not have x in settings and in matrix$"):
         ModelRequest("a", settings={"x": 1}, matrix={"x": [2]})
-    with pytest.raises(BadOption, match="matrix x must have at least 1 item"):
+    with pytest.raises(BadOption, match=r"^model must be a name"):
+        ModelRequest(("a", 3))  # type: ignore[arg-type]
+    with pytest.raises(BadOption, match=r"^matrix x must have at least 1 item"):
         ModelRequest("a", matrix={"x": []})
 
 

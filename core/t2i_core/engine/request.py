@@ -73,10 +73,10 @@ class ModelRequest:
     @model_validator(mode="after")
     def _check_matrix(self) -> Self:
         if both := self.settings.keys() & self.matrix.keys():
-            raise ValueError(f"{', '.join(sorted(both))}: stands in settings and in matrix")
+            raise ValueError(f"must not have {', '.join(sorted(both))} in settings and in matrix")
         count = len(list_values(self.spec)) * prod(map(len, self.matrix.values()))
         if count > MAX_MODELS:
-            raise ValueError(f"matrix stands for {count} models; split it into entries of at most {MAX_MODELS}")
+            raise ValueError(f"must stand for at most {MAX_MODELS} models: split its matrix (got {count})")
         return self
 
     def expand(self) -> Iterator[ModelRequest]:

@@ -41,6 +41,10 @@ class CommandOption:
     commands: tuple[str, ...] = ("eval", "generate")
     completes: Kind | None = None
 
+    def write_flag(self, field: str) -> str:
+        """Return the option for a field of this name, `--max-failed` for `max_failed`."""
+        return f"--{(self.name or field).replace('_', '-')}"
+
 
 @dataclasses.dataclass(frozen=True)
 class ReadBy:
@@ -97,6 +101,8 @@ def describe_problems(error: ValidationError, cls: type[Any], noun: str = "optio
     """
     for problem in error.errors(include_url=False):
         place = problem["loc"]
+        if place and isinstance(place[0], int):  # an argument by position
+            place = (list_keys(cls)[place[0]], *place[1:])
         if problem["type"] == "unexpected_keyword_argument":
             known = list_keys(_find_class(cls, place))
             hint = did_you_mean(str(place[-1]), known) or f"; known are {', '.join(known)}"
@@ -142,13 +148,9 @@ def _describe_limit(problem: ErrorDetails, cls: type[Any]) -> str:
 
 
 def _name_place(cls: type[Any], place: Place, text: str) -> str:
-    """Put the option and the place within its value before what is wrong there."""
-    first, *rest = map(str, place or ("",))
-    field = list_fields(cls).get(first)
-    option = find_option(field) if field else None
-    if option:
-        first = f"--{(option.name or first).replace('_', '-')}"
-    elif not rest:
-        return text if text.startswith("unknown") or not first else f"{first} {text}"
-    name = " ".join([first, ".".join(rest)]).strip()
-    return f"{name} {text}" if text.startswith(("must ", "is ")) else f"{name}: {text}"
+    """Put the option, and the place within its value, before what is wrong there."""
+    if text.startswith("unknown"):
+        return text
+    name, *rest = map(str, place or (cls.__name__,))
+    option = find_option(list_fields(cls)[name]) if name in list_fields(cls) else None
+    return " ".join([option.write_flag(name) if option else name, *filter(None, [".".join(rest)]), text])
