@@ -11,8 +11,8 @@ import repositories
 from page_tables import flat, table
 from t2i_core.api.plugin_info import GeneratorInfo, JudgeInfo
 from t2i_registry import Registry
+from t2i_registry.component_lookup import Description
 from t2i_registry.discovery import Entry
-from t2i_registry.registry import Described
 
 ROOT = Path(__file__).parents[1]
 KINDS = ("generator", "judge")
@@ -71,7 +71,7 @@ def _judges(registry: Registry) -> Iterator[str]:
         yield ""
 
 
-def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[Described]]]:
+def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[Description]]]:
     """What this repository's own plugins offer, in the order that their plugin lists them."""
     own = [
         tomllib.loads(file.read_text())["project"] for file in sorted((ROOT / "plugins").glob("*/pyproject.toml"))
@@ -83,19 +83,19 @@ def _by_distribution(registry: Registry, kind: str) -> Iterator[tuple[str, list[
             yield project["name"], [registry.describe(entry) for entry in entries]
 
 
-def _name(described: Described) -> str:
+def _name(described: Description) -> str:
     argument = ":…" if described.argument is None and described.info.needs_argument else ""
     return f"`{described.entry.name}{argument}`"
 
 
-def _source(described: Described) -> str:
+def _source(described: Description) -> str:
     """What a preset sets (weights of this repository by their place in it), or what the user's own may be."""
     if described.argument is not None:
         return f"`{described.argument.removeprefix(f'{ROOT}/')}`"
     return described.info.argument or ""
 
 
-def _settings(described: Described) -> str:
+def _settings(described: Description) -> str:
     return ", ".join(f"{key} {_value(value)}" for key, value in flat(described.options or {}))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from page_tables import flat, table
-from t2i_cli.info import as_plain_data
+from t2i_cli.info import describe_component
 from t2i_core import testing
 from t2i_core.api import generator, hookspecs, judge, metric, plugin_info
 from t2i_registry import Registry
@@ -96,7 +96,7 @@ def plugin_reference(folder: Path) -> str:
     for kind in plugin_info.KINDS:
         for name in project.get("entry-points", {}).get(f"t2i.{kind}s", {}):
             described = registry.describe(registry.find(kind, name, project["name"]))
-            parts += _component(as_plain_data(described, registry))
+            parts += _component(describe_component(described, registry))
     return "\n\n".join(["\n## Reference", "What `t2i info NAME` says of each.", *parts, ""]) if parts else ""
 
 

@@ -6,22 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from t2i_cli.recipe import Recipe
+from t2i_cli.recipe import make_schema
 
 FILE = Path(__file__).with_name("recipe.schema.json")
 
 
 def text() -> str:
-    """The schema as it should be."""
-    schema: dict[str, Any] = Recipe.model_json_schema(by_alias=False)
-    _with_spec(schema["$defs"]["RecipeModel"])
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A recipe of t2i"}
+    """Return the schema as it should be."""
+    schema: dict[str, Any] = make_schema()
+    _add_spec(schema["$defs"]["ModelRequest"])
+    head = {"title": "A recipe of t2i", "description": "A recipe: what `t2i eval --recipe FILE` reads."}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, **head}
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
-def _with_spec(entry: dict[str, Any]) -> None:
-    """Take `spec` for `model`, as the reader does: pydantic's schema knows one name alone."""
-    entry["properties"]["spec"] = {"$ref": "#/$defs/RecipeModel/properties/model"}
+def _add_spec(entry: dict[str, Any]) -> None:
+    """Accept `spec` for `model`, as the reader does: pydantic's schema knows one name alone."""
+    entry["properties"]["spec"] = {"$ref": "#/$defs/ModelRequest/properties/model"}
     entry["required"].remove("model")
     entry["oneOf"] = [{"required": ["model"]}, {"required": ["spec"]}]
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from page_tables import flat, table
 from t2i_open_clip.places import REPOSITORIES as OPEN_CLIP
-from t2i_registry.registry import Described
+from t2i_registry.component_lookup import Description
 
 FILE = Path(__file__).with_suffix(".yaml")
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -33,7 +33,7 @@ the original published; the mirrors' other files were not compared with the orig
 """
 
 
-def section(presets: list[Described]) -> Iterator[str]:
+def section(presets: list[Description]) -> Iterator[str]:
     """Yield the lines of the section.
 
     Raises:
@@ -68,7 +68,7 @@ def section(presets: list[Described]) -> Iterator[str]:
     yield ""
 
 
-def _repositories(preset: Described) -> Iterator[str]:
+def _repositories(preset: Description) -> Iterator[str]:
     """Yield the repositories that a preset names: its own, those of further stages, that of a processor."""
     if preset.argument in OPEN_CLIP:
         yield OPEN_CLIP[preset.argument]
@@ -88,7 +88,7 @@ def _faults(said: Mapping[str, Any], used: Mapping[str, Any], mirrors: Mapping[s
         yield f"{name} is withdrawn, or a preset mirrors it, but not both"
 
 
-def _gated(said: Mapping[str, Mapping[str, Any]], presets: list[Described]) -> Iterator[str]:
+def _gated(said: Mapping[str, Mapping[str, Any]], presets: list[Description]) -> Iterator[str]:
     """Yield presets whose notes and repositories disagree whether there are terms to accept."""
     for preset in presets:
         gated = any(said[name]["known"] == "gated" for name in _repositories(preset) if name in said)

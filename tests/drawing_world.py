@@ -16,7 +16,7 @@ import numpy as np
 from t2i_core.api import Generated, GeneratorInfo, Instance, ObjectClass, Prompt, PromptSourceInfo, Truth
 from t2i_core.api.mask import PackedMask
 from t2i_core.engine.plan import make_plan
-from t2i_core.engine.request import ModelRequest, Request, parse_shard
+from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
 from t2i_core.testing import StaticResolver
 
@@ -68,7 +68,7 @@ def main(cache: str, run: str, prompts: str, seeds: str, pause: str, shard: str 
         prompts=("numbers",),
         seeds=tuple(range(int(seeds))),
         out=Path(run),
-        shard=parse_shard(shard) if shard else None,
+        shard=shard,
     )
     source = PromptSourceInfo(name="numbers", summary="Numbers.", prompts=lambda setup: listed)
     done = run_plan(make_plan(request, StaticResolver(source)))

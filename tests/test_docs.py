@@ -17,7 +17,6 @@ import pytest
 import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
-from t2i_cli.recipe import Recipe, RecipeModel
 from t2i_core.api import __all__ as public
 from t2i_core.api import errors, evidence, hookspecs, metric, observation, plugin_info
 from t2i_core.api.adapter import ADAPTERS
@@ -28,7 +27,8 @@ from t2i_core.api.judge import Capability, Query
 from t2i_core.api.metric import Measure, Metric, Need, Row, Study
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
 from t2i_core.engine.evaluation import evaluate
-from t2i_core.engine.request import ModelRequest
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.request_field import list_keys
 from t2i_core.results.manifest import Manifest, RequestRecord
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
@@ -194,12 +194,20 @@ def test_every_command_and_option_is_documented() -> None:
 
 def words_of(command: Any) -> list[str]:
     """Every way to write an option of a command."""
-    return [word for p in command.params if p.param_type_name == "option" for word in (*p.opts, *p.secondary_opts)]
+    params = (*getattr(command, "options", ()), *command.params)
+    return [word for p in params if p.param_type_name == "option" for word in (*p.opts, *p.secondary_opts)]
 
 
 def test_every_key_of_a_recipe_is_documented() -> None:
-    text = section(read("docs/command-line.md"), "## Recipes")
-    assert undocumented([*Recipe.model_fields, *RecipeModel.model_fields], text) == []
+    text = read("docs/command-line.md")
+    assert undocumented(list_keys(Request), section(text, "## t2i eval")) == []
+    assert undocumented(list_keys(ModelRequest), section(text, "## Recipes")) == []
+
+
+@pytest.mark.parametrize("script", ["option_table.py", "recipe_schema.py"])
+def test_what_is_made_from_the_request_is_up_to_date(script: str) -> None:
+    made = runpy.run_path(str(ROOT / "docs" / script))
+    assert made["FILE"].read_text(encoding="utf-8") == made["text"](), f"run `python docs/{script}`"
 
 
 def test_every_variable_is_documented() -> None:
@@ -299,11 +307,6 @@ def test_links_in_code_are_left_alone() -> None:
 def test_the_page_of_models_is_what_descriptors_say() -> None:
     script = runpy.run_path(str(ROOT / "docs" / "models.py"))
     assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), "run `python docs/models.py`"
-
-
-def test_the_schema_of_recipes_is_what_their_classes_say() -> None:
-    script = runpy.run_path(str(ROOT / "docs" / "recipe_schema.py"))
-    assert script["FILE"].read_text(encoding="utf-8") == script["text"](), "run `python docs/recipe_schema.py`"
 
 
 def test_the_tables_and_the_schema_of_results_are_what_their_classes_say() -> None:

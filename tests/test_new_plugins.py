@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from fresh_environment import ROOT, build_wheels, fresh_environment
 from t2i_cli.app import app
-from t2i_cli.scaffolding import EXAMPLES, LONGEST, render
+from t2i_cli.new_plugin import EXAMPLES, LONGEST, render
 from t2i_core.testing.fake_dists import fake_dist
 from t2i_registry import scan
-from t2i_registry.checking import check
+from t2i_registry.plugin_check import check_plugins
 from typer.testing import CliRunner
 
 #: a tutorial begins with the command, and writes whole files
@@ -153,7 +153,9 @@ def test_their_own_tests_pass(made: Made) -> None:
 def test_they_are_listed_and_load(installed: Made) -> None:
     mine = [e for e in scan().entries if e.dist in {plugin.name for plugin in installed.plugins}]
     assert {(e.kind, e.name) for e in mine} >= set(NAMES.items())
-    assert {c.entry.dist: c.error for c in check(mine)} == {plugin.name: "" for plugin in installed.plugins}
+    assert {c.entry.dist: c.error for c in check_plugins(mine)} == {
+        plugin.name: "" for plugin in installed.plugins
+    }
 
 
 @pytest.fixture(scope="module")

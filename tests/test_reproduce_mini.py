@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 from t2i_cli.app import app
-from t2i_cli.asking import Asked, settled
-from t2i_cli.paper_tables import read_table, table_names
+from t2i_cli.paper_tables import list_table_names, read_table
+from t2i_cli.request import make_request
 from t2i_registry import Registry
 from typer.testing import CliRunner
 
 
-@pytest.mark.parametrize("name", table_names())
+@pytest.mark.parametrize("name", list_table_names())
 def test_all_recipes_of_a_table_are_valid(name: str) -> None:
     table, registry = read_table(name), Registry()
     for side in (table, table.mini):
-        requests = [settled(Asked(), read, registry) for _, _, read in side.recipes(name)]
+        requests = [make_request({}, read, registry) for _, _, read in side.recipes(name)]
         assert len(requests) == len(side.columns)
 
 
@@ -26,7 +26,7 @@ QUICK = ("tiam-6", "hypernymy-10", "dalleval-8")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in table_names()]
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in list_table_names()]
 )
 def test_the_mini_version_of_a_table_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))

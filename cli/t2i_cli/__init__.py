@@ -9,7 +9,7 @@ def main() -> None:
     """Run the command `t2i`."""
     from t2i_core.engine.thread_pools import limit_threads, sleep_while_waiting
 
-    from .interrupts import heed_interrupts, interrupt_code
+    from .interrupts import find_exit_code, heed_interrupts
 
     sleep_while_waiting()
     limit_threads()
@@ -20,4 +20,4 @@ def main() -> None:
         run()
     except KeyboardInterrupt as error:  # while it starts or leaves: nothing is at work
         print("error: interrupted", file=sys.stderr)
-        sys.exit(interrupt_code(error))
+        sys.exit(find_exit_code(error))

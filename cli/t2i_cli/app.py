@@ -12,8 +12,9 @@ import typer
 from t2i_core.api.terminal import write_line
 
 from . import arguments as given
-from .commands import DEBUG_VARIABLE, RootGroup, UsageError, run_safely
-from .light import DefaultGroup, LightCommand
+from .commands import DEBUG_VARIABLE, DefaultGroup, RootGroup, UsageError, run_safely
+from .quick_command import QuickCommand
+from .request_command import RequestCommand
 from .terminal import guard_output
 
 app = typer.Typer(
@@ -35,7 +36,7 @@ def run() -> None:
     run_safely(typer.main.get_command(app))
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
@@ -47,7 +48,7 @@ def _version(wanted: bool) -> None:
 def root(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (as T2I_DEBUG=1 does).")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Evaluate text-to-image models: how good, at what, and how sure are we?"""
@@ -55,7 +56,7 @@ def root(
         os.environ[DEBUG_VARIABLE] = "1"
 
 
-@app.command("list-plugins", cls=LightCommand)
+@app.command("list-plugins", cls=QuickCommand)
 def list_plugins(
     kind: Annotated[
         str | None,
@@ -65,7 +66,7 @@ def list_plugins(
     check: Annotated[bool, typer.Option("--check", help="Load each plugin, in a process of its own.")] = False,
 ) -> None:
     """List what is installed, from metadata alone."""
-    from .listing import list_plugins
+    from .plugin_list import list_plugins
 
     list_plugins(kind, json, check)
 
@@ -78,96 +79,35 @@ def info(name: given.NameArgument, json: given.JsonOption = False) -> None:
     show_info(name, json)
 
 
-@app.command("eval")
+@app.command("eval", cls=RequestCommand)
 def evaluate(
-    metric: given.MetricOption = None,
-    model: given.ModelOption = None,
-    prompts: given.PromptsOption = None,
-    judge: given.JudgeOption = None,
-    seeds: given.SeedsOption = None,
-    limit: given.LimitOption = None,
-    option: given.SettingOption = None,
+    context: typer.Context,
     recipe: given.RecipeOption = None,
-    out: given.OutOption = None,
-    fresh: given.FreshOption = None,
-    device: given.DeviceOption = None,
-    batch_size: given.BatchSizeOption = None,
-    shard: given.ShardOption = None,
-    interval: given.IntervalOption = None,
-    noise: given.NoiseOption = None,
-    max_failed: given.MaxFailedOption = None,
-    offline: given.OfflineOption = None,
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
 ) -> None:
     """Evaluate models: images, observations, scores with intervals."""
-    from .asking import Asked
-    from .evaluating import evaluate
+    from .evaluation import evaluate
 
-    asked = Asked(
-        metrics=metric,
-        models=model,
-        prompts=prompts,
-        judges=judge,
-        seeds=seeds,
-        limit=limit,
-        options=option,
-        out=out,
-        fresh=fresh,
-        device=device,
-        batch_size=batch_size,
-        shard=shard,
-        interval=interval,
-        noise=noise,
-        max_failed=max_failed,
-        offline=offline,
-    )
-    evaluate(asked, recipe, dry_run, json)
+    evaluate(context.obj, recipe, dry_run, json)
 
 
-@app.command()
+@app.command(cls=RequestCommand)
 def generate(
-    model: given.ModelOption = None,
-    prompts: given.PromptsOption = None,
-    seeds: given.SeedsOption = None,
-    limit: given.LimitOption = None,
-    option: given.SettingOption = None,
+    context: typer.Context,
     recipe: given.RecipeOption = None,
-    out: given.OutOption = None,
-    fresh: given.FreshOption = None,
-    device: given.DeviceOption = None,
-    batch_size: given.BatchSizeOption = None,
-    shard: given.ShardOption = None,
-    noise: given.NoiseOption = None,
-    max_failed: given.MaxFailedOption = None,
-    offline: given.OfflineOption = None,
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
 ) -> None:
     """Make images only; a later eval takes them from the cache."""
-    from .asking import Asked
-    from .evaluating import generate
+    from .evaluation import generate
 
-    asked = Asked(
-        models=model,
-        prompts=prompts,
-        seeds=seeds,
-        limit=limit,
-        options=option,
-        out=out,
-        fresh=fresh,
-        device=device,
-        batch_size=batch_size,
-        shard=shard,
-        noise=noise,
-        max_failed=max_failed,
-        offline=offline,
-    )
-    generate(asked, recipe, dry_run, json)
+    generate(context.obj, recipe, dry_run, json)
 
 
-@app.command()
+@app.command(cls=RequestCommand)
 def reproduce(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(metavar="TABLE", help="A table (see --list), or a YAML file with one of your own."),
@@ -179,37 +119,21 @@ def reproduce(
     row: Annotated[
         list[str] | None, typer.Option("--row", metavar="NAME", help="Only this row; may be repeated.")
     ] = None,
-    seeds: given.SeedsOption = None,
-    limit: given.LimitOption = None,
-    option: given.SettingOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the runs, one for each column.")
     ] = None,
-    device: given.DeviceOption = None,
-    batch_size: given.BatchSizeOption = None,
-    offline: given.OfflineOption = None,
     dry_run: given.DryRunOption = False,
     json: given.JsonOption = False,
 ) -> None:
     """Run a paper's table, and print what it says beside what was measured."""
-    from .asking import Asked
-    from .reproducing import list_tables, reproduce
+    from .reproduction import list_tables, reproduce
 
     if list_:
         list_tables(json)
         return
     if name is None:
         raise UsageError("name a table (t2i reproduce --list shows them) or a YAML file with one of your own")
-    asked = Asked(
-        seeds=seeds,
-        limit=limit,
-        options=option,
-        out=out,
-        device=device,
-        batch_size=batch_size,
-        offline=offline,
-    )
-    reproduce(name, asked, row or [], mini, dry_run, json)
+    reproduce(name, {**context.obj, "out": out}, row or [], mini, dry_run, json)
 
 
 runs = typer.Typer(cls=DefaultGroup, help="Runs: list them with their scores, show one, remove some.")
@@ -276,18 +200,17 @@ def clean_cache(
     clean_cache(limit, yes, json)
 
 
-@app.command()
+@app.command(cls=RequestCommand)
 def prefetch(
+    context: typer.Context,
     names: Annotated[
         list[str], typer.Argument(metavar="MODEL|JUDGE|PROMPTS|RECIPE.yaml", help="What is to be loaded.")
     ],
-    option: given.SettingOption = None,
-    device: given.DeviceOption = None,
 ) -> None:
     """Fetch weights now, so that a later run works with --offline."""
-    from .prefetching import prefetch
+    from .prefetch import prefetch
 
-    prefetch(names, option, device)
+    prefetch(names, context.obj["options"], context.obj["device"])
 
 
 @app.command("new-plugin")
@@ -299,7 +222,7 @@ def new_plugin(
     ] = None,
 ) -> None:
     """Write a new plugin that works, to begin with."""
-    from .scaffolding import new_plugin
+    from .new_plugin import new_plugin
 
     new_plugin(kind, name, out)
 

@@ -11,10 +11,10 @@ import typer
 from t2i_core.api.errors import BrokenPlugin, T2IError
 from t2i_core.api.terminal import write_line
 from t2i_core.api.text import describe_error, escape_control_characters
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-from .interrupts import interrupt_code
-from .light import LightGroup
+from .interrupts import find_exit_code
+from .quick_command import QuickGroup
 
 if TYPE_CHECKING:
     from t2i_registry import Entry
@@ -25,19 +25,19 @@ UsageError: type[Exception] = typer.BadParameter.mro()[1]
 """A command line that is none, in one line, exit code 2; Typer raises it too, and does not export the name."""
 
 
-class RootGroup(LightGroup):
+class RootGroup(QuickGroup):
     """Commands by name. A plugin's command is loaded when it is called or asked for help, not to be listed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Own commands, then those of plugins."""
-        return list(dict.fromkeys([*super().list_commands(ctx), *(e.name for e in _plugin_commands())]))
+        """Return the names of own commands, then of plugins' commands."""
+        return list(dict.fromkeys([*super().list_commands(ctx), *(e.name for e in _list_plugin_commands())]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return an own command, or what stands for a plugin's until it is called."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        entry = next((e for e in _plugin_commands() if e.name == cmd_name), None)
+        entry = next((e for e in _list_plugin_commands() if e.name == cmd_name), None)
         return (
             None
             if entry is None
@@ -50,7 +50,7 @@ class RootGroup(LightGroup):
         if name is None or super().get_command(ctx, name) is not None:
             return name, command, rest
         try:
-            return name, _load(name), rest
+            return name, _load_command(name), rest
         except T2IError:
             if ctx.resilient_parsing:  # a shell completes words: a broken plugin has none to offer
                 return name, command, rest
@@ -61,21 +61,31 @@ class RootGroup(LightGroup):
         try:
             return super().make_context(*args, **more)
         except UsageError as error:
-            raise _misused(error) from error
+            raise _report_misuse(error) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what a user can mend ends in one line and the error's exit code."""
         try:
             return super().invoke(ctx)
         except UsageError as error:
-            raise _misused(error) from error
+            raise _report_misuse(error) from error
         except (KeyboardInterrupt, T2IError) as error:
             _show_traceback()
-            if (interrupted := interrupt_code(error)) is not None:
+            if (interrupted := find_exit_code(error)) is not None:
                 say_error("interrupted")
                 raise typer.Exit(interrupted) from error
             say_error(str(error))
             raise typer.Exit(error.exit_code) from error  # type: ignore[union-attr]
+
+
+class DefaultGroup(TyperGroup):
+    """A group that runs its first command if none is named: `t2i runs DIR` is `t2i runs list DIR`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words, with the first command's name before them if they name none."""
+        if not args or args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
 
 
 def run_safely(command: Any) -> None:
@@ -88,7 +98,7 @@ def run_safely(command: Any) -> None:
         sys.exit(1)
     except Exception as error:
         _show_traceback()
-        if (code := interrupt_code(error)) is not None:
+        if (code := find_exit_code(error)) is not None:
             say_error("interrupted")
             sys.exit(code)
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -104,7 +114,7 @@ def say_error(message: str, command: str = "") -> None:
     write_line(f"error: {' '.join(message.split())}{command and ': '}{command}", err=True)
 
 
-def _misused(error: Any) -> typer.Exit:
+def _report_misuse(error: Any) -> typer.Exit:
     """Say what is wrong with a command line, and where its right form is shown."""
     path = error.ctx.command_path if error.ctx else "t2i"
     message = error.format_message().replace("Value error, ", "").rstrip(".")  # pydantic's prefix
@@ -118,13 +128,13 @@ def _show_traceback() -> None:
             write_line(line, err=True)
 
 
-def _plugin_commands() -> tuple[Entry, ...]:
+def _list_plugin_commands() -> tuple[Entry, ...]:
     from t2i_registry import scan
 
     return scan().commands
 
 
-def _load(name: str) -> Any:
+def _load_command(name: str) -> Any:
     from t2i_registry import Registry
 
     registry = Registry()

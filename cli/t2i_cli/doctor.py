@@ -18,10 +18,10 @@ from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_core.storage.cache import measure_folder
 from t2i_registry import Registry, scan
-from t2i_registry.checking import Checked, check
 from t2i_registry.discovery import Catalogue
+from t2i_registry.plugin_check import PluginCheck, check_plugins
 
-from .terminal import stdout_kept_clean
+from .terminal import keep_stdout_clean
 
 PACKAGES = (
     "t2i-core",
@@ -42,19 +42,19 @@ PACKAGES = (
 
 def examine(as_json: bool) -> None:
     """Print what was found."""
-    with stdout_kept_clean():
+    with keep_stdout_clean():
         catalogue = scan()
-        checked = check([*catalogue.entries, *catalogue.commands])
+        checked = check_plugins([*catalogue.entries, *catalogue.commands])
         found = {
             "python": f"{platform.python_version()} ({sys.executable})",
             "platform": platform.platform(),
             "cpus": os.cpu_count(),
-            "memory": _memory(),
-            "devices": _devices(),
-            "cache": _place(find_cache_folder()),
-            "packages": {name: _version(name) for name in PACKAGES},
-            "plugins": _plugins(catalogue, checked),
-            "weights": _weights(checked),
+            "memory": _measure_memory(),
+            "devices": _list_devices(),
+            "cache": _describe_folder(find_cache_folder()),
+            "packages": {name: _find_version(name) for name in PACKAGES},
+            "plugins": _describe_plugins(catalogue, checked),
+            "weights": _list_weights(checked),
         }
     if as_json:
         print_json(found)
@@ -62,27 +62,27 @@ def examine(as_json: bool) -> None:
         _print(found)
 
 
-def _version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
         return None
 
 
-def _memory() -> dict[str, int | None]:
-    """Bytes of memory, where the system says so."""
-    page = _system("SC_PAGE_SIZE")
-    sizes = {"total": _system("SC_PHYS_PAGES"), "free": _system("SC_AVPHYS_PAGES")}
+def _measure_memory() -> dict[str, int | None]:
+    """Return the bytes of memory, total and free; None if the system does not tell."""
+    page = _read_system("SC_PAGE_SIZE")
+    sizes = {"total": _read_system("SC_PHYS_PAGES"), "free": _read_system("SC_AVPHYS_PAGES")}
     return {name: pages * page if pages and page else None for name, pages in sizes.items()}
 
 
-def _system(name: str) -> int | None:
+def _read_system(name: str) -> int | None:
     known = getattr(os, "sysconf_names", {})
     return os.sysconf(name) if name in known else None
 
 
-def _devices() -> list[str]:
-    """The devices that torch sees."""
+def _list_devices() -> list[str]:
+    """Return the devices that torch finds."""
     if importlib.util.find_spec("torch") is None:
         return ["cpu (torch is not installed)"]
     try:
@@ -99,10 +99,10 @@ def _devices() -> list[str]:
     return [*found, "cpu"]
 
 
-def _place(folder: Path) -> dict[str, Any]:
-    """A folder, whether it can be read and written, the bytes in it and those left on its disk.
+def _describe_folder(folder: Path) -> dict[str, Any]:
+    """Return a folder's path, whether it is writable, its size and the space left on its disk.
 
-    None are in one that cannot be read.
+    The size of a folder that cannot be read is None.
     """
     place = folder.absolute()
     existing = next(p for p in (place, *place.parents) if os.access(p, os.F_OK))  # Path.exists may raise
@@ -114,7 +114,7 @@ def _place(folder: Path) -> dict[str, Any]:
     }
 
 
-def _plugins(catalogue: Catalogue, checked: Sequence[Checked]) -> dict[str, Any]:
+def _describe_plugins(catalogue: Catalogue, checked: Sequence[PluginCheck]) -> dict[str, Any]:
     return {
         "found": len(checked),
         "broken": [
@@ -128,10 +128,10 @@ def _plugins(catalogue: Catalogue, checked: Sequence[Checked]) -> dict[str, Any]
     }
 
 
-def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
-    """Models and judges that fetch weights and need no argument, most of them presets: whether all of it is here.
+def _list_weights(checked: Sequence[PluginCheck]) -> dict[str, list[str]]:
+    """Return which models and judges that need no argument have their weights on this machine.
 
-    Those that something else is wrong with are `unknown`, with what it is; broken ones are left out.
+    Components with another fault are listed under `unknown`, with the fault; broken plugins are left out.
     """
     from t2i_core.engine.lifecycle import find_missing_weights
 
@@ -142,7 +142,7 @@ def _weights(checked: Sequence[Checked]) -> dict[str, list[str]]:
         info = described.info
         if info.loading.prefetch is None or (info.needs_argument and described.argument is None):
             continue
-        name = registry.option_name(entry)
+        name = registry.name_option(entry)
         try:
             lacks = find_missing_weights(registry.settle(entry, entry.name, {}))
         except T2IError as error:

@@ -16,10 +16,10 @@ from t2i_core.api.plugin_info import (
 from t2i_core.api.terminal import print_json, write_line
 from t2i_core.files.byte_size import format_size
 from t2i_registry import Registry
-from t2i_registry.options import option_help
+from t2i_registry.options import describe_options
 
 if TYPE_CHECKING:
-    from t2i_registry.registry import Described
+    from t2i_registry.component_lookup import Description
 
 
 _UNSET = object()
@@ -31,16 +31,16 @@ def show_info(name: str, as_json: bool) -> None:
     registry = Registry()
     described = [registry.describe(entry) for entry, _ in registry.find_any(name)]
     if as_json:
-        print_json([as_plain_data(d, registry) for d in described])
+        print_json([describe_component(d, registry) for d in described])
         return
     for number, each in enumerate(described):
         if number:
             write_line()
-        _print(as_plain_data(each, registry))
+        _print(describe_component(each, registry))
 
 
-def as_plain_data(described: Described, registry: Registry) -> dict[str, Any]:
-    """A component as plain data."""
+def describe_component(described: Description, registry: Registry) -> dict[str, Any]:
+    """Return a component as plain data."""
     entry, info = described.entry, described.info
     data: dict[str, Any] = {
         "name": entry.name,
@@ -55,15 +55,15 @@ def as_plain_data(described: Described, registry: Registry) -> dict[str, Any]:
         data["preset"] = {"of": base, "argument": described.argument, "options": dict(described.options or {})}
     elif info.argument or info.needs_argument:
         data["argument"] = {"meaning": info.argument or "", "required": info.needs_argument}
-    data |= _own(info)
+    data |= _describe_own(info)
     data |= {name: value for name, value in vars(info.about).items() if name != "original" or value}
-    data["options"] = list(_options(described, registry.option_name(entry)))
+    data["options"] = list(_list_options(described, registry.name_option(entry)))
     return data
 
 
-def _options(described: Described, prefix: str) -> Iterator[dict[str, Any]]:
-    """Every option: the key to type, what it takes, its default and, where a preset says more, what that sets."""
-    for option in option_help(described.info.options):
+def _list_options(described: Description, prefix: str) -> Iterator[dict[str, Any]]:
+    """Yield each option: its key, type, default and what a preset sets."""
+    for option in describe_options(described.info.options):
         value: Any = described.options or {}
         for part in option.name.split("."):
             value = value.get(part, _UNSET) if isinstance(value, Mapping) else _UNSET
@@ -71,8 +71,8 @@ def _options(described: Described, prefix: str) -> Iterator[dict[str, Any]]:
         yield {"key": f"{prefix}.{option.name}", **vars(option), **set_here}
 
 
-def _own(info: Any) -> dict[str, Any]:
-    """What only components of this kind say."""
+def _describe_own(info: Any) -> dict[str, Any]:
+    """Return the fields that only components of this kind have."""
     if isinstance(info, GeneratorInfo):
         return {
             "domain": info.domain.name,
@@ -89,13 +89,13 @@ def _own(info: Any) -> dict[str, Any]:
         return {
             "metric_version": info.version,
             "measures": {m.name: m.summary for m in info.measures},
-            "defaults": _defaults(info.defaults),
+            "defaults": _describe_defaults(info.defaults),
         }
     assert isinstance(info, PromptSourceInfo)
     return {"reads_labels": info.reads_labels}
 
 
-def _defaults(defaults: Defaults) -> dict[str, Any]:
+def _describe_defaults(defaults: Defaults) -> dict[str, Any]:
     found = {
         "prompts": defaults.prompts,
         "seeds": defaults.seeds,
@@ -109,7 +109,7 @@ def _print(data: dict[str, Any]) -> None:
     write_line(f"{data['name']}", bold=True, nl=False)
     write_line(f"  {data['kind'].replace('_', ' ')} of {data['dist']} {data['version']} ({data['module']})")
     write_line(data["summary"])
-    for fact in _facts(data):
+    for fact in _format_facts(data):
         for line in fact.split("\n"):  # a citation may have several
             write_line(line)
     write_line()
@@ -117,12 +117,12 @@ def _print(data: dict[str, Any]) -> None:
         write_line("It has no options.")
         return
     write_line("Options (-o KEY=VALUE)", bold=True)
-    for line in _option_lines(data["options"]):
+    for line in _format_options(data["options"]):
         write_line(line)
 
 
-def _option_lines(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Each option; of an optional table that the preset does not set, only which keys it takes."""
+def _format_options(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines of each option; for an optional table that the preset does not set, only its keys."""
     there = {option["name"] for option in options if "preset" in option}
     for option in options:
         if option["table"] and option["table"] not in there:
@@ -141,8 +141,8 @@ def _option_lines(options: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"      {option['key']}.KEY: one entry of it"
 
 
-def _facts(data: dict[str, Any]) -> Iterator[str]:
-    """One line for each thing that is said."""
+def _format_facts(data: dict[str, Any]) -> Iterator[str]:
+    """Yield one line per fact."""
     for name in (
         "preset",
         "original",
@@ -171,7 +171,7 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
             need = "required" if value["required"] else "optional"
             yield f"{label}{data['name']}:{(value['meaning'] or 'ARGUMENT')} ({need})"
         elif name == "capabilities" and isinstance(value, dict):
-            yield f"{label}{', '.join(_with(capability, gives) for capability, gives in value.items())}"
+            yield f"{label}{', '.join(_format_capability(*item) for item in value.items())}"
         elif name == "measures":
             for measure, summary in value.items():
                 yield f"{label}{measure}: {summary}"
@@ -179,17 +179,17 @@ def _facts(data: dict[str, Any]) -> Iterator[str]:
         elif name == "memory_gb":
             yield f"{label}about {format_size(round(value * 1e9))}"
         elif isinstance(value, dict):
-            yield f"{label}{', '.join(f'{k} {_flat(v)}' for k, v in value.items())}"
+            yield f"{label}{', '.join(f'{k} {_format_value(v)}' for k, v in value.items())}"
         elif isinstance(value, list):
             yield f"{label}{', '.join(value)}"
         else:
             yield f"{label}{'yes' if value is True else value}"
 
 
-def _flat(value: Any) -> str:
-    """Nested values as the command line would say them: `segment=yolov8x-seg`."""
+def _format_value(value: Any) -> str:
+    """Return nested values as a command line writes them: `segment=yolov8x-seg`."""
     return ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
 
 
-def _with(capability: str, gives: list[str]) -> str:
+def _format_capability(capability: str, gives: list[str]) -> str:
     return f"{capability} (with {', '.join(gives)})" if gives else capability

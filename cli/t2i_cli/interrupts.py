@@ -36,8 +36,8 @@ def raise_interrupt() -> None:
         raise KeyboardInterrupt
 
 
-def interrupt_code(error: BaseException) -> int | None:
-    """The exit code where an error is an interrupt, or came of one: 130 for Ctrl-C, 143 for SIGTERM; else None.
+def find_exit_code(error: BaseException) -> int | None:
+    """Return the exit code if an interrupt caused an error: 130 for Ctrl-C, 143 for SIGTERM; else None.
 
     What other code made of an interrupt cannot be told from its own faults. What t2i itself says of a run, a
     folder or a request stands, whatever was received.

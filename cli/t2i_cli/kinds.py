@@ -11,7 +11,7 @@ from t2i_registry.discovery import EntryKind
 _OTHER_WORDS: dict[str, EntryKind] = {"prompt": "prompt_source"}
 
 
-def kind_of(word: str, where: str) -> EntryKind:
+def read_kind(word: str, where: str) -> EntryKind:
     """Return the kind that a word names, in the singular or plural (`prompts`, `prompt-source`, `metrics`).
 
     where: the option or argument, for messages. Raises BadParameter.

@@ -20,6 +20,7 @@ A YAML file each, in the folder `tables` beside this module, or a user's own:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from t2i_core.api.errors import BadRecipe, UnknownName, join_clauses
 from t2i_core.io.yaml_file import read_mapping
 
-from .recipe import ReadRecipe, parse_recipe
+from .recipe import Recipe, parse_recipe
 
 FOLDER = Path(__file__).parent / "tables"
 
@@ -56,7 +57,7 @@ class Column(_Strict):
     decimals: int | None = Field(None, ge=0, description="Decimals of its printed values. Default: the table's.")
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _check_place(self) -> Self:
         if self.level is not None and self.score is None:
             raise ValueError("a level wants the name of its score")
         if self.analysis is not None and self.score is not None:
@@ -71,14 +72,15 @@ class Side(_Strict):
     columns: dict[str, Column] = Field(description="Columns by name.", min_length=1)
     notes: list[str] = Field([], description="What a reader, or a run, must know.")
 
-    def recipes(self, name: str) -> Iterator[tuple[str, Column, ReadRecipe]]:
+    def recipes(self, name: str) -> Iterator[tuple[str, Column, Recipe]]:
         """Yield each column with the recipe of its run. Raises BadRecipe."""
         for column, said in self.columns.items():
             whole = yaml.safe_dump({**self.recipe, **said.recipe}, sort_keys=False)
             read = parse_recipe(whole, f"table {name}, column {column!r}")
-            if not read.recipe.models or not read.recipe.metrics:
-                raise BadRecipe(f"{read.name}: names no {'metric' if read.recipe.models else 'model'}")
-            yield column, said, ReadRecipe(read.name, read.recipe, {})  # lines of the dump are nobody's
+            lacking = next((key for key in ("models", "metrics") if not read.values.get(key)), None)
+            if lacking:
+                raise BadRecipe(f"{read.name}: names no {lacking.removesuffix('s')}")
+            yield column, said, replace(read, lines={})  # the dump's lines mean nothing to a reader
 
 
 class PaperTable(Side):
@@ -95,21 +97,21 @@ class PaperTable(Side):
     )
     mini: Side = Field(description="The version of the mini world.")
 
-    def decimals_of(self, column: str) -> int:
-        """Decimals of a column's printed values."""
+    def find_decimals(self, column: str) -> int:
+        """Return the decimals of a column's printed values."""
         own = self.columns[column].decimals
         return self.decimals if own is None else own
 
     @model_validator(mode="after")
-    def _known_columns(self) -> Self:
+    def _check_columns(self) -> Self:
         unknown = {column for row in self.published.values() for column in row} - set(self.columns)
         if unknown:
             raise ValueError(f"published: there is no column {', '.join(sorted(unknown))}")
         return self
 
 
-def table_names() -> list[str]:
-    """The tables that are shipped."""
+def list_table_names() -> list[str]:
+    """Return the names of the tables that are shipped."""
     names = [path.stem for path in FOLDER.glob("*.yaml")]
     return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split("-")])
 
@@ -118,8 +120,8 @@ def read_table(name: str) -> PaperTable:
     """Read a table that is shipped, or a file. Raises UnknownName or BadRecipe."""
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        if name not in table_names():
-            raise UnknownName.among("table", name, table_names(), "see t2i reproduce --list")
+        if name not in list_table_names():
+            raise UnknownName.among("table", name, list_table_names(), "see t2i reproduce --list")
         path = FOLDER / f"{name}.yaml"
     data = read_mapping(path, BadRecipe, "keys such as title, columns and published")
     try:

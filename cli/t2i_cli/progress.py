@@ -23,12 +23,12 @@ EVERY = 15.0
 
 
 @contextlib.contextmanager
-def shown_progress() -> Iterator[Progress]:
+def show_progress() -> Iterator[Progress]:
     """Show progress in the way that standard error allows."""
     if not sys.stderr.isatty():
         yield Lines(sys.stderr)
         return
-    with _bars() as bars:
+    with _make_bars() as bars:
         yield _Rich(bars)
 
 
@@ -74,13 +74,13 @@ class _Stage:
             self.last = now
             speed = self.done / (now - self.start)
             left = (self.total - self.done) / speed
-            self.lines.note(f"{self._so_far()}, {rate(speed)}, {duration(left)} left")
+            self.lines.note(f"{self._describe_count()}, {format_rate(speed)}, {format_duration(left)} left")
 
     def finish(self) -> None:
         if self.total:
-            self.lines.note(f"{self._so_far()} in {duration(self.lines.clock() - self.start)}")
+            self.lines.note(f"{self._describe_count()} in {format_duration(self.lines.clock() - self.start)}")
 
-    def _so_far(self) -> str:
+    def _describe_count(self) -> str:
         return f"{self.title}: {self.done}/{self.total} {self.unit}"
 
 
@@ -113,7 +113,7 @@ class _Bar:
         self.bars.advance(self.task, count)
 
 
-def _bars() -> Bars:
+def _make_bars() -> Bars:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -129,7 +129,7 @@ def _bars() -> Bars:
         """Items in a second."""
 
         def render(self, task: Any) -> Text:
-            return Text(f"{task.fields['unit']} {rate(task.finished_speed or task.speed)}")
+            return Text(f"{task.fields['unit']} {format_rate(task.finished_speed or task.speed)}")
 
     return Progress(
         TextColumn("{task.description}", markup=False),
@@ -143,14 +143,14 @@ def _bars() -> Bars:
     )
 
 
-def rate(per_second: float | None) -> str:
+def format_rate(per_second: float | None) -> str:
     """Write a rate; empty where it is not known yet."""
     if not per_second:
         return ""
     return f"{per_second:.0f}/s" if per_second >= 100 else f"{per_second:.3g}/s"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Write a span of time as a person would: `4 s`, `3:20`, `2:05:00`."""
     whole = round(seconds)
     if whole < 60:

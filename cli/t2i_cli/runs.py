@@ -32,7 +32,7 @@ def list_runs(named: Path | None, as_json: bool) -> None:
         raise BadFolder(f"{named}: {fault}; name one that holds runs")
     runs = list(stored_runs(folder))
     if as_json:
-        print_json([_row(run) for run in runs])
+        print_json([_describe_run(run) for run in runs])
         return
     if not runs:
         write_line(f"no runs in {folder}")
@@ -48,7 +48,7 @@ def show_run(folder: Path, as_json: bool) -> None:
         said = {**run.manifest.to_json(), "status": run.status}
         print_json({"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone, **said})
         return
-    for name, text in _facts(run):
+    for name, text in _list_facts(run):
         console().print(shown(f"{name + ':':<10}{text}"))
     if run.results:
         write_line()
@@ -57,7 +57,7 @@ def show_run(folder: Path, as_json: bool) -> None:
 
 def remove_runs(folders: Sequence[Path], yes: bool) -> None:
     """Remove runs, each asked for unless `yes`. Raises BadFolder; those before it are removed then."""
-    runs = {run.folder: run for run in map(_run_at, folders)}
+    runs = {run.folder: run for run in map(_load_removable, folders)}
     for run in runs.values():
         use = measure_disk_use(run.folder)
         if not yes:
@@ -70,7 +70,7 @@ def remove_runs(folders: Sequence[Path], yes: bool) -> None:
         console().print(shown(f"{make_relative(run.folder)}: {what}"))
 
 
-def _run_at(folder: Path) -> Run | UnreadableRun:
+def _load_removable(folder: Path) -> Run | UnreadableRun:
     """Return the run to remove, readable or not. Raises BadFolder if the folder holds none or is a link."""
     run = next((run for run in stored_runs(folder) if run.folder == folder.absolute()), None)
     found = load_run(folder) if run is None else run
@@ -78,7 +78,7 @@ def _run_at(folder: Path) -> Run | UnreadableRun:
     return found
 
 
-def _facts(run: Run) -> Iterator[tuple[str, str]]:
+def _list_facts(run: Run) -> Iterator[tuple[str, str]]:
     manifest, use = run.manifest, measure_disk_use(run.folder)
     request = manifest.request
     yield "run", str(run.path)
@@ -98,7 +98,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "disk", f"{format_size(use.bytes)}, {format_size(use.alone)} of it nowhere else"
 
 
-def _row(run: Run | UnreadableRun) -> dict[str, Any]:
+def _describe_run(run: Run | UnreadableRun) -> dict[str, Any]:
     use = measure_disk_use(run.folder)
     found = {"run": str(run.folder), "bytes": use.bytes, "bytes_alone": use.alone}
     if isinstance(run, UnreadableRun):
@@ -127,7 +127,7 @@ def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
         if isinstance(run, UnreadableRun):
             status, started, lines = _UNREADABLE, "?", [("",) * 4]
         else:
-            status, started, lines = run.status, run.manifest.started[:16], list(_scores(run))
+            status, started, lines = run.status, run.manifest.started[:16], list(_list_scores(run))
         head = str(make_relative(run.folder)), status, started, format_size(measure_disk_use(run.folder).bytes)
         for line in lines:
             table.add_row(*map(shown, (*head, *line)))
@@ -135,7 +135,7 @@ def _print_table(runs: Sequence[Run | UnreadableRun]) -> None:
     console().print(table)
 
 
-def _scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
+def _list_scores(run: Run) -> Iterator[tuple[str, str, str, str]]:
     """Yield a line for each score of a run; an empty line if it has none."""
     for result in run.results:
         yield result.metric, result.label, format_number(result.score), format_interval(result.ci)

@@ -55,7 +55,7 @@ class GuardedStream:
 
 
 def confirm(question: str) -> None:
-    """Ask, and end the command where the answer is no, or with wrong usage where nobody can answer."""
+    """Ask, and end the command if the answer is no. Raises UsageError without a terminal."""
     from .commands import UsageError
 
     if not sys.stdin.isatty():
@@ -69,7 +69,7 @@ def _is_real(stream: Any) -> bool:
 
 
 @contextlib.contextmanager
-def stdout_kept_clean() -> Iterator[None]:
+def keep_stdout_clean() -> Iterator[None]:
     """Send to standard error what libraries print, C ones too, so that standard output holds only the answer."""
     sys.stdout.flush()
     with contextlib.ExitStack() as stack:

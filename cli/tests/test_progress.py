@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 from t2i_cli import interrupts
-from t2i_cli.progress import Lines, duration
+from t2i_cli.progress import Lines, format_duration
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_core.results.result import Score
 from t2i_core.results.score_tables import print_results
@@ -61,7 +61,7 @@ def test_an_interrupt_that_was_swallowed_is_raised_at_the_next_stage_or_item(mon
     ("seconds", "text"), [(3.21, "3.2 s"), (42, "42 s"), (59.7, "1:00"), (200, "3:20"), (7500, "2:05:00")]
 )
 def test_durations(seconds, text):
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_numbers():

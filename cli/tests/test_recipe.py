@@ -6,14 +6,18 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from t2i_cli.asking import Asked, request
-from t2i_cli.recipe import Recipe, RecipeModel, read_recipe
+from t2i_cli.recipe import load_recipe
+from t2i_cli.request import make_request
 from t2i_core.api.errors import BadRecipe
-from t2i_core.engine.request import ModelRequest
+from t2i_core.engine.request import ModelRequest, Request
+from t2i_core.engine.request_field import list_fields
 from t2i_registry import Registry
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "recipe.schema.json").read_text())
+
+
+KEYS = {*SCHEMA["properties"], *SCHEMA["$defs"]["ModelRequest"]["properties"]} - {"spec"}
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -43,7 +47,7 @@ def test_everything_can_be_said(tmp_path):
         max_failed: 0.1
         offline: true
     """
-    assert read_recipe(written(tmp_path, text)) == {
+    assert load_recipe(written(tmp_path, text)).values == {
         "metrics": ("a", "b"),
         "models": (ModelRequest("one:arg"), ModelRequest("two", "Two", {"x.y": 1})),
         "prompts": ("p",),
@@ -67,11 +71,11 @@ def test_everything_can_be_said(tmp_path):
     ("said", "seeds"), [("3", (0, 1, 2)), ("[7]", (7,)), ("[0, 7]", (0, 7)), ("0,7", (0, 7)), ("1-2", (1, 2))]
 )
 def test_seeds_as_on_the_command_line(tmp_path, said, seeds):
-    assert read_recipe(written(tmp_path, f"seeds: {said}"))["seeds"] == seeds
+    assert load_recipe(written(tmp_path, f"seeds: {said}")).values["seeds"] == seeds
 
 
 def test_only_what_is_said_counts(tmp_path):
-    assert read_recipe(written(tmp_path, "metrics: a")) == {"metrics": ("a",)}
+    assert load_recipe(written(tmp_path, "metrics: a")).values == {"metrics": ("a",)}
 
 
 TEN = [", ".join([f"*a{n}"] * 10) for n in range(10)]
@@ -93,31 +97,41 @@ BOMB = "\n".join(["metrics: &a0 [tiam]", *(f"a{n + 1}: &a{n + 1} [{ten}]" for n,
         ),
         (
             "metric: a\nlimit: 0",
-            ["line 2, limit: 0 is not valid", "; line 1, metric: unknown key 'metric': did you mean 'metrics'?"],
+            [
+                "line 2, limit: must be at least 1",
+                "; line 1, metric: unknown key 'metric': did you mean 'metrics'?",
+            ],
         ),
         (
             "metric: a\nmodle: 0",
             ["did you mean 'metrics'? Line 2, modle: unknown key 'modle': did you mean 'models'?"],
         ),
-        ("models: [3]", ["models.0: 3 is not valid"]),
+        ("models: [3]", ["models.0: must be a generator", "(got 3)"]),
         (
             "seeds: x\nshard: 3/2\nbatch_size: 0\nlimit: 0",
             [
-                "line 1, seeds: --seeds 'x'",
-                "line 2, shard: --shard",
-                "line 3, batch_size: --batch-size",
-                "line 4, limit: 0",
+                "line 1, seeds: must be a number of seeds",
+                "line 2, shard: must be I/N",
+                "line 3, batch_size: must be a whole number",
+                "line 4, limit: must be at least 1 (got 0)",
             ],
         ),
-        ("models:\n- a\n- {model: b, matrix: {k: []}}", ["line 3, models.1.matrix.k: [] is not valid"]),
+        (
+            "models:\n- a\n- {model: b, matrix: {k: []}}",
+            ["line 3, models.1.matrix.k: must have at least 1 item", "(got [])"],
+        ),
         (
             "models: {model: b, settings: {k: 1}, matrix: {k: [2]}}",
-            ["models.0: k: stands in settings and in matrix"],
+            ["models.0: must not have k in settings and in matrix"],
         ),
-        ("limit: many", ["limit: 'many' is not valid: input should be a valid integer"]),
-        ("limit: 0\nfresh: maybe", ["limit: 0 is not valid", "fresh: 'maybe' is not valid"]),
-        ("seeds: x", ["--seeds 'x'"]),
-        ("batch_size: 0", ["--batch-size '0'"]),
+        ("limit: many", ["limit: must be a valid integer", "(got 'many')"]),
+        (
+            "limit: 0\nfresh: maybe",
+            ["limit: must be at least 1", "fresh: must be a valid boolean", "(got 'maybe')"],
+        ),
+        ("seeds: x", ["seeds: must be", "(got 'x')"]),
+        ("batch_size: 0", ["batch_size: must be", "(got 0)"]),
+        ("device: fast", ["line 1, device: must be cpu, cuda", "(got 'fast')"]),
         ("- a", ["want keys such as metrics and models, and it is a list"]),
         ("", ["want keys such as metrics and models, and it is empty"]),
         ("a: [", ["not YAML"]),
@@ -125,12 +139,12 @@ BOMB = "\n".join(["metrics: &a0 [tiam]", *(f"a{n + 1}: &a{n + 1} [{ten}]" for n,
         (BOMB, ["line 6: more than 50000 values"]),
         ("models: {model: b, matrix: {" + ", ".join(f"k{n}: [1, 2]" for n in range(40)) + "}}", ["1099511627776"]),
         ("limit: 1\nlimit: 2", [", line 2: key 'limit' stands twice"]),
-        ("options: {a: 1}", ["options.a: 1 is not valid"]),
+        ("options: {a: 1}", ["options.a: must be a valid dictionary (got 1)"]),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(tmp_path, text, parts):
     with pytest.raises(BadRecipe) as caught:
-        read_recipe(written(tmp_path, text))
+        load_recipe(written(tmp_path, text))
     message = str(caught.value)
     assert message.startswith(f"recipe {tmp_path / 'recipe.yaml'}")
     assert "\n" not in message
@@ -146,7 +160,7 @@ def test_a_matrix_stands_for_every_combination(tmp_path):
           - {model: [d, e], label: D}
           - {model: f, label: F, matrix: {x: [1]}}
     """
-    assert read_recipe(written(tmp_path, text))["models"] == (
+    assert tuple(m for entry in load_recipe(written(tmp_path, text)).values["models"] for m in entry.expand()) == (
         ModelRequest("a", None, {"s": 0, "x": 1, "y": 3}),
         ModelRequest("a", None, {"s": 0, "x": 2, "y": 3}),
         ModelRequest("b", None, {"s": 0, "x": 1, "y": 3}),
@@ -214,19 +228,27 @@ def test_the_published_schema_and_the_reader_are_of_one_mind(tmp_path, said, val
     assert jsonschema.Draft202012Validator(SCHEMA).is_valid(said) is valid
     path = written(tmp_path, json.dumps(said))
     if valid:
-        read_recipe(path)
+        load_recipe(path)
     else:
         with pytest.raises(BadRecipe):
-            read_recipe(path)
+            load_recipe(path)
 
 
 def test_the_command_line_overrides_a_recipe(tmp_path, monkeypatch):
     recipe = written(
         tmp_path, "metrics: [a]\nmodels: [m]\nseeds: 3\nfresh: true\noptions: {a: {k: 1, n: {x: 1}}, b: {k: 1}}"
     )
-    asked = Asked(models=["n"], seeds="2", fresh=False, options=["a.k=2", "a.n.y=3"], batch_size="auto")
-    monkeypatch.setattr("t2i_cli.recipe_parts.check_parts", lambda *_: None)  # none of these is installed
-    made = request(asked, recipe, Registry())
+    given = {
+        "models": ["n"],
+        "prompts": [],
+        "seeds": "2",
+        "limit": None,
+        "fresh": False,
+        "options": ["a.k=2", "a.n.y=3"],
+        "batch_size": "auto",
+    }
+    monkeypatch.setattr("t2i_cli.request.check_components", lambda *_: None)  # none of these is installed
+    made = make_request(given, recipe, Registry())
     assert made.metrics == ("a",)
     assert made.models == (ModelRequest("n"),)
     assert made.seeds == (0, 1)
@@ -236,10 +258,10 @@ def test_the_command_line_overrides_a_recipe(tmp_path, monkeypatch):
 
 
 def test_every_key_is_described():
-    for model in (Recipe, RecipeModel):
-        assert all(field.description for field in model.model_fields.values())
+    for cls in (Request, ModelRequest):
+        assert all(field.description for field in list_fields(cls).values())
 
 
 def test_the_readme_describes_every_key():
     readme = (Path(__file__).parents[1] / "README.md").read_text()
-    assert all(f"`{name}`" in readme for name in (*Recipe.model_fields, *RecipeModel.model_fields))
+    assert all(f"`{name}`" in readme for name in KEYS)

@@ -64,7 +64,7 @@ from t2i_core.engine.manifest import make_manifest
 from t2i_core.engine.measurement_table import TableBuilder
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.prompt_selection import limit_prompts
-from t2i_core.engine.request import ModelRequest, Request, parse_seeds, parse_shard
+from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.run import run_plan
 from t2i_core.results.result import UpperBound
 from t2i_core.results.run import list_runs, load_run
@@ -297,8 +297,8 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
     [
         ({"models": ()}, BadOption, "no model"),
         ({"models": (ModelRequest(TEST_MODEL), ModelRequest(TEST_MODEL))}, BadOption, "give each a label"),
-        ({"limit": 0}, BadOption, "--limit 0"),
-        ({"max_failed": 2.0}, BadOption, "--max-failed"),
+        ({"limit": 0}, BadOption, "--limit must be at least 1"),
+        ({"max_failed": 2.0}, BadOption, "--max-failed must be between 0 and 1"),
         ({"seeds": (-1,)}, BadOption, "none negative"),
         ({"options": {"brightnes": {"bias": 1}}}, UnknownName, "did you mean 'brightness'"),
         (
@@ -637,26 +637,6 @@ def test_noise_per_prompt_is_another_image() -> None:
 
 
 # small parts --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "seeds"), [("3", (0, 1, 2)), ("0,7", (0, 7)), ("2-4", (2, 3, 4)), ("0-1,9", (0, 1, 9))]
-)
-def test_seeds_are_read(text: str, seeds: tuple[int, ...]) -> None:
-    assert parse_seeds(text) == seeds
-
-
-@pytest.mark.parametrize("text", ["", "0", "x", "1,1", "3-", "5-2", "-1"])
-def test_bad_seeds_are_refused(text: str) -> None:
-    with pytest.raises(BadOption, match="--seeds"):
-        parse_seeds(text)
-
-
-def test_shards_are_read() -> None:
-    assert parse_shard("2/3") == (2, 3)
-    for text in ("0/2", "3/2", "1", "a/b"):
-        with pytest.raises(BadOption, match="--shard"):
-            parse_shard(text)
 
 
 def test_a_limit_spreads_over_facets() -> None:

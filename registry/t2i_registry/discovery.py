@@ -77,16 +77,16 @@ class Catalogue:
     problems: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
-    def of_kind(self, kind: EntryKind) -> tuple[Entry, ...]:
-        """The components (or commands) of one kind."""
+    def list_kind(self, kind: EntryKind) -> tuple[Entry, ...]:
+        """Return the components (or commands) of one kind."""
         return tuple(e for e in (self.commands if kind == "command" else self.entries) if e.kind == kind)
 
-    def named(self, kind: EntryKind, name: str, dist: str | None = None) -> tuple[Entry, ...]:
-        """Everything that claims a name, of one distribution or of any."""
+    def find_entries(self, kind: EntryKind, name: str, dist: str | None = None) -> tuple[Entry, ...]:
+        """Return all entries of a name, of one distribution or of any."""
         return tuple(
             e
-            for e in self.of_kind(kind)
-            if e.name == name and (dist is None or canonical(e.dist) == canonical(dist))
+            for e in self.list_kind(kind)
+            if e.name == name and (dist is None or normalize_name(e.dist) == normalize_name(dist))
         )
 
 
@@ -100,8 +100,8 @@ class _Found:
     elsewhere: dict[str, str] = field(default_factory=dict)
 
 
-def canonical(dist: str) -> str:
-    """A distribution's name as installers compare it."""
+def normalize_name(dist: str) -> str:
+    """Return a distribution's name as installers compare it."""
     return re.sub(r"[-_.]+", "-", dist).lower()
 
 
@@ -118,23 +118,23 @@ def scan() -> Catalogue:
         try:
             text = dist.read_text("entry_points.txt") or ""
         except (OSError, UnicodeError) as error:
-            problems.append(f"{_place(dist)}: entry_points.txt cannot be read: {error}")
+            problems.append(f"{_locate(dist)}: entry_points.txt cannot be read: {error}")
             continue
         if "t2i." not in text:
             continue
         try:
-            name, version, summary, licence = _identity(dist)
+            name, version, summary, licence = _read_identity(dist)
         except (OSError, ValueError, LookupError, TypeError) as error:
-            problems.append(f"{_place(dist)}: its metadata cannot be read: {error}")
+            problems.append(f"{_locate(dist)}: its metadata cannot be read: {error}")
             continue
-        if canonical(name) in seen or _is_shadowed(dist, name):
+        if normalize_name(name) in seen or _is_shadowed(dist, name):
             continue
-        seen.add(canonical(name))
-        of_dist = _read(text)
+        seen.add(normalize_name(name))
+        of_dist = _read_entry_points(text)
         problems += [f"{name} {version}: {problem}" for problem in of_dist.problems]
-        found += _entries(of_dist, name, version, summary, licence)
+        found += _list_entries(of_dist, name, version, summary, licence)
         elsewhere |= of_dist.elsewhere
-    disabled = _disabled(found)
+    disabled = _find_disabled(found)
     kept = sorted(set(found) - disabled)
     return Catalogue(
         entries=tuple(e for e in kept if e.kind != "command"),
@@ -145,8 +145,8 @@ def scan() -> Catalogue:
     )
 
 
-def _identity(dist: Distribution) -> tuple[str, str, str, str]:
-    """Name, version, summary and licence; of a licence's whole text, as the older field may hold it, the title."""
+def _read_identity(dist: Distribution) -> tuple[str, str, str, str]:
+    """Return name, version, summary and licence; if a field holds a licence's whole text, its title."""
     metadata = dist.metadata
     name = metadata["Name"]
     if not name:
@@ -156,8 +156,8 @@ def _identity(dist: Distribution) -> tuple[str, str, str, str]:
     return str(name), str(metadata["Version"] or "?"), str(metadata["Summary"] or ""), licence
 
 
-def _place(dist: Distribution) -> str:
-    """Where a distribution without a readable name lies."""
+def _locate(dist: Distribution) -> str:
+    """Return the folder of a distribution's metadata."""
     return str(getattr(dist, "_path", None) or dist.locate_file(""))
 
 
@@ -167,10 +167,10 @@ def _is_shadowed(dist: Distribution, name: str) -> bool:
         first = distribution(name)
     except PackageNotFoundError:
         return False
-    return _place(first) != _place(dist)
+    return _locate(first) != _locate(dist)
 
 
-def _read(text: str) -> _Found:
+def _read_entry_points(text: str) -> _Found:
     """Read an entry_points.txt line by line, so that one bad line costs no other."""
     found, group = _Found(), ""
     for raw in text.splitlines():
@@ -189,7 +189,7 @@ def _read(text: str) -> _Found:
         elif kind is not None:
             found.targets.setdefault((kind, name), []).append(target)
         elif group == ELSEWHERE_GROUP:
-            found.elsewhere[name] = canonical(target.partition(".")[0])
+            found.elsewhere[name] = normalize_name(target.partition(".")[0])
         elif group.startswith(CAPABILITY_PREFIX):
             found.capabilities.setdefault(name, set()).add(group.removeprefix(CAPABILITY_PREFIX))
     found.problems += [
@@ -200,19 +200,19 @@ def _read(text: str) -> _Found:
     return found
 
 
-def _entries(found: _Found, dist: str, version: str, summary: str, licence: str) -> Iterator[Entry]:
+def _list_entries(found: _Found, dist: str, version: str, summary: str, licence: str) -> Iterator[Entry]:
     for (kind, name), targets in found.targets.items():
         capabilities = tuple(sorted(found.capabilities.get(name, ()))) if kind == "judge" else ()
         for target in dict.fromkeys(targets):
             yield Entry(kind, name, dist, version, target, summary, capabilities, licence)
 
 
-def _disabled(entries: Iterable[Entry]) -> set[Entry]:
-    """What the environment variable leaves out: distributions or components by name, or `all`."""
+def _find_disabled(entries: Iterable[Entry]) -> set[Entry]:
+    """Return what the environment variable leaves out: distributions or components by name, or `all`."""
     words = {word.strip() for word in os.environ.get(DISABLE_VARIABLE, "").split(",") if word.strip()}
-    dists = {canonical(word) for word in words}
+    dists = {normalize_name(word) for word in words}
     return {
         e
         for e in entries
-        if "all" in words or canonical(e.dist) in dists or words & {e.name, e.full_name, f"{e.kind}:{e.name}"}
+        if "all" in words or normalize_name(e.dist) in dists or words & {e.name, e.full_name, f"{e.kind}:{e.name}"}
     }

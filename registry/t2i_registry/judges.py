@@ -13,8 +13,8 @@ from t2i_core.api.resolver import JudgeChoice, OptionTable
 from t2i_core.engine.component import Component
 
 if TYPE_CHECKING:
+    from .component_lookup import ComponentLookup
     from .discovery import Entry
-    from .registry import Registry
 
 Choice = JudgeChoice[Component[JudgeInfo]]
 
@@ -24,7 +24,7 @@ class JudgeSearch:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: ComponentLookup,
         capability: Capability,
         requires: frozenset[str],
         domain: Domain,
@@ -39,18 +39,20 @@ class JudgeSearch:
 
     def choose(self, asked: Sequence[str], preferred: Sequence[tuple[str, str]]) -> Choice:
         """Return the choice. Raises NoJudge with all that was looked at."""
-        choice = self._asked(asked) or self._preferred(preferred) or self._only()
+        choice = self._take_named(asked) or self._take_preferred(preferred) or self._take_only()
         if choice is None:
             looked = (
                 "; ".join(self.rejected)
                 or f"no installed judge offers {' or '.join(find_sources(self.capability))}"
             )
-            raise NoJudge(f"no judge for {self._need()}: {looked}")
+            raise NoJudge(f"no judge for {self._describe_need()}: {looked}")
         return choice
 
-    def _asked(self, asked: Sequence[str]) -> Choice | None:
-        """The user's word. A judge named for this very capability must be able to serve; so must one named
-        without a capability that offers it, but one that offers only others is meant for another need.
+    def _take_named(self, asked: Sequence[str]) -> Choice | None:
+        """Return the judge that the user named.
+
+        A judge named for this capability must be able to serve. So must a judge named without a capability, if it
+        offers this one; else it is meant for another need.
         """
         for word in sorted(asked, key=lambda word: "=" not in word):
             capability, equals, name = word.rpartition("=")
@@ -61,49 +63,49 @@ class JudgeSearch:
             if equals and capability != self.capability:
                 continue
             judge = self.registry.component("judge", name, self.options)
-            if choice := self._choice(judge, f"asked for with --judge {word}"):
+            if choice := self._try_judge(judge, f"asked for with --judge {word}"):
                 return choice
             if equals or not judge.info.capabilities.keys().isdisjoint(find_sources(self.capability)):
-                raise NoJudge(f"the judge asked for cannot serve {self._need()}: {self.rejected[-1]}")
+                raise NoJudge(f"the judge asked for cannot serve {self._describe_need()}: {self.rejected[-1]}")
         return None
 
-    def _preferred(self, preferred: Sequence[tuple[str, str]]) -> Choice | None:
-        """The first preferred judge that is installed and can serve; a broken one is an error, not a reason."""
+    def _take_preferred(self, preferred: Sequence[tuple[str, str]]) -> Choice | None:
+        """Return the first preferred judge that is installed and can serve. A broken one raises its error."""
         for name, reason in preferred:
-            if not self.registry.catalogue.named("judge", *_name_and_dist(name)):
-                wanted = self.registry.to_install(name)
+            if not self.registry.catalogue.find_entries("judge", *_split_name(name)):
+                wanted = self.registry.find_missing_dist(name)
                 way_out = f": install {wanted}" if wanted else ""
                 self._reject(f"no installed plugin offers {name!r} ({reason}){way_out}")
                 continue
             judge = self.registry.component("judge", name, self.options)
             if judge.info.reads_truth:
-                self._reject(_truth(name))
-            elif choice := self._choice(judge, reason):
+                self._reject(_refuse_truth(name))
+            elif choice := self._try_judge(judge, reason):
                 return choice
         return None
 
-    def _only(self) -> Choice | None:
-        """The only installed judge of the domain that can serve; only those entered for it are imported."""
+    def _take_only(self) -> Choice | None:
+        """Return the only installed judge of the domain that can serve; others are not imported."""
         offered = set(find_sources(self.capability))
         choices: list[Choice] = []
-        for entry in self.registry.catalogue.of_kind("judge"):
-            if not offered.isdisjoint(entry.capabilities) and (choice := self._candidate(entry)):
+        for entry in self.registry.catalogue.list_kind("judge"):
+            if not offered.isdisjoint(entry.capabilities) and (choice := self._try_entry(entry)):
                 choices.append(choice)
         if len(choices) > 1:
             names = ", ".join(choice.judge.spec for choice in choices)
-            said = [f"several judges can serve {self._need()}: {names}", *self._absent()]
+            said = [f"several judges can serve {self._describe_need()}: {names}", *self._list_absent()]
             raise NoJudge(f"{'; '.join(said)}; say which with --judge {self.capability}=NAME")
         return choices[0] if choices else None
 
-    def _candidate(self, entry: Entry) -> Choice | None:
-        """What one installed judge can do, or a note why it cannot; another's faults must not stop the search."""
-        clash = len(self.registry.catalogue.named("judge", entry.name)) > 1
+    def _try_entry(self, entry: Entry) -> Choice | None:
+        """Return the choice of one installed judge, or note why it cannot serve, whatever its faults."""
+        clash = len(self.registry.catalogue.find_entries("judge", entry.name)) > 1
         spec = entry.full_name if clash else entry.name
         try:
             info = self.registry.describe(entry).info
             assert isinstance(info, JudgeInfo)
             if info.reads_truth:
-                self._reject(_truth(spec))
+                self._reject(_refuse_truth(spec))
                 return None
             if info.domain.name != self.domain.name:
                 self._reject(f"{spec!r} ({entry.dist}) judges {info.domain.name}")
@@ -112,10 +114,12 @@ class JudgeSearch:
         except (BrokenPlugin, MissingDependency, BadOption) as error:
             self._reject(f"{spec!r} ({entry.dist}) cannot be used: {error}")
             return None
-        return self._choice(judge, f"the only installed judge of {self.domain.name} that can serve {self._need()}")
+        return self._try_judge(
+            judge, f"the only installed judge of {self.domain.name} that can serve {self._describe_need()}"
+        )
 
-    def _choice(self, judge: Component[JudgeInfo], reason: str) -> Choice | None:
-        """The choice of a judge, or a note why it cannot serve."""
+    def _try_judge(self, judge: Component[JudgeInfo], reason: str) -> Choice | None:
+        """Return the choice of a judge, or note why it cannot serve."""
         offers = judge.info.capabilities
         lacking: list[str] = []
         for source in find_sources(self.capability):
@@ -128,13 +132,13 @@ class JudgeSearch:
                 continue
             chain = find_chain(self.capability, (source,))
             assert chain is not None
-            return JudgeChoice(judge, chain, self._why(judge, chain, reason))
+            return JudgeChoice(judge, chain, self._explain(judge, chain, reason))
         for note in lacking or [f"{judge.spec!r} ({judge.dist}) offers {', '.join(sorted(offers)) or 'nothing'}"]:
             self._reject(note)
         return None
 
-    def _why(self, judge: Component[JudgeInfo], chain: tuple[Adapter, ...], reason: str) -> str:
-        """One sentence for the reader of the score."""
+    def _explain(self, judge: Component[JudgeInfo], chain: tuple[Adapter, ...], reason: str) -> str:
+        """Return why the judge was chosen, in one sentence for the reader of the score."""
         parts = [reason]
         if judge.info.domain.name != self.domain.name:
             parts.append(f"made for {judge.info.domain.name}, not for {self.domain.name}")
@@ -142,13 +146,13 @@ class JudgeSearch:
             through = " from ".join([*(adapter.wanted for adapter in chain), chain[-1].offered])
             notes = "; ".join(adapter.note for adapter in chain if adapter.note)
             parts.append(f"{through}{f' ({notes})' if notes else ''}")
-        return "; ".join([*parts, *self._absent()])
+        return "; ".join([*parts, *self._list_absent()])
 
-    def _absent(self) -> list[str]:
-        """The preferred judges that are not installed."""
+    def _list_absent(self) -> list[str]:
+        """Return the notes about preferred judges that are not installed."""
         return [note for note in self.rejected if note.startswith("no installed plugin offers")]
 
-    def _need(self) -> str:
+    def _describe_need(self) -> str:
         extra = f" with {', '.join(sorted(self.requires))}" if self.requires else ""
         return f"{self.capability}{extra} of {self.domain.name}"
 
@@ -157,10 +161,10 @@ class JudgeSearch:
             self.rejected.append(note)
 
 
-def _name_and_dist(spec: str) -> tuple[str, str | None]:
+def _split_name(spec: str) -> tuple[str, str | None]:
     dist, slash, name = spec.partition(":")[0].rpartition("/")
     return name, dist if slash else None
 
 
-def _truth(name: str) -> str:
+def _refuse_truth(name: str) -> str:
     return f"{name!r} reads the truth and is taken only when asked for (--judge {name})"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from t2i_core.api.errors import BadOption, did_you_mean, join_clauses
 
-from .discovery import KINDS, canonical
+from .discovery import KINDS, normalize_name
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -41,7 +41,7 @@ class Address:
     def parse(cls, key: str) -> Address:
         """Read a key. A word before the colon that is no kind is a BadOption."""
         head, colon, rest = key.rpartition(":")
-        kind = kind_named(head) if colon else None
+        kind = find_kind(head) if colon else None
         if colon and kind is None:
             raise BadOption(f"options of {key!r}: {head!r} is no kind; want one of {', '.join(KINDS)}")
         dist, slash, name = rest.rpartition("/")
@@ -52,7 +52,7 @@ class Address:
         return (
             self.name == name
             and self.kind in (None, kind)
-            and (self.dist is None or canonical(self.dist) == canonical(dist))
+            and (self.dist is None or normalize_name(self.dist) == normalize_name(dist))
         )
 
     @property
@@ -80,8 +80,8 @@ class OptionHelp:
     table: str | None = None
 
 
-def kind_named(word: str) -> Kind | None:
-    """The kind that a user writes as `judge`, `judges`, `prompt-source` or `prompt_sources`."""
+def find_kind(word: str) -> Kind | None:
+    """Return the kind that a user writes as `judge`, `judges`, `prompt-source` or `prompt_sources`."""
     singular = word.strip().lower().replace("-", "_").removesuffix("s")
     return next((kind for kind in KINDS if kind == singular), None)
 
@@ -103,8 +103,8 @@ def split_assignment(text: str, names: Iterable[str]) -> tuple[str, Path, Word]:
     return f"{prefix.strip()}{name}", path, Word(value)
 
 
-def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge options, later ones over earlier ones; nested tables and dotted keys are merged key by key."""
+def merge_options(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge options, later ones over earlier ones; nested tables and dotted keys are merge_options key by key."""
     result: dict[str, Any] = {}
     for table in tables:
         for key, value in table.items():
@@ -113,20 +113,20 @@ def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
                 value = {rest: value}
             if isinstance(value, Mapping):
                 below = result.get(first)
-                result[first] = merged(below if isinstance(below, Mapping) else {}, value)
+                result[first] = merge_options(below if isinstance(below, Mapping) else {}, value)
             else:
                 result[first] = value
     return result
 
 
-def addressed(table: OptionTable, kind: Kind, name: str, dist: str) -> dict[str, Any]:
-    """Collect what a table says of one component, the more exactly addressed over the less."""
+def select_options(table: OptionTable, kind: Kind, name: str, dist: str) -> dict[str, Any]:
+    """Return a component's options in a table; a more exact address overrides a less exact one."""
     meant = [(Address.parse(key), values) for key, values in table.items()]
     meant = [(address, values) for address, values in meant if address.means(kind, name, dist)]
-    return merged(*(values for _, values in sorted(meant, key=lambda pair: pair[0].precision)))
+    return merge_options(*(values for _, values in sorted(meant, key=lambda pair: pair[0].precision)))
 
 
-def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Options:
+def check_options(model: type[Options], values: Mapping[str, Any], whose: str) -> Options:
     """Make the options. Raises BadOption, all that is wrong in one line.
 
     A text that does not fit as it is is read again as YAML (`[1, 2]`, `{a: 1}`, `null`) and as a list separated
@@ -135,9 +135,9 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
     """
     from pydantic import ValidationError
 
-    values = {name: _meant(_type_of(model, name), value) for name, value in values.items()}
+    values = {name: _read_words(_find_type(model, name), value) for name, value in values.items()}
     first: ValidationError | None = None
-    for read in (None, _as_yaml, _as_list):
+    for read in (None, _read_yaml, _split_list):
         if first is not None and read is not None:
             values = _read_again(values, first, read)
         try:
@@ -148,32 +148,32 @@ def checked(model: type[Options], values: Mapping[str, Any], whose: str) -> Opti
     lists = {p["loc"][:1] for p in first.errors() if p["type"] in _NO_LIST}
     found = [p for p in first.errors() if p["loc"][:1] not in lists]
     found += [p for p in last.errors() if p["loc"][:1] in lists]
-    raise BadOption(join_clauses(dict.fromkeys(_problems(model, found, whose)))) from first
+    raise BadOption(join_clauses(dict.fromkeys(_describe_problems(model, found, whose)))) from first
 
 
 _NO_LIST = ("list_type", "tuple_type", "set_type", "frozen_set_type")
 """How pydantic calls it that a text is no list."""
 
 
-def option_help(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:
+def describe_options(model: type[BaseModel], prefix: str = "", table: str | None = None) -> Iterator[OptionHelp]:
     """Describe every option of a model, those of nested models under dotted names."""
     for name, field in model.model_fields.items():
-        below, optional = _nested(field.annotation)
+        below, optional = _find_nested(field.annotation)
         if below is None or optional:
             yield OptionHelp(
                 name=prefix + name,
-                type=_type_text(field.annotation),
+                type=_format_type(field.annotation),
                 default=None if field.is_required() else repr(field.get_default(call_default_factory=True)),
-                constraint=", ".join(_constraints(field)),
+                constraint=", ".join(_describe_constraints(field)),
                 description=" ".join((field.description or "").split()),
                 table=table,
             )
         if below is not None:
-            yield from option_help(below, f"{prefix}{name}.", prefix + name if optional else table)
+            yield from describe_options(below, f"{prefix}{name}.", prefix + name if optional else table)
 
 
-def _nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
-    """The model that an option is a table of, if it is, and whether there may be none."""
+def _find_nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
+    """Return the nested model of an option, if it has one, and whether it is optional."""
     from pydantic import BaseModel
 
     members = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
@@ -183,7 +183,7 @@ def _nested(annotation: Any) -> tuple[type[BaseModel] | None, bool]:
     return None, False
 
 
-def _as_yaml(text: str) -> Any:
+def _read_yaml(text: str) -> Any:
     from t2i_core.io.yaml_file import BadYAML, load_yaml
 
     try:
@@ -193,29 +193,29 @@ def _as_yaml(text: str) -> Any:
     return None if text.strip().lower() == "none" else value
 
 
-def _type_of(model: type[BaseModel], name: str) -> Any:
+def _find_type(model: type[BaseModel], name: str) -> Any:
     field = model.model_fields.get(name)
     return field.annotation if field else None
 
 
-def _meant(annotation: Any, value: Any) -> Any:
+def _read_words(annotation: Any, value: Any) -> Any:
     """Read the words of a value that stand where any value may."""
     if annotation is Any and isinstance(value, Word):
-        return _plain_data(value)
+        return _read_plain_data(value)
     if not isinstance(value, Mapping):
         return value
-    model, _ = _nested(annotation)
+    model, _ = _find_nested(annotation)
     if model is not None:
-        return {key: _meant(_type_of(model, key), below) for key, below in value.items()}
+        return {key: _read_words(_find_type(model, key), below) for key, below in value.items()}
     entry = get_args(annotation)[1] if get_origin(annotation) is dict else annotation
-    return {key: _meant(entry, below) for key, below in value.items()}
+    return {key: _read_words(entry, below) for key, below in value.items()}
 
 
-def _plain_data(text: str) -> Any:
-    """What a text says as YAML, or as JSON, which knows `1e-5`; what is no plain data stays as it is written."""
+def _read_plain_data(text: str) -> Any:
+    """Read a text as YAML, or as JSON, which knows `1e-5`; return it unchanged if it is neither."""
     import json
 
-    value = _as_yaml(text) if text else ""
+    value = _read_yaml(text) if text else ""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             return json.loads(value, parse_constant=str)
@@ -226,7 +226,7 @@ def _plain_data(text: str) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _as_list(text: str) -> Any:
+def _split_list(text: str) -> Any:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -250,8 +250,8 @@ def _leads_to(path: Path, place: Path) -> bool:
     return all(part in steps for part in path)
 
 
-def _problems(model: type[BaseModel], problems: Iterable[Any], whose: str) -> Iterator[str]:
-    known = [option.name for option in option_help(model)]
+def _describe_problems(model: type[BaseModel], problems: Iterable[Any], whose: str) -> Iterator[str]:
+    known = [option.name for option in describe_options(model)]
     for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
@@ -272,30 +272,30 @@ def _is_secret(model: type[BaseModel], place: tuple[Any, ...]) -> bool:
     field = model.model_fields.get(str(place[0])) if place else None
     if field is None:
         return False
-    below, _ = _nested(field.annotation)
-    return _is_secret(below, place[1:]) if below is not None else "Secret" in _type_text(field.annotation)
+    below, _ = _find_nested(field.annotation)
+    return _is_secret(below, place[1:]) if below is not None else "Secret" in _format_type(field.annotation)
 
 
-def _type_text(annotation: Any) -> str:
-    """A type without the modules that its parts come from; what stands in quotes is a value."""
-    annotation = _unannotated(annotation)
+def _format_type(annotation: Any) -> str:
+    """Return a type as text, without the modules of its parts; values in quotes stay."""
+    annotation = _strip_annotations(annotation)
     text = annotation.__name__ if isinstance(annotation, type) and not _is_generic(annotation) else str(annotation)
     return re.sub(r"('[^']*')|\b(?:[^\W\d]\w*\.)+", lambda found: found[1] or "", text)
 
 
-def _unannotated(annotation: Any) -> Any:
-    """A type, and those that it is made of, without what their values must be like."""
+def _strip_annotations(annotation: Any) -> Any:
+    """Return a type without the annotations of its parts."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _unannotated(parts[0])
-    return origin[tuple(map(_unannotated, parts))] if origin in (tuple, list, dict) else annotation
+        return _strip_annotations(parts[0])
+    return origin[tuple(map(_strip_annotations, parts))] if origin in (tuple, list, dict) else annotation
 
 
 def _is_generic(annotation: Any) -> bool:
     return bool(getattr(annotation, "__args__", ()))
 
 
-def _constraints(field: FieldInfo) -> Iterator[str]:
+def _describe_constraints(field: FieldInfo) -> Iterator[str]:
     words = {
         "gt": ">",
         "ge": ">=",

@@ -106,8 +106,8 @@ def test_a_distribution_of_commands_alone_is_there(install):
     install("x-all", {"t2i.elsewhere": {"act": "x_acts", "far": "x_far"}})
     install("x-acts", {"t2i.commands": {"act": "x_acts:app"}})
     registry = Registry(scan())
-    assert registry.to_install("act") is None
-    assert registry.to_install("far") == "x-far"
+    assert registry.find_missing_dist("act") is None
+    assert registry.find_missing_dist("far") == "x-far"
 
 
 def test_who_would_offer_what_is_not_there(install):
@@ -137,5 +137,5 @@ def test_a_licence_is_said_in_one_line(install, tmp_path):
         install(name, {"t2i.judges": {name: "x"}})
         with (tmp_path / f"{name.replace('-', '_')}-1.0.dist-info" / "METADATA").open("a") as file:
             file.write(f"{field}\n")
-        (entry,) = scan().named("judge", name)
+        (entry,) = scan().find_entries("judge", name)
         assert entry.licence == said

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from t2i_core.api.errors import AmbiguousName, BadOption, UnknownName
 from t2i_core.api.options import Options
 from t2i_registry import Registry
-from t2i_registry.options import checked, merged, option_help, split_assignment
+from t2i_registry.options import check_options, describe_options, merge_options, split_assignment
 
 
 class Fault(Options):
@@ -51,7 +51,7 @@ class Everything(Options):
     ],
 )
 def test_every_type_can_be_given_as_text(given, want):
-    assert checked(Everything, given, "metric 'm'") == Everything(**want)
+    assert check_options(Everything, given, "metric 'm'") == Everything(**want)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_every_type_can_be_given_as_text(given, want):
 )
 def test_a_text_that_no_yaml_should_hold_stays_a_text(text):
     with pytest.raises(BadOption, match="sizes") as error:
-        checked(Everything, {"sizes": {"a": text}}, "metric 'm'")
+        check_options(Everything, {"sizes": {"a": text}}, "metric 'm'")
     assert "\n" not in str(error.value)
-    assert checked(Everything, {"name": text}, "metric 'm'").name == text
+    assert check_options(Everything, {"name": text}, "metric 'm'").name == text
     with pytest.raises(BadOption, match="steps"):
-        checked(Everything, {"steps": text}, "metric 'm'")
+        check_options(Everything, {"steps": text}, "metric 'm'")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_text_that_no_yaml_should_hold_stays_a_text(text):
 )
 def test_what_is_wrong_is_said_in_one_line(given, parts):
     with pytest.raises(BadOption) as caught:
-        checked(Everything, given, "metric 'm'")
+        check_options(Everything, given, "metric 'm'")
     assert "\n" not in str(caught.value)
     for part in parts:
         assert part in str(caught.value)
@@ -103,9 +103,9 @@ def test_required_options_and_own_validators():
             return value
 
     with pytest.raises(BadOption, match="option 'path' of judge 'j' is required"):
-        checked(Own, {}, "judge 'j'")
+        check_options(Own, {}, "judge 'j'")
     with pytest.raises(BadOption, match="option 'path' of judge 'j': 'a' is not valid: want an absolute path"):
-        checked(Own, {"path": "a"}, "judge 'j'")
+        check_options(Own, {"path": "a"}, "judge 'j'")
 
 
 def test_of_a_list_it_is_told_which_part_is_wrong():
@@ -115,13 +115,13 @@ def test_of_a_list_it_is_told_which_part_is_wrong():
 
     for text, said in (("2,0", "option 'sizes.1' of judge 'j': '0'"), ("[0]", "option 'sizes.0' of judge 'j': 0")):
         with pytest.raises(BadOption, match=said):
-            checked(Parts, {"sizes": text}, "judge 'j'")
+            check_options(Parts, {"sizes": text}, "judge 'j'")
     with pytest.raises(BadOption, match=r"^option 'steps' of judge 'j': 'many' is not valid[^;]*$"):
-        checked(Parts, {"sizes": "1,2", "steps": "many"}, "judge 'j'")
+        check_options(Parts, {"sizes": "1,2", "steps": "many"}, "judge 'j'")
 
 
 def test_help_describes_nested_options_too():
-    found = {option.name: option for option in option_help(Everything)}
+    found = {option.name: option for option in describe_options(Everything)}
     assert found["steps"].type == "int"
     assert (found["steps"].default, found["steps"].constraint) == ("50", ">= 1")
     assert found["steps"].description == "Denoising steps."
@@ -139,14 +139,14 @@ def test_help_describes_nested_options_too():
         word: Literal["a.b"] = "a.b"
         parts: tuple[Annotated[str, Field(pattern="a+")], ...] = ()
 
-    assert [(o.name, o.type, o.table) for o in option_help(Table)] == [
+    assert [(o.name, o.type, o.table) for o in describe_options(Table)] == [
         ("inner", "Fault | None", None),
         ("inner.rate", "float", "inner"),
         ("inner.of", "tuple[str, ...]", "inner"),
         ("word", "Literal['a.b']", None),
         ("parts", "tuple[str, ...]", None),
     ]
-    (option,) = option_help(Required)
+    (option,) = describe_options(Required)
     assert option.default is None
     assert option.constraint == "length >= 2, pattern a+"
 
@@ -177,14 +177,16 @@ class Free(Options):
 def test_a_word_is_read_where_anything_fits(word, meant):
     keys = ("call.a", "call.b.c", "names.a", "anything", "stage.call.a")
     assignments = [split_assignment(f"m.{key}={word}", ["m"]) for key in keys]
-    table = merged(*({".".join(path): value} for _, path, value in assignments))
-    options = checked(Free, table, "m")
+    table = merge_options(*({".".join(path): value} for _, path, value in assignments))
+    options = check_options(Free, table, "m")
     assert options.call == {"a": meant, "b": {"c": meant}}
     assert type(options.call["a"]) is type(meant)
     assert options.names == {"a": word}
     assert options.anything == meant
     assert options.stage.call == {"a": meant}
-    assert checked(Free, {"call": {"a": "false"}}, "m").call == {"a": "false"}  # a recipe has read it already
+    assert check_options(Free, {"call": {"a": "false"}}, "m").call == {
+        "a": "false"
+    }  # a recipe has read it already
 
 
 @pytest.mark.parametrize(
@@ -209,7 +211,7 @@ def test_malformed_assignments(text):
 
 
 def test_merging_goes_into_nested_tables():
-    assert merged({"a": {"b": 1, "c": 2}, "d": 1}, {"a.b": 3}, {"a": {"e.f": 4}, "d": 2}) == {
+    assert merge_options({"a": {"b": 1, "c": 2}, "d": 1}, {"a.b": 3}, {"a": {"e.f": 4}, "d": 2}) == {
         "a": {"b": 3, "c": 2, "e": {"f": 4}},
         "d": 2,
     }
@@ -258,7 +260,7 @@ def test_the_name_that_sets_options_of_one_component_alone(install):
     registry = Registry()
     entries = [registry.find("generator", "x-only"), registry.find("generator", "x-same")]
     entries += [registry.find("judge", "x-same", dist) for dist in ("x-one", "x-two")]
-    names = [registry.option_name(entry) for entry in entries]
+    names = [registry.name_option(entry) for entry in entries]
     assert names == ["x-only", "generator:x-same", "judge:x-one/x-same", "judge:x-two/x-same"]
     registry.check_names({name: {} for name in names})
 

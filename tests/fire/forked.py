@@ -30,7 +30,6 @@ from t2i_core import Run
 from t2i_core.api import Failure
 from t2i_core.engine import manifest
 from t2i_core.engine.plan import make_plan
-from t2i_core.engine.request import parse_shard
 from t2i_core.engine.run import run_plan
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -189,7 +188,7 @@ def carry_out(asked: Asked) -> Run:
     if asked.clock is not None:
         _shake_clock(random.Random(asked.clock))
     wanted = small_world.request(asked.kind, asked.run)
-    wanted = replace(wanted, shard=parse_shard(asked.shard) if asked.shard else None)
+    wanted = replace(wanted, shard=asked.shard)
     run = run_plan(make_plan(wanted, small_world.RESOLVER), Stages(note))
     note("stage", f"end after {points[0]} points")
     return run

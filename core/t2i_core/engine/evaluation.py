@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from ..api.plugin_info import GeneratorInfo, MetricInfo
@@ -13,7 +13,8 @@ from ..results.run import Run
 from ..storage.cache import use_cache
 from .component import Component
 from .plan import make_plan
-from .request import ModelRequest, NoisePolicy, Question, Request, parse_seeds, parse_shard
+from .request import ModelRequest, Request
+from .request_field import list_fields
 from .run import run_plan
 from .thread_pools import sleep_while_waiting
 
@@ -22,57 +23,55 @@ def evaluate(
     metric: str | MetricInfo | Sequence[str | MetricInfo],
     model: str | GeneratorInfo | ModelRequest | Sequence[str | GeneratorInfo | ModelRequest],
     *,
-    prompts: str | Sequence[str] = (),
     judge: str | Sequence[str] = (),
-    seeds: int | str | Sequence[int] | None = None,
-    limit: int | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
-    out: str | Path | None = None,
-    fresh: bool = False,
-    device: str | None = None,
-    batch_size: int | None = None,
-    shard: str | None = None,
-    interval: Question = "new",
-    noise: NoisePolicy = "shared",
-    offline: bool = False,
-    max_failed: float = 0.01,
     resolver: Resolver[Component[Any]] | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Run:
     """Evaluate models: the same names and the same results as `t2i eval`.
 
-    Metrics and models are names, or descriptors (`MetricInfo`, `GeneratorInfo`) of your own; a model under
-    several settings is a `ModelRequest` each. See `Request` for the other arguments.
+    Args:
+        metric: Metrics by name, or descriptors (`MetricInfo`) of your own.
+        model: Models by name, or descriptors (`GeneratorInfo`) of your own; a `ModelRequest` is a model under
+            settings, with a label.
+        judge: Judges to take instead of the chosen ones, `NAME` or `CAPABILITY=NAME`.
+        resolver: Finds components by name. Default: the installed registry.
+        progress: Is told how far the run is.
+        **options: The other fields of `Request`: prompts, seeds, limit, options, out, fresh, device, and so on, as
+            `help(Request)` and the command line describe them.
 
-    Raises a T2IError for what a user can mend. Where more samples fail than `max_failed` allows, the run says so
-    in `Run.failed`.
+    Returns:
+        The run. If more samples fail than `max_failed` allows, `Run.failed` says so.
 
-    >>> run = evaluate("tiam", "simulator", prompts="tiam-5-1", seeds=4)  # doctest: +SKIP
-    >>> run.results[0].score  # doctest: +SKIP
-    1.0
+    Raises:
+        T2IError: An argument is not valid, or a component is unknown, broken or missing.
+
+    Example:
+        >>> run = evaluate("tiam", "simulator", prompts="tiam-5-1", seeds=4)  # doctest: +SKIP
+        >>> run.results[0].score  # doctest: +SKIP
+        1.0
     """
-    metrics = [metric] if isinstance(metric, str | MetricInfo) else list(metric)
-    models = [model] if isinstance(model, str | GeneratorInfo | ModelRequest) else list(model)
-    if isinstance(seeds, int):
-        seeds = str(seeds)
-    request = Request(
-        metrics=tuple(metrics),
-        models=tuple(m if isinstance(m, ModelRequest) else ModelRequest(m) for m in models),
-        prompts=(prompts,) if isinstance(prompts, str) else tuple(prompts),
-        judges=(judge,) if isinstance(judge, str) else tuple(judge),
-        seeds=parse_seeds(seeds) if isinstance(seeds, str) else None if seeds is None else tuple(seeds),
-        limit=limit,
-        options=options or {},
-        out=Path(out) if out is not None else None,
-        fresh=fresh,
-        device=device,
-        batch_size=batch_size,
-        shard=parse_shard(shard) if shard else None,
-        interval=interval,
-        noise=noise,
-        offline=offline,
-        max_failed=max_failed,
-    )
+    values: dict[str, Any] = {"metrics": metric, "models": model, "judges": judge, **options}
+    request = Request(**values)
     sleep_while_waiting()
     with use_cache((progress or Silent()).note):
         return run_plan(make_plan(request, resolver), progress)
+
+
+def name_options(own: inspect.Signature, request: type[Request]) -> inspect.Signature:
+    """Return a signature with the request's fields in place of `**options`, for `help` and completion."""
+    *named, _ = own.parameters.values()
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.get_default(call_default_factory=True),
+            annotation=field.annotation,
+        )
+        for name, field in list_fields(request).items()
+        if name not in ("metrics", "models", "judges")
+    ]
+    return own.replace(parameters=[*named, *options])
+
+
+evaluate.__signature__ = name_options(inspect.signature(evaluate), Request)  # type: ignore[attr-defined]

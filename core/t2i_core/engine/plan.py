@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,23 +75,9 @@ def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None
 
     dry: the plan will be told and not carried out: images that prompts bring need not be made yet
     """
-    _check(request)
-    return _Planner(request, resolver, dry).plan()
-
-
-def _check(request: Request) -> None:
     if not request.models:
         raise BadOption("no model: name one with --model")
-    if request.limit is not None and request.limit < 1:
-        raise BadOption(f"--limit {request.limit}: want at least 1 prompt")
-    if request.batch_size is not None and request.batch_size < 1:
-        raise BadOption(f"--batch-size {request.batch_size}: want at least 1")
-    if request.device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", request.device):
-        raise BadOption(f"--device {request.device!r}: want cpu, cuda, cuda:N or mps")
-    if not 0 <= request.max_failed <= 1:
-        raise BadOption(f"--max-failed {request.max_failed}: want a share between 0 and 1")
-    if request.seeds is not None and (not request.seeds or min(request.seeds) < 0):
-        raise BadOption("seeds: want at least one, none negative")
+    return _Planner(request, resolver, dry).plan()
 
 
 def _address(key: str) -> tuple[str, str]:
@@ -156,7 +141,7 @@ class _Planner:
         )
 
     def models(self) -> list[Model]:
-        models = [self.model(m) for m in self.request.models]
+        models = [self.model(m) for asked in self.request.models for m in asked.expand()]
         labels = [m.label for m in models]
         for label in labels:
             if labels.count(label) > 1:

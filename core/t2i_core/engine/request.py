@@ -1,98 +1,199 @@
-"""What a user asks for: the input of an evaluation, the same from the command line, a recipe or Python."""
+"""What a user asks for: one evaluation, the same for the command line, a recipe and Python.
+
+The fields of `Request` are the options of `t2i eval`, the keys of a recipe and the arguments of `evaluate`. Each
+states its type, limits, default and help text once; its `CommandOption` says how a command line writes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from itertools import product
+from math import prod
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from ..api.errors import BadOption
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
+
 from ..api.plugin_info import GeneratorInfo, MetricInfo
+from .request_field import CommandOption, ReadBy, validated
+from .request_values import check_device, list_values, read_batch_size, read_names, read_seeds, read_shard
 
 NoisePolicy = Literal["shared", "per-prompt"]
 Question = Literal["new", "prompts", "seeds"]
 
+RUNNING = ("eval", "generate", "reproduce")
+"""Commands that run an evaluation."""
 
-@dataclass(frozen=True)
-class ModelRequest:
-    """One model under one setting.
-
-    spec:      name, `name:argument`, or a descriptor
-    label:     how results call it; the spec (with its settings, if it has any) by default
-    settings:  options of the generator that hold for this entry alone
-    """
-
-    spec: str | GeneratorInfo
-    label: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+MAX_MODELS = 10_000
+"""Number of models that one `ModelRequest` may stand for."""
 
 
-@dataclass(frozen=True)
-class Request:
-    """One evaluation.
-
-    metrics:     names or descriptors
-    models:      in the order in which they are shown
-    prompts:     prompt sources or files; empty: each metric's own for the model's domain
-    judges:      `NAME` or `CAPABILITY=NAME`; empty: chosen
-    seeds:       None: the metric's own number for the domain
-    limit:       at most so many prompts, a seeded sample spread over facets
-    options:     by component name (or `kind:name`)
-    out:         the run folder; None: one under `t2i-runs`, named after what is asked
-    fresh:       make again what this evaluation would otherwise take from the store
-    shard:       (i, n): only the i-th of n parts of the work, i from 1; scores come from a last run without it
-    interval:    what intervals answer: new prompts and new seeds, new prompts, or new seeds
-    noise:       starting noise shared by all prompts, or drawn per prompt
-    max_failed:  the share of failed samples above which the run has failed
-    """
-
-    metrics: tuple[str | MetricInfo, ...]
-    models: tuple[ModelRequest, ...]
-    prompts: tuple[str, ...] = ()
-    judges: tuple[str, ...] = ()
-    seeds: tuple[int, ...] | None = None
-    limit: int | None = None
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    out: Path | None = None
-    fresh: bool = False
-    device: str | None = None
-    batch_size: int | None = None
-    shard: tuple[int, int] | None = None
-    interval: Question = "new"
-    noise: NoisePolicy = "shared"
-    offline: bool = False
-    max_failed: float = 0.01
+def _read_spec(value: Any) -> Any:
+    names = read_names(str, GeneratorInfo)(value)
+    if not names:
+        raise ValueError("must name at least one generator (got [])")
+    return value if isinstance(value, str | GeneratorInfo) else names
 
 
-MOST_SEEDS = 1_000_000
-"""More seeds than anybody draws; a slip of the keyboard must not fill the memory."""
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Read `16` (seeds 0 to 15), `0,7`, `0-63` or a mixture such as `0-3,9`. Raises BadOption."""
-    try:
-        parts = [_span(f"0-{int(text) - 1}" if text.strip().isdecimal() else part) for part in text.split(",")]
-    except ValueError:
-        parts = []
-    if any(part.start < 0 or part.stop - part.start > MOST_SEEDS for part in parts):
-        raise BadOption(f"--seeds {text!r}: more than {MOST_SEEDS:,} seeds")
-    seeds = tuple(seed for part in parts for seed in part)
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise BadOption(
-            f"--seeds {text!r}: want a number of seeds (16), a list (0,7) or a range (0-63), none twice"
+def _read_model(value: Any) -> Any:
+    """Return a bare generator as the fields of a `ModelRequest`."""
+    if isinstance(value, str | GeneratorInfo):
+        return {"model": value}
+    if not isinstance(value, Mapping | ModelRequest):
+        raise ValueError(
+            f"must be a generator, or an entry with model, label, settings and matrix (got {value!r})"
         )
-    return seeds
+    return value
 
 
-def _span(part: str) -> range:
-    first, dash, last = part.strip().partition("-")
-    return range(int(first), int(last) + 1) if dash else range(int(first), int(first) + 1)
+@validated
+class ModelRequest:
+    """One generator under one setting, or every combination of several generators and settings."""
+
+    spec: Annotated[
+        str | GeneratorInfo | tuple[str | GeneratorInfo, ...],
+        ReadBy(_read_spec, str | list[str]),
+        Field(
+            description="Generator, as `--model` takes it; or several.",
+            validation_alias=AliasChoices("model", "spec"),
+        ),
+    ]
+    label: Annotated[str | None, Field(description="Name in results. Default: the model with its settings.")] = (
+        None
+    )
+    settings: Annotated[Mapping[str, Any], Field(description="Options of the generator for this entry alone.")] = (
+        field(default_factory=dict)
+    )
+    matrix: Annotated[
+        Mapping[str, Annotated[list[Any], Field(min_length=1)]],
+        Field(description="Options with several values each: the entry stands for every combination."),
+    ] = field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_matrix(self) -> Self:
+        if both := self.settings.keys() & self.matrix.keys():
+            raise ValueError(f"must not have {', '.join(sorted(both))} in settings and in matrix")
+        count = len(list_values(self.spec)) * prod(map(len, self.matrix.values()))
+        if count > MAX_MODELS:
+            raise ValueError(f"must stand for at most {MAX_MODELS} models: split its matrix (got {count})")
+        return self
+
+    def expand(self) -> Iterator[ModelRequest]:
+        """Yield each generator under each setting; the label of several entries begins the label of each."""
+        specs = list_values(self.spec)
+        several = len(specs) > 1 or any(len(values) > 1 for values in self.matrix.values())
+        for spec, values in product(specs, product(*self.matrix.values())):
+            varied = dict(zip(self.matrix, values, strict=True))
+            parts = [
+                self.label,
+                *([spec] if len(specs) > 1 else []),
+                *(f"{k}={v}" for k, v in varied.items()),
+            ]
+            label = " ".join(map(str, parts)) if self.label and several else self.label
+            yield ModelRequest(spec, label, {**self.settings, **varied})
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """Read `I/N`, I from 1 to N. Raises BadOption."""
-    part, _, parts = text.partition("/")
-    if part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
-        return int(part), int(parts)
-    raise BadOption(f"--shard {text!r}: want I/N with I from 1 to N, for instance 1/4")
+@validated
+class Request:
+    """One evaluation: which models and metrics, on what, and how. Each field's description says what it takes."""
+
+    metrics: Annotated[
+        tuple[str | MetricInfo, ...],
+        ReadBy(read_names(str, MetricInfo), str | list[str]),
+        Field(description="Metric."),
+        CommandOption("NAME", name="metric", repeated=True, commands=("eval",), completes="metric"),
+    ] = ()
+    models: Annotated[
+        tuple[
+            Annotated[ModelRequest, BeforeValidator(_read_model, json_schema_input_type=str | ModelRequest)], ...
+        ],
+        BeforeValidator(list_values, json_schema_input_type=str | ModelRequest | list[str | ModelRequest]),
+        Field(description="Generator; several are compared."),
+        CommandOption("NAME[:ARGUMENT]", name="model", repeated=True, completes="generator"),
+    ] = ()
+    prompts: Annotated[
+        tuple[str, ...],
+        ReadBy(read_names(str), str | list[str]),
+        Field(
+            description="Prompt source, or a txt, CSV or JSONL file. Default: the model's own, or the metric's "
+            "for the model's domain."
+        ),
+        CommandOption("NAME|FILE", repeated=True, completes="prompt_source"),
+    ] = ()
+    judges: Annotated[
+        tuple[str, ...],
+        ReadBy(read_names(str), str | list[str]),
+        Field(description="Judge to take instead of the chosen one."),
+        CommandOption("[CAPABILITY=]NAME", name="judge", repeated=True, commands=("eval",), completes="judge"),
+    ] = ()
+    seeds: Annotated[
+        tuple[int, ...] | None,
+        ReadBy(read_seeds, int | str | list[int] | None),
+        Field(
+            description="Number of seeds counted from 0 (16), a list (0,7), ranges (0-63) or both (0-3,9). "
+            "Default: the metric's, or those that a folder of images has."
+        ),
+        CommandOption("N|LIST|RANGE", commands=RUNNING),
+    ] = None
+    limit: Annotated[
+        int | None,
+        Field(ge=1, description="At most N prompts: a seeded sample spread over their facets."),
+        CommandOption("N", commands=RUNNING),
+    ] = None
+    options: Annotated[
+        Mapping[str, Mapping[str, Any]],
+        Field(
+            description="Option of a component (see t2i info NAME). Write KIND:NAME where kinds share the name."
+        ),
+        CommandOption(
+            "NAME.KEY=VALUE",
+            name="option",
+            short="-o",
+            repeated=True,
+            commands=(*RUNNING, "prefetch"),
+        ),
+    ] = field(default_factory=dict)
+    out: Annotated[
+        Path | None, Field(description="The run's folder. Default: one under t2i-runs."), CommandOption("DIR")
+    ] = None
+    fresh: Annotated[
+        bool, Field(description="Make again what would be taken from the cache."), CommandOption()
+    ] = False
+    device: Annotated[
+        str | None,
+        AfterValidator(check_device),
+        Field(description="cpu, cuda, cuda:1 or mps. Default: the best there is."),
+        CommandOption("D", commands=(*RUNNING, "prefetch")),
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        ReadBy(read_batch_size, int | Literal["auto"] | None),
+        Field(
+            description="How many items at a time to begin with; halved when memory runs out. Default: auto, each "
+            "component's own number."
+        ),
+        CommandOption("N|auto", commands=RUNNING),
+    ] = None
+    shard: Annotated[
+        tuple[int, int] | None,
+        ReadBy(read_shard, str | None),
+        Field(description="Do only the I-th of N parts of the prompts and seeds; run without it for the scores."),
+        CommandOption("I/N"),
+    ] = None
+    interval: Annotated[
+        Question,
+        Field(description="What intervals answer: new prompts and seeds, new prompts, or new seeds."),
+        CommandOption(commands=("eval",)),
+    ] = "new"
+    noise: Annotated[
+        NoisePolicy,
+        Field(description="Starting noise of a seed: the same for all prompts, or drawn for each prompt."),
+        CommandOption(),
+    ] = "shared"
+    offline: Annotated[bool, Field(description="Fetch nothing."), CommandOption(commands=RUNNING)] = False
+    max_failed: Annotated[
+        float,
+        Field(ge=0, le=1, description="Share of failed samples above which the run fails."),
+        CommandOption("SHARE"),
+    ] = 0.01

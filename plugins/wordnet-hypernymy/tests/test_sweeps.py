@@ -52,10 +52,11 @@ def test_scores_stand_along_each_setting_that_varies(study):
 
 
 def test_the_papers_sweeps_are_one_recipe():
-    from t2i_cli.recipe import read_recipe
+    from t2i_cli.recipe import load_recipe
 
-    asked = read_recipe(Path(__file__).parents[3] / "examples" / "hypernymy-sweep.yaml")
-    settings = {model.label: {"guidance": 7.5, "steps": 50, **model.settings} for model in asked["models"]}
+    recipe = load_recipe(Path(__file__).parents[3] / "examples" / "hypernymy-sweep.yaml")
+    models = [model for entry in recipe.values["models"] for model in entry.expand()]
+    settings = {model.label: {"guidance": 7.5, "steps": 50, **model.settings} for model in models}
     rows = [{"measure": "isp", "model": m, "prompt": "a", "value": i / 20} for i, m in enumerate(settings)]
     found = sweeps(Study(pd.DataFrame(rows), pd.DataFrame(), Path(), None, settings), "isp")
     along = {analysis.name: analysis.table for analysis in found}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from t2i_cli.scaffolding import EXAMPLES, LONGEST, render
+from t2i_cli.new_plugin import EXAMPLES, LONGEST, render
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from t2i_core.api.terminal import make_table, shown
 
-from .progress import duration, rate
+from .progress import format_duration, format_rate
 
 
 def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
@@ -20,7 +20,7 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
     table = make_table(*(("metric", *columns, "judge") if measures else columns))
     reasons: dict[str, None] = {}
     for job in plan["jobs"]:
-        drawn = job["as"], f"{job['prompts']} ({job['n_prompts']})", _seeds(job["seeds"])
+        drawn = job["as"], f"{job['prompts']} ({job['n_prompts']})", _format_seeds(job["seeds"])
         if not measures:
             table.add_row(*map(shown, drawn))
             continue
@@ -31,7 +31,7 @@ def print_plan(console: Console, plan: Mapping[str, Any]) -> None:
     for reason in reasons:
         console.print(shown(reason))
     for what in ("images", "observations") if measures else ("images",):
-        console.print(shown(_work(what, plan[what])))
+        console.print(shown(_format_work(what, plan[what])))
     for note in plan["notes"]:
         console.print(shown(note))
     if plan["folder"] is not None:
@@ -43,7 +43,7 @@ def print_images(console: Console, images: Mapping[str, Any]) -> None:
     if "n_ok" in images:
         counts = "{n_ok} ok, {n_failed} failed, {n_missing} missing".format(**images)
         console.print(shown(f"images: {counts}"))
-    speed = rate(images["images_per_second"])
+    speed = format_rate(images["images_per_second"])
     console.print(shown(f"made now: {images['n_made']}{f', {speed}' if speed else ''}"))
     for each in images.get("datasets", ()):
         console.print(
@@ -55,14 +55,14 @@ def print_images(console: Console, images: Mapping[str, Any]) -> None:
     console.print(shown(f"folder: {images['run']}"))
 
 
-def _seeds(seeds: Sequence[int]) -> str:
+def _format_seeds(seeds: Sequence[int]) -> str:
     if list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))) and len(seeds) > 2:
         return f"{len(seeds)} ({seeds[0]}-{seeds[-1]})"
     text = ", ".join(map(str, seeds[:6]))
     return f"{len(seeds)} ({text}{', ...' if len(seeds) > 6 else ''})"
 
 
-def _work(what: str, work: Mapping[str, Any]) -> str:
+def _format_work(what: str, work: Mapping[str, Any]) -> str:
     seconds = work.get("seconds")
-    estimate = f", about {duration(seconds)}" if seconds else ""
+    estimate = f", about {format_duration(seconds)}" if seconds else ""
     return f"{what}: {work['to_make']} to make{estimate}, {work['kept']} kept already"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,12 @@ from t2i_core.results.score_tables import print_results
 from t2i_core.storage.cache import use_cache
 from t2i_registry import Registry
 
-from .asking import Asked, request
 from .commands import UsageError, say_error
-from .interrupts import interrupt_code, raise_interrupt
-from .progress import shown_progress
-from .rendering import print_images, print_plan
-from .terminal import stdout_kept_clean
+from .interrupts import find_exit_code, raise_interrupt
+from .plan_tables import print_images, print_plan
+from .progress import show_progress
+from .request import make_request
+from .terminal import keep_stdout_clean
 
 if TYPE_CHECKING:
     from t2i_core.engine.plan import Plan
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
     from t2i_core.results.run import Run
 
 
-def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Evaluate what is asked for. Raises T2IErrors; FailedRun after the results are printed."""
+def evaluate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Evaluate and print the results. Raises T2IError; FailedRun after the results are printed."""
     registry = Registry()
-    wanted = request(asked, recipe, registry)
+    wanted = make_request(given, recipe, registry)
     if not wanted.metrics:
         raise UsageError("name a metric with --metric (t2i list-plugins --kind metric shows them)")
-    run = carried_out(wanted, registry, dry_run, as_json)
+    run = run_request(wanted, registry, dry_run, as_json)
     if run is None:
         return
     if as_json:
@@ -47,33 +48,33 @@ def evaluate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) ->
         print_results(console(), run.results, run.comparisons)
         if not run.partial:
             write_line(f"folder: {run.path} (scores in run.json, images in images/)")
-    _end(run)
+    _finish(run)
 
 
-def generate(asked: Asked, recipe: Path | None, dry_run: bool, as_json: bool) -> None:
-    """Make images only; what a recipe says of metrics and judges is left out."""
+def generate(given: Mapping[str, Any], recipe: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Make images only; metrics and judges of a recipe are left out."""
     registry = Registry()
-    wanted = request(asked, recipe, registry, measures=False)
-    run = carried_out(wanted, registry, dry_run, as_json)
+    wanted = make_request(given, recipe, registry, measures=False)
+    run = run_request(wanted, registry, dry_run, as_json)
     if run is None:
         return
-    images = _images(run)
+    images = _count_images(run)
     if as_json:
         print_json(images)
     else:
         print_images(console(), images)
-    _end(run)
+    _finish(run)
 
 
-def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
-    """Plan, show the plan, and run it; None where only the plan was wanted."""
+def run_request(wanted: Request, registry: Registry, dry_run: bool, as_json: bool) -> Run | None:
+    """Plan, show the plan, and run it. Return None if only the plan is wanted."""
     if not wanted.models:
         raise UsageError("name a model with --model (t2i list-plugins --kind generator shows them)")
     if dry_run and as_json:
-        print_json(foreseen(wanted, registry))
+        print_json(forecast_request(wanted, registry))
         return None
     with use_cache(partial(write_line, err=True)):
-        with stdout_kept_clean():
+        with keep_stdout_clean():
             plan = make_plan(wanted, registry, dry=dry_run)
             expected = forecast_plan(plan)
         raise_interrupt()
@@ -81,26 +82,26 @@ def carried_out(wanted: Request, registry: Registry, dry_run: bool, as_json: boo
         return None if dry_run else _run(plan)
 
 
-def foreseen(wanted: Request, registry: Registry) -> dict[str, Any]:
-    """What a run would make, without making anything."""
-    with use_cache(partial(write_line, err=True)), stdout_kept_clean():
+def forecast_request(wanted: Request, registry: Registry) -> dict[str, Any]:
+    """Return what a run would make, without making anything."""
+    with use_cache(partial(write_line, err=True)), keep_stdout_clean():
         return forecast_plan(make_plan(wanted, registry, dry=True))
 
 
 def _run(plan: Plan) -> Run:
     sys.stdout.flush()
     try:
-        with stdout_kept_clean(), shown_progress() as progress:
+        with keep_stdout_clean(), show_progress() as progress:
             return run_plan(plan, progress)
     except (KeyboardInterrupt, T2IError) as error:
-        if (code := interrupt_code(error)) is None:
+        if (code := find_exit_code(error)) is None:
             raise
-        say_error(*_how_to_go_on(plan.request.fresh))
+        say_error(*_explain_resume(plan.request.fresh))
         raise typer.Exit(code) from error
 
 
-def _how_to_go_on(fresh: bool) -> tuple[str, str]:
-    """What an interrupted run says, and the command that goes on."""
+def _explain_resume(fresh: bool) -> tuple[str, str]:
+    """Return the message of an interrupted run, and the command that resumes it."""
     # `uv run` says so in its process's environment; without it there may be no t2i on the path
     words = [*(["uv", "run"] if "UV_RUN_RECURSION_DEPTH" in os.environ else []), "t2i", *sys.argv[1:]]
     if not fresh:
@@ -113,8 +114,8 @@ def _how_to_go_on(fresh: bool) -> tuple[str, str]:
     )
 
 
-def _images(run: Run) -> dict[str, Any]:
-    """What became of a run's images; a shard knows only what it made."""
+def _count_images(run: Run) -> dict[str, Any]:
+    """Return how many images a run has, and their data sets; a shard counts only those that it made."""
     found: dict[str, Any] = {"run": str(run.folder)}
     if not run.partial:
         counts = run.samples()["status"].value_counts()
@@ -125,7 +126,7 @@ def _images(run: Run) -> dict[str, Any]:
     return found
 
 
-def _end(run: Run) -> None:
+def _finish(run: Run) -> None:
     if run.partial:
         write_line(run.partial, err=True)
     if run.failed:

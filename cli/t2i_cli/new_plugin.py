@@ -18,7 +18,7 @@ from t2i_core.version import __version__
 from t2i_registry import Catalogue, scan
 from t2i_registry.discovery import EntryKind
 
-from .kinds import kind_of
+from .kinds import read_kind
 
 TEMPLATES = Path(__file__).parent / "template"
 """Files of all kinds in `common`, of one in a folder of its name. Names and contents are Jinja2's."""
@@ -92,7 +92,7 @@ def new_plugin(word: str, name: str, out: Path | None) -> None:
     Raises BadParameter for what is no kind or no name, AmbiguousName for a name that is taken, and BadFolder where
     the folder is not empty or cannot be written.
     """
-    kind = kind_of(word, "KIND")
+    kind = read_kind(word, "KIND")
     if kind not in EXAMPLES:
         raise typer.BadParameter(
             f"no template makes a plugin's {kind}: its target is a typer.Typer", param_hint="KIND"
@@ -108,7 +108,7 @@ def new_plugin(word: str, name: str, out: Path | None) -> None:
     write_line(f"  pip install -e {place}")
     write_line(f"  pytest {place}")
     write_line(f"  {example.evaluate.format(name=name)}")
-    work = folder / package_of(name) / f"{example.module}.py"
+    work = folder / name_package(name) / f"{example.module}.py"
     write_line(f"Then change {work}; its README.md says the rest.")
 
 
@@ -120,24 +120,24 @@ def render(kind: EntryKind, name: str) -> dict[Path, str]:
         "kind": kind,
         "name": name,
         "dist": f"t2i-{name}",
-        "package": package_of(name),
+        "package": name_package(name),
         "title": "".join(part.capitalize() for part in name.split("-")),
         "evaluate": example.evaluate.format(name=name),
     }
     jinja = Environment(undefined=StrictUndefined, keep_trailing_newline=True, trim_blocks=True)
     return {
         Path(jinja.from_string(place).render(given)): jinja.from_string(source).render(given)
-        for place, source in _templates(kind)
+        for place, source in _list_templates(kind)
     }
 
 
-def package_of(name: str) -> str:
-    """The package that is imported."""
+def name_package(name: str) -> str:
+    """Return the name of the package that is imported."""
     return f"t2i_{name.replace('-', '_')}"
 
 
-def _templates(kind: EntryKind) -> Iterator[tuple[str, str]]:
-    """Where each file goes, and what it holds, as templates."""
+def _list_templates(kind: EntryKind) -> Iterator[tuple[str, str]]:
+    """Yield the path and the content of each file, as templates."""
     for folder in (TEMPLATES / "common", TEMPLATES / kind):
         for file in sorted(folder.rglob("*.jinja")):
             place = file.relative_to(folder).as_posix().removesuffix(".jinja")
@@ -176,8 +176,8 @@ def _check_free(name: str, catalogue: Catalogue) -> None:
     if dist in catalogue.elsewhere.values() or _is_installed(dist):
         raise AmbiguousName(f"there is a distribution {dist} already: choose another name")
     # keywords and names of other modules do no harm: what is imported begins with t2i_
-    if find_spec(package_of(name)) is not None:
-        raise AmbiguousName(f"there is a module {package_of(name)} already: choose another name")
+    if find_spec(name_package(name)) is not None:
+        raise AmbiguousName(f"there is a module {name_package(name)} already: choose another name")
 
 
 def _is_installed(dist: str) -> bool:

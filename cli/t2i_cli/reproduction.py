@@ -14,10 +14,10 @@ from t2i_core.results.analysis import analyze_run, list_metrics
 from t2i_core.results.number_format import format_interval, format_number
 from t2i_registry import Registry
 
-from .asking import Asked, settled
-from .evaluating import carried_out, foreseen
-from .paper_tables import Column, FromAnalysis, PaperTable, read_table, table_names
-from .recipe import ReadRecipe
+from .evaluation import forecast_request, run_request
+from .paper_tables import Column, FromAnalysis, PaperTable, list_table_names, read_table
+from .recipe import Recipe
+from .request import make_request
 
 if TYPE_CHECKING:
     from t2i_core.engine.request import ModelRequest, Request
@@ -56,9 +56,9 @@ class Cell:
 
 def list_tables(as_json: bool) -> None:
     """Print the tables that are shipped."""
-    tables = {name: read_table(name) for name in table_names()}
+    tables = {name: read_table(name) for name in list_table_names()}
     if as_json:
-        print_json([_listed(name, table) for name, table in tables.items()])
+        print_json([_describe_table(name, table) for name, table in tables.items()])
         return
     width = max(map(len, tables)) + 3
     for name, table in tables.items():
@@ -66,12 +66,14 @@ def list_tables(as_json: bool) -> None:
         write_line(f"{name + ':':<{width}}{table.title}{stored}")
 
 
-def _listed(name: str, table: PaperTable) -> dict[str, Any]:
+def _describe_table(name: str, table: PaperTable) -> dict[str, Any]:
     values = sum(map(len, table.published.values()))
     return {"name": name, "title": table.title, "paper": table.paper, "published": values, "notes": table.notes}
 
 
-def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool) -> None:
+def reproduce(
+    name: str, given: Mapping[str, Any], rows: Sequence[str], mini: bool, dry_run: bool, as_json: bool
+) -> None:
     """Run a table, or its version of the mini world, and print it.
 
     rows: only these, by their names. Raises T2IErrors; FailedRun after the table is printed.
@@ -80,32 +82,32 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
     registry = Registry()
     # all of it, of the side that is not run too, is settled before anything is loaded
     sides = [
-        [(column, said, _request(read, column, asked, registry)) for column, said, read in side.recipes(name)]
+        [(column, said, _make_request(read, column, given, registry)) for column, said, read in side.recipes(name)]
         for side in (table, table.mini)
     ]
     wanted = sides[mini]
     if rows:
-        wanted = _of_rows(wanted, rows)
+        wanted = _select_rows(wanted, rows)
     if dry_run and as_json:
-        print_json([{"column": column, **foreseen(request, registry)} for column, _, request in wanted])
+        print_json([{"column": column, **forecast_request(request, registry)} for column, _, request in wanted])
         return
     cells: list[Cell] = []
     failed: list[str] = []
     strange: list[str] = []
     for column, said, request in wanted:
-        run = carried_out(request, registry, dry_run, as_json)
+        run = run_request(request, registry, dry_run, as_json)
         if run is not None:
             try:
-                cells += _measured(table, column, said, run, {} if mini else table.published, registry)
+                cells += _measure_cells(table, column, said, run, {} if mini else table.published, registry)
             except BadOption as error:  # said at the end, or what the other columns gave would not be seen
                 strange.append(str(error))
             failed += [run.failed] if run.failed else []
     if dry_run:
         return
     if not mini:
-        cells += _not_run(table, {column for column, *_ in wanted}, rows, cells)
+        cells += _list_unmeasured(table, {column for column, *_ in wanted}, rows, cells)
     if as_json:
-        print_json(_plain(name, table, mini, cells))
+        print_json(_describe_cells(name, table, mini, cells))
     else:
         _print(table, mini, cells)
     if failed:
@@ -114,10 +116,10 @@ def reproduce(name: str, asked: Asked, rows: Sequence[str], mini: bool, dry_run:
         raise BadOption("; ".join(strange))
 
 
-def _not_run(
+def _list_unmeasured(
     table: PaperTable, columns: Collection[str], rows: Sequence[str], cells: Sequence[Cell]
 ) -> Iterator[Cell]:
-    """What is printed of models that no run measured, as far as it is asked for."""
+    """Yield the printed values of models that no run measured, for the columns and rows that are wanted."""
     there = {(cell.row, cell.column) for cell in cells}
     for row, values in table.published.items():
         for column, value in values.items():
@@ -125,28 +127,29 @@ def _not_run(
                 yield Cell(row, column, value)
 
 
-def _request(read: ReadRecipe, column: str, asked: Asked, registry: Registry) -> Request:
-    out = None if asked.out is None else asked.out / make_slug(column)
-    return settled(replace(asked, out=out), read, registry)
+def _make_request(recipe: Recipe, column: str, given: Mapping[str, Any], registry: Registry) -> Request:
+    out = given["out"] and given["out"] / make_slug(column)
+    return make_request({**given, "out": out}, recipe, registry)
 
 
-def _of_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
-    """What is left of the columns where only these rows are wanted. Raises BadOption for a row that none has."""
-    known = list(dict.fromkeys(_label(model) for *_, request in wanted for model in request.models))
+def _select_rows(wanted: Sequence[_Wanted], rows: Sequence[str]) -> list[_Wanted]:
+    """Return the columns with these rows alone. Raises BadOption if no column has a row."""
+    models = [[m for asked in request.models for m in asked.expand()] for *_, request in wanted]
+    known = list(dict.fromkeys(_find_label(model) for several in models for model in several))
     if unknown := next((row for row in rows if row not in known), None):
         raise BadOption(f"--row {unknown!r}: the table has {', '.join(known)}")
     left = [
-        (column, said, replace(request, models=tuple(m for m in request.models if _label(m) in rows)))
-        for column, said, request in wanted
+        (column, said, replace(request, models=tuple(m for m in several if _find_label(m) in rows)))
+        for (column, said, request), several in zip(wanted, models, strict=True)
     ]
     return [each for each in left if each[-1].models]
 
 
-def _label(model: ModelRequest) -> str:
+def _find_label(model: ModelRequest) -> str:
     return model.label or str(model.spec)
 
 
-def _measured(
+def _measure_cells(
     table: PaperTable,
     column: str,
     said: Column,
@@ -154,12 +157,12 @@ def _measured(
     published: Mapping[str, Mapping[str, float]],
     registry: Registry,
 ) -> Iterator[Cell]:
-    """Each model of a run as a cell of its column. Raises BadOption for what the metric does not give."""
-    analysed = None if said.analysis is None else _analysis_row(said.analysis, run, registry)
+    """Yield each model of a run as a cell of its column. Raises BadOption if there is no score."""
+    analysed = None if said.analysis is None else _read_analysis(said.analysis, run, registry)
     for result in run.results:
         row = result.label
         try:
-            value, ci = _score(said, result) if analysed is None else (analysed(row), None)
+            value, ci = _find_score(said, result) if analysed is None else (analysed(row), None)
         except (LookupError, ValueError) as error:
             raise BadOption(f"column {column!r}: {result.metric} does not give {error} of {row}") from error
         yield Cell(
@@ -167,12 +170,12 @@ def _measured(
             column,
             published.get(row, {}).get(column),
             None if value is None else value * table.scale,
-            None if ci is None else (_times(ci[0], table.scale), _times(ci[1], table.scale)),
+            None if ci is None else (_scale(ci[0], table.scale), _scale(ci[1], table.scale)),
             str(run.folder),
         )
 
 
-def _score(said: Column, result: Result) -> tuple[float | None, list[float | None] | None]:
+def _find_score(said: Column, result: Result) -> tuple[float | None, list[float | None] | None]:
     """Return the value and the interval that a column shows of a result. Raises KeyError."""
     if said.score is None:
         return result.score, result.ci
@@ -184,8 +187,8 @@ def _score(said: Column, result: Result) -> tuple[float | None, list[float | Non
     return score.value, score.ci
 
 
-def _analysis_row(said: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:
-    """What a run's analysis says of each model, by its label; the analysis is made once for all of them.
+def _read_analysis(said: FromAnalysis, run: Run, registry: Registry) -> Callable[[str], float | None]:
+    """Return a function from a model's label to its value in an analysis, which is made once for all models.
 
     None where its table lacks the row, as it does where nothing was measured that belongs there, or has no number
     in it. What is returned raises LookupError for what no analysis has, ValueError for what is no number.
@@ -206,11 +209,11 @@ def _analysis_row(said: FromAnalysis, run: Run, registry: Registry) -> Callable[
     return value
 
 
-def _times(value: float | None, scale: float) -> float | None:
+def _scale(value: float | None, scale: float) -> float | None:
     return None if value is None else value * scale
 
 
-def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> dict[str, Any]:
+def _describe_cells(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> dict[str, Any]:
     rows = [
         {
             "row": cell.row,
@@ -218,7 +221,7 @@ def _plain(name: str, table: PaperTable, mini: bool, cells: Sequence[Cell]) -> d
             **({} if mini else {"published": cell.published}),
             "measured": cell.measured,
             "ci": None if cell.ci is None else list(cell.ci),
-            **({} if mini else {"diff": cell.diff, "holds": cell.holds(table.decimals_of(cell.column))}),
+            **({} if mini else {"diff": cell.diff, "holds": cell.holds(table.find_decimals(cell.column))}),
             "run": cell.run,
         }
         for cell in cells
@@ -233,9 +236,9 @@ def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
     for cell in cells:
         beside: tuple[str, ...] = (format_number(cell.measured), format_interval(cell.ci))
         if not alone:
-            decimals = table.decimals_of(cell.column)
+            decimals = table.find_decimals(cell.column)
             printed = "-" if cell.published is None else f"{cell.published:.{decimals}f}"
-            beside = (printed, *beside, _signed(cell.diff), _yes(cell.holds(decimals)))
+            beside = (printed, *beside, _format_difference(cell.diff), _format_answer(cell.holds(decimals)))
         page.add_row(*map(shown, (cell.row, cell.column, *beside)))
     screen = console()
     screen.print(shown(table.title, "bold"))
@@ -248,9 +251,9 @@ def _print(table: PaperTable, mini: bool, cells: Sequence[Cell]) -> None:
         screen.print(shown(f"note: {note}"))
 
 
-def _signed(value: float | None) -> str:
+def _format_difference(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}"
 
 
-def _yes(said: bool | None) -> str:
+def _format_answer(said: bool | None) -> str:
     return "-" if said is None else "yes" if said else "no"

@@ -6,8 +6,8 @@ import json
 import math
 
 import pytest
-from t2i_cli.paper_tables import read_table, table_names
-from t2i_cli.reproducing import Cell
+from t2i_cli.paper_tables import list_table_names, read_table
+from t2i_cli.reproduction import Cell
 from t2i_core.api.errors import BadRecipe, UnknownName
 
 TABLE = """
@@ -176,30 +176,30 @@ def test_a_column_may_have_decimals_of_its_own(table, t2i):
     printed = {line[1]: line[2] for line in lines if line[:1] == ["Grey"]}
     assert printed == {"mean": "51", "share": "100.0"}
     cell = Cell("Grey", "mean", 51, 51.4, (51.4, 51.4))
-    assert [cell.holds(read_table("doe.yaml").decimals_of(column)) for column in ("mean", "share")] == [
+    assert [cell.holds(read_table("doe.yaml").find_decimals(column)) for column in ("mean", "share")] == [
         True,
         False,
     ]
 
 
 def test_the_shipped_tables_are_whole(t2i):
-    for name in table_names():
+    for name in list_table_names():
         table = read_table(name)
         rows = {column: models(read) for column, _, read in table.recipes(name)}
         alone = {row for row in table.published if not any(row in own for own in rows.values())}
         assert all(any(row in note for note in table.notes) for row in alone), (name, alone)
         for row, values in table.published.items():
             assert row in alone or all(row in rows[column] for column in values), (name, row)
-            assert all(math.isclose(v, round(v, table.decimals_of(c))) for c, v in values.items())
+            assert all(math.isclose(v, round(v, table.find_decimals(c))) for c, v in values.items())
         if table.published and not alone:
             assert {row for labels in rows.values() for row in labels} == set(table.published)
         assert list(table.mini.recipes(name))
     listed = t2i("reproduce", "--list").stdout
-    assert all(f"{name}:" in listed for name in table_names())
+    assert all(f"{name}:" in listed for name in list_table_names())
 
 
 def models(read):
-    return [asked.label for model in read.recipe.models for asked in model.requests()]
+    return [model.label for entry in read.values["models"] for model in entry.expand()]
 
 
 def test_an_unknown_table_is_told(site):

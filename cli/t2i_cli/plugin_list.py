@@ -14,10 +14,10 @@ from t2i_core.api.text import escape_control_characters
 from t2i_registry import Catalogue, Entry, Registry, scan
 from t2i_registry.discovery import EntryKind
 
-from .kinds import kind_of
+from .kinds import read_kind
 
 if TYPE_CHECKING:
-    from t2i_registry.checking import Checked
+    from t2i_registry.plugin_check import PluginCheck
 
 _HEADINGS: dict[EntryKind, str] = {
     "generator": "Generators (--model)",
@@ -31,11 +31,11 @@ _HEADINGS: dict[EntryKind, str] = {
 def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
     """Print every component; with `check`, also whether it loads. Raises BrokenPlugin then, where any does not."""
     catalogue = scan()
-    wanted = None if kind is None else kind_of(kind, "--kind")
+    wanted = None if kind is None else read_kind(kind, "--kind")
     entries = [e for e in (*catalogue.entries, *catalogue.commands) if wanted in (None, e.kind)]
     checked = _check(entries) if check else {}
     if as_json:
-        print_json([_row(entry, checked.get(entry)) for entry in entries])
+        print_json([_describe_entry(entry, checked.get(entry)) for entry in entries])
     else:
         _print_all(catalogue, entries, checked, wanted)
     if broken := [entry.name for entry, found in checked.items() if found.status == "broken"]:
@@ -43,9 +43,9 @@ def list_plugins(kind: str | None, as_json: bool, check: bool) -> None:
 
 
 def _print_all(
-    catalogue: Catalogue, entries: list[Entry], checked: Mapping[Entry, Checked], wanted: EntryKind | None
+    catalogue: Catalogue, entries: list[Entry], checked: Mapping[Entry, PluginCheck], wanted: EntryKind | None
 ) -> None:
-    """All of it for a reader."""
+    """Print all components for a reader."""
     _print_groups(entries, checked)
     if wanted is None:
         _print_absent(catalogue)
@@ -61,13 +61,13 @@ def _print_all(
         write_line(f"disabled: {', '.join(e.name for e in catalogue.disabled)}", err=True)
 
 
-def _check(entries: list[Entry]) -> dict[Entry, Checked]:
-    from t2i_registry.checking import check
+def _check(entries: list[Entry]) -> dict[Entry, PluginCheck]:
+    from t2i_registry.plugin_check import check_plugins
 
-    return {checked.entry: checked for checked in check(entries)}
+    return {checked.entry: checked for checked in check_plugins(entries)}
 
 
-def _row(entry: Entry, checked: Checked | None) -> dict[str, Any]:
+def _describe_entry(entry: Entry, checked: PluginCheck | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": entry.name,
         "kind": entry.kind,
@@ -86,27 +86,27 @@ def _row(entry: Entry, checked: Checked | None) -> dict[str, Any]:
     return row
 
 
-def _print_groups(entries: list[Entry], checked: Mapping[Entry, Checked]) -> None:
-    """By kind, and in it by distribution, the names; under `check` a line for each."""
+def _print_groups(entries: list[Entry], checked: Mapping[Entry, PluginCheck]) -> None:
+    """Print names by kind and distribution; after a check one line per name."""
     for number, (kind, of_kind) in enumerate(groupby(entries, lambda e: e.kind)):
         if number:
             write_line()
         write_line(_HEADINGS[kind], bold=True)
-        for _, of_dist in groupby(sorted(of_kind, key=_by_dist), _by_dist):
+        for _, of_dist in groupby(sorted(of_kind, key=_read_dist), _read_dist):
             group = list(of_dist)
             first = group[0]
             licence = f" ({first.licence})" if first.licence else ""
             _echo("  ", f"{first.dist} {first.version}{licence}: {first.summary}")
-            for line, colour in _with_status(group, checked) if checked else _by_capabilities(group):
+            for line, colour in _list_statuses(group, checked) if checked else _group_by_capabilities(group):
                 _echo("    ", line, colour)
 
 
-def _by_dist(entry: Entry) -> tuple[str, str]:
+def _read_dist(entry: Entry) -> tuple[str, str]:
     return entry.dist, entry.version
 
 
-def _by_capabilities(group: list[Entry]) -> Iterator[tuple[str, None]]:
-    """The names, those of judges by what they offer."""
+def _group_by_capabilities(group: list[Entry]) -> Iterator[tuple[str, None]]:
+    """Yield the names; judges by what they offer."""
     names: dict[tuple[str, ...], list[str]] = {}
     for entry in group:
         names.setdefault(entry.capabilities, []).append(entry.name)
@@ -114,8 +114,8 @@ def _by_capabilities(group: list[Entry]) -> Iterator[tuple[str, None]]:
         yield f"{', '.join(capabilities)}: {', '.join(those)}" if capabilities else ", ".join(those), None
 
 
-def _with_status(group: list[Entry], checked: Mapping[Entry, Checked]) -> Iterator[tuple[str, str]]:
-    """Each name with what became of it, and a colour for that."""
+def _list_statuses(group: list[Entry], checked: Mapping[Entry, PluginCheck]) -> Iterator[tuple[str, str]]:
+    """Yield each name with its status, and a colour for the status."""
     for entry in group:
         found = checked[entry]
         slow = f", slow ({found.seconds:.1f} s)" if found.slow else ""
@@ -125,11 +125,11 @@ def _with_status(group: list[Entry], checked: Mapping[Entry, Checked]) -> Iterat
 
 
 def _print_absent(catalogue: Catalogue) -> None:
-    """What distributions would offer that are known here and not installed."""
+    """Print what known distributions that are not installed would offer."""
     registry = Registry(catalogue)
     absent: dict[str, list[str]] = {}
     for name in sorted(catalogue.elsewhere):
-        if wanted := registry.to_install(name):
+        if wanted := registry.find_missing_dist(name):
             absent.setdefault(wanted, []).append(name)
     if absent:
         write_line()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from t2i_core.api.errors import BrokenPlugin, MissingDependency, did_you_mean
 from t2i_core.version import __version__
 
-from .discovery import Entry, canonical
+from .discovery import Entry, normalize_name
 
 if TYPE_CHECKING:
     from t2i_core.api.plugin_info import Info, Preset
@@ -40,14 +40,14 @@ def load(entry: Entry) -> Info | Preset:
     prints goes to standard error.
     """
     plugin = load_target(entry)
-    offered = _ask(entry, plugin)
+    offered = _call_hook(entry, plugin)
     named = [d for d in offered if d.name == entry.name]
     if not named:
         names = ", ".join(repr(d.name) for d in offered) or "nothing"
-        raise _broken(entry, f"its hook {HOOKS[entry.kind]} offers {names}, not {entry.name!r}")
+        raise _make_error(entry, f"its hook {HOOKS[entry.kind]} offers {names}, not {entry.name!r}")
     if len(named) > 1:
-        raise _broken(entry, f"its hook {HOOKS[entry.kind]} offers {entry.name!r} {len(named)} times")
-    _check(entry, named[0])
+        raise _make_error(entry, f"its hook {HOOKS[entry.kind]} offers {entry.name!r} {len(named)} times")
+    _check_descriptor(entry, named[0])
     return named[0]
 
 
@@ -65,25 +65,25 @@ def load_target(entry: Entry) -> Any:
 
 def _check_core(entry: Entry) -> None:
     """Refuse a distribution whose requirement on t2i-core excludes the installed version."""
-    for text in _requirements(entry.dist):
-        if _required_name(text) != CORE:
+    for text in _list_requirements(entry.dist):
+        if _read_requirement_name(text) != CORE:
             continue
         from packaging.requirements import InvalidRequirement, Requirement
 
         try:
             requirement = Requirement(text)
         except InvalidRequirement as error:
-            raise _broken(entry, f"its requirement {text!r} cannot be read: {error}") from error
+            raise _make_error(entry, f"its requirement {text!r} cannot be read: {error}") from error
         applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
         if applies and not requirement.specifier.contains(__version__, prereleases=True):
-            raise _broken(
+            raise _make_error(
                 entry,
                 f"it requires {CORE} {requirement.specifier}, but {CORE} {__version__} is installed: "
                 f"pip install --upgrade {entry.dist} {CORE}",
             )
 
 
-def _ask(entry: Entry, plugin: Any) -> list[Info | Preset]:
+def _call_hook(entry: Entry, plugin: Any) -> list[Info | Preset]:
     """Call the hook of the entry's kind; everything it returns must be a descriptor of that kind."""
     import pluggy
     from t2i_core.api import hookspecs
@@ -96,9 +96,9 @@ def _ask(entry: Entry, plugin: Any) -> list[Info | Preset]:
         manager.register(plugin)
     for caller in manager.get_hookcallers(plugin) or ():
         if not caller.has_spec() and not all(impl.optionalhook for impl in caller.get_hookimpls()):
-            raise _broken(entry, f"unknown hook {caller.name!r}{did_you_mean(caller.name, HOOKS.values())}")
+            raise _make_error(entry, f"unknown hook {caller.name!r}{did_you_mean(caller.name, HOOKS.values())}")
     if not getattr(manager.hook, hook).get_hookimpls():
-        raise _broken(entry, f"it implements no hook {hook} (is it decorated with @hookimpl?)")
+        raise _make_error(entry, f"it implements no hook {hook} (is it decorated with @hookimpl?)")
     with _guard(entry, f"fails in its hook {hook}"):
         answers = [list(answer) if _is_collection(answer) else answer for answer in getattr(manager.hook, hook)()]
     info_type = INFO_TYPES[entry.kind]  # type: ignore[index]  # commands have no hook
@@ -107,7 +107,9 @@ def _ask(entry: Entry, plugin: Any) -> list[Info | Preset]:
         for item in answer if isinstance(answer, list) else [answer]:
             if not isinstance(item, info_type | Preset):
                 what = "returned" if item is answer else "returned a collection with"
-                raise _broken(entry, f"its hook {hook} {what} {_shown(item)}, want {info_type.__name__} or Preset")
+                raise _make_error(
+                    entry, f"its hook {hook} {what} {_format_value(item)}, want {info_type.__name__} or Preset"
+                )
             offered.append(item)
     return offered
 
@@ -116,7 +118,7 @@ def _is_collection(answer: object) -> bool:
     return isinstance(answer, Iterable) and not isinstance(answer, str | bytes)
 
 
-def _check(entry: Entry, descriptor: Info | Preset) -> None:
+def _check_descriptor(entry: Entry, descriptor: Info | Preset) -> None:
     """Refuse what would fail later with a message that names nobody."""
     from t2i_core.api.judge import CAPABILITIES
     from t2i_core.api.options import Options
@@ -125,17 +127,21 @@ def _check(entry: Entry, descriptor: Info | Preset) -> None:
     if isinstance(descriptor, Preset):
         return
     if not (isinstance(descriptor.options, type) and issubclass(descriptor.options, Options)):
-        raise _broken(
-            entry, f"options of {entry.name!r} are {_shown(descriptor.options)}, want a subclass of Options"
+        raise _make_error(
+            entry, f"options of {entry.name!r} are {_format_value(descriptor.options)}, want a subclass of Options"
         )
     factory = descriptor.prompts if isinstance(descriptor, PromptSourceInfo) else descriptor.create
     if not callable(factory):
-        raise _broken(entry, f"the factory of {entry.name!r} is {_shown(factory)}, want something to call")
+        raise _make_error(
+            entry, f"the factory of {entry.name!r} is {_format_value(factory)}, want something to call"
+        )
     if isinstance(descriptor, SelfJudgingInfo | JudgeInfo):
         for capability in descriptor.capabilities:
             if capability not in CAPABILITIES:
                 near = did_you_mean(str(capability), CAPABILITIES)
-                raise _broken(entry, f"{entry.name!r} offers the unknown capability {_shown(capability)}{near}")
+                raise _make_error(
+                    entry, f"{entry.name!r} offers the unknown capability {_format_value(capability)}{near}"
+                )
 
 
 @contextlib.contextmanager
@@ -147,34 +153,34 @@ def _guard(entry: Entry, what: str) -> Iterator[None]:
     except (KeyboardInterrupt, MissingDependency):
         raise
     except ModuleNotFoundError as error:
-        if missing := _missing_dependency(entry, error):
+        if missing := _describe_missing(entry, error):
             raise MissingDependency(f"{entry.origin} needs {missing}") from error
-        raise _broken(entry, f"{what}: {cause_of(error)}") from error
+        raise _make_error(entry, f"{what}: {describe_cause(error)}") from error
     except BaseException as error:
-        raise _broken(entry, f"{what}: {cause_of(error)}") from error
+        raise _make_error(entry, f"{what}: {describe_cause(error)}") from error
 
 
-def _missing_dependency(entry: Entry, error: ModuleNotFoundError) -> str:
+def _describe_missing(entry: Entry, error: ModuleNotFoundError) -> str:
     """Say which module is missing and how to get it; empty where the plugin's own module is what is missing."""
     own = entry.module.partition(":")[0].partition(".")[0]
     module = error.name or ""
     if not module or module.partition(".")[0] == own:
         return ""
-    return f"the module {module!r}: {_how_to_install(entry.dist, module.partition('.')[0])}"
+    return f"the module {module!r}: {_suggest_install(entry.dist, module.partition('.')[0])}"
 
 
-def _how_to_install(dist: str, module: str) -> str:
+def _suggest_install(dist: str, module: str) -> str:
     """Name the requirement that brings a module, where the distribution declares one that is not installed."""
-    for requirement in _requirements(dist):
-        name = _required_name(requirement)
-        if name != canonical(module):
+    for requirement in _list_requirements(dist):
+        name = _read_requirement_name(requirement)
+        if name != normalize_name(module):
             continue
         extra = re.search(r"extra\s*==\s*['\"]([\w.-]+)['\"]", requirement)
         return f"pip install '{dist}[{extra[1]}]'" if extra else f"pip install {name}"
     return f"install what brings it, or install {dist} again with its dependencies"
 
 
-def _requirements(dist: str) -> list[str]:
+def _list_requirements(dist: str) -> list[str]:
     """Return the requirements that a distribution declares; none where it is not installed (a given catalogue)."""
     try:
         return distribution(dist).requires or []
@@ -182,12 +188,12 @@ def _requirements(dist: str) -> list[str]:
         return []
 
 
-def _required_name(requirement: str) -> str:
+def _read_requirement_name(requirement: str) -> str:
     name = re.match(r"[\w.-]+", requirement)
-    return canonical(name[0]) if name else ""
+    return normalize_name(name[0]) if name else ""
 
 
-def cause_of(error: BaseException) -> str:
+def describe_cause(error: BaseException) -> str:
     """Return an exception in one line: type, message and the last line of code it came from."""
     message = " ".join(str(error).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
@@ -206,10 +212,10 @@ _IMPORT_FOLDERS = tuple(
 )
 
 
-def _broken(entry: Entry, what: str) -> BrokenPlugin:
+def _make_error(entry: Entry, what: str) -> BrokenPlugin:
     return BrokenPlugin(f"plugin {entry.origin}: {what}")
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = repr(value)
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

@@ -5,8 +5,8 @@ import sys
 import pytest
 from t2i_core.api.errors import AmbiguousName, BrokenPlugin, MissingDependency, UnknownName
 from t2i_core.version import __version__
-from t2i_registry import Registry, checking
-from t2i_registry.checking import check
+from t2i_registry import Registry, plugin_check
+from t2i_registry.plugin_check import check_plugins
 
 GENERATOR = """
     from t2i_core.api import GeneratorInfo, hookimpl
@@ -108,7 +108,7 @@ def test_a_plugin_for_another_core_is_refused_before_it_is_imported(install, req
     assert message.startswith("plugin x-late 0.3 (x_late): it requires t2i-core ")
     assert message.endswith(f"t2i-core {__version__} is installed: pip install --upgrade x-late t2i-core")
     assert "x_late" not in sys.modules
-    (found,) = check(Registry().catalogue.entries)
+    (found,) = check_plugins(Registry().catalogue.entries)
     assert (found.status, found.error) == ("broken", message)
 
 
@@ -223,7 +223,7 @@ HOURS_LATER = "import time; clock = time.perf_counter; time.perf_counter = lambd
 
 
 def test_check_loads_each_module_in_its_own_process(install, monkeypatch):
-    monkeypatch.setattr(checking, "SLOW", 500.0)  # on a busy machine any import may take seconds
+    monkeypatch.setattr(plugin_check, "SLOW", 500.0)  # on a busy machine any import may take seconds
     good = GENERATOR.format(name="good")
     loud = "    import os; os.system('echo loud'); print('loud')" + good
     install("x-good", {"t2i.generators": {"good": "x_good"}}, {"x_good": loud})
@@ -252,8 +252,8 @@ def test_check_loads_each_module_in_its_own_process(install, monkeypatch):
         },
     )
     entries = [e for e in Registry().catalogue.entries if e.dist.startswith("x-")]
-    found = {c.entry.name: c for c in check(e for e in entries if e.name != "hangs")}
-    found |= {c.entry.name: c for c in check((e for e in entries if e.name == "hangs"), timeout=2)}
+    found = {c.entry.name: c for c in check_plugins(e for e in entries if e.name != "hangs")}
+    found |= {c.entry.name: c for c in check_plugins((e for e in entries if e.name == "hangs"), timeout=2)}
     assert {name: c.status for name, c in found.items()} == {
         "good": "ok",
         "slow": "ok",

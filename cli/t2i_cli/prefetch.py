@@ -15,7 +15,7 @@ from t2i_core.engine.prompt_selection import load_prompts
 from t2i_core.io.prompt_file import is_prompt_file
 from t2i_registry import Registry
 
-from .asking import Asked, request
+from .request import make_request
 
 _RECIPES = (".yaml", ".yml")
 
@@ -25,7 +25,7 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
     registry = Registry()
     wanted: dict[tuple[Any, ...], Any] = {}
     for name in names:
-        for found in _components(name, options, device, registry):
+        for found in _find_components(name, options, device, registry):
             options_said = found.options.model_dump_json()  # options may hold tables, which cannot be keys
             wanted.setdefault((found.kind, found.info.name, found.argument, options_said), found)
     said: set[str] = set()
@@ -33,13 +33,13 @@ def prefetch(names: list[str], options: list[str] | None, device: str | None) ->
         if note:
             write_line(note)
     for found in wanted.values():
-        line = f"{found.kind.replace('_', ' ')} {found.spec}: {_fetched(found, device)}"
+        line = f"{found.kind.replace('_', ' ')} {found.spec}: {_fetch(found, device)}"
         if line not in said:  # of one model under several settings the same is loaded, most often
             write_line(line)
         said.add(line)
 
 
-def _fetched(found: Any, device: str | None) -> str:
+def _fetch(found: Any, device: str | None) -> str:
     """Fetch a component, and say what became of it."""
     revisions = fetch_weights(found, device)
     if revisions is not None:
@@ -49,10 +49,12 @@ def _fetched(found: Any, device: str | None) -> str:
     return "needs nothing from a network"
 
 
-def _components(name: str, options: list[str] | None, device: str | None, registry: Registry) -> Iterator[Any]:
-    """Models, judges and prompt sources that a name means; models and judges that a recipe takes."""
+def _find_components(
+    name: str, options: list[str] | None, device: str | None, registry: Registry
+) -> Iterator[Any]:
+    """Yield the models, judges and prompt sources of a name, or the models and judges of a recipe."""
     if Path(name).suffix in _RECIPES:
-        asked = request(Asked(options=options), Path(name), registry)
+        asked = make_request({"options": options}, Path(name), registry)
         # the recipe may be meant for another machine: with a GPU, and without a network
         plan = make_plan(replace(asked, device=device, offline=False), registry)
         yield from (model.component for model in plan.models)

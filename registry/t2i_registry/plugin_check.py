@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from t2i_core.api.errors import BrokenPlugin, MissingDependency, T2IError
 
+from .descriptor import load
 from .discovery import Entry
-from .loading import load
 
 if TYPE_CHECKING:
     from .registry import Registry
@@ -30,7 +30,7 @@ SLOW = 1.0
 
 
 @dataclass(frozen=True)
-class Checked:
+class PluginCheck:
     """What became of one entry.
 
     error:    why it cannot be used; empty where it can
@@ -54,23 +54,23 @@ class Checked:
         return self.seconds > SLOW
 
 
-def check(entries: Iterable[Entry], timeout: float = TIMEOUT) -> list[Checked]:
+def check_plugins(entries: Iterable[Entry], timeout: float = TIMEOUT) -> list[PluginCheck]:
     """Load every entry, one process per module, and say what became of each."""
-    ordered = sorted(entries, key=_module)
-    modules = [list(group) for _, group in groupby(ordered, key=_module)]
+    ordered = sorted(entries, key=_name_module)
+    modules = [list(group) for _, group in groupby(ordered, key=_name_module)]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         checked = [c for group in pool.map(lambda group: _check_module(group, timeout), modules) for c in group]
     return sorted(checked, key=lambda c: c.entry)
 
 
-def _module(entry: Entry) -> tuple[str, str]:
+def _name_module(entry: Entry) -> tuple[str, str]:
     return entry.module, entry.dist
 
 
-def _check_module(entries: list[Entry], timeout: float) -> list[Checked]:
+def _check_module(entries: list[Entry], timeout: float) -> list[PluginCheck]:
     """Load the entries of one module in a child process."""
     wanted = [[e.kind, e.name, e.dist, e.module] for e in entries]
-    command = [sys.executable, "-c", f"from {__name__} import answer; answer()"]
+    command = [sys.executable, "-c", f"from {__name__} import answer_parent; answer_parent()"]
     try:
         child = subprocess.run(
             command,
@@ -81,18 +81,18 @@ def _check_module(entries: list[Entry], timeout: float) -> list[Checked]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return [Checked(e, f"plugin {e.origin}: still loading after {timeout:g} s") for e in entries]
+        return [PluginCheck(e, f"plugin {e.origin}: still loading after {timeout:g} s") for e in entries]
     try:
         answers = json.loads(child.stdout)
     except ValueError:
         said = (child.stderr.strip().splitlines() or [""])[-1]
         cause = f"plugin {{}}: ended its process with status {child.returncode}{f': {said}' if said else ''}"
-        return [Checked(e, cause.format(e.origin)) for e in entries]
+        return [PluginCheck(e, cause.format(e.origin)) for e in entries]
     slowest = max(seconds for *_, seconds in answers)  # the first entry pays for the import of all
-    return [Checked(e, error, lacks, slowest) for e, (error, lacks, _) in zip(entries, answers, strict=True)]
+    return [PluginCheck(e, error, lacks, slowest) for e, (error, lacks, _) in zip(entries, answers, strict=True)]
 
 
-def answer() -> None:
+def answer_parent() -> None:
     """Be the child process: load what standard input asks for and write what became of it.
 
     Standard output is kept for the answer: whatever plugins print there goes to standard error.
@@ -106,7 +106,7 @@ def answer() -> None:
     import_module("t2i_core.api.plugin_info")  # what every plugin imports is not the plugin's time
     registry, answers = Registry(), []
     for kind, name, dist, module in wanted:
-        entry = next(e for e in registry.catalogue.named(kind, name, dist) if e.module == module)
+        entry = next(e for e in registry.catalogue.find_entries(kind, name, dist) if e.module == module)
         start = time.perf_counter()
         error, lacks = "", False
         try:

@@ -1,0 +1,75 @@
+"""Whether all that a recipe names exists and takes its options: checked at once, before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Any
+
+from t2i_core.api.errors import BadRecipe, T2IError, join_clauses
+from t2i_core.api.plugin_info import Kind
+from t2i_core.engine.request_field import Place
+from t2i_core.io.prompt_file import is_prompt_file
+from t2i_registry import Registry
+
+from .recipe import Recipe
+
+Table = dict[str, dict[str, Any]]
+
+
+def check_components(recipe: Recipe, keys: Set[str], options: Table, registry: Registry) -> None:
+    """Refuse names and options of a recipe that do not exist.
+
+    Args:
+        recipe: The recipe.
+        keys: Keys of the recipe that count because the command line does not override them.
+        options: Component options of the recipe and the command line together.
+        registry: Finds components.
+
+    Raises:
+        T2IError: What is wrong, as the command line would say it, with its place in the recipe.
+        BadRecipe: Several things are wrong.
+    """
+    if not recipe.values:
+        return
+    found = {str(error): (place, error) for place, error in _find_problems(recipe, keys, options, registry)}
+    if not found:
+        return
+    problems = join_clauses(f"{place}: {error}" for place, error in found.values())
+    kinds = {type(error) for _, error in found.values()}
+    raise (kinds.pop() if len(found) == 1 else BadRecipe)(f"{recipe.name}: {problems}")
+
+
+def _find_problems(
+    recipe: Recipe, keys: Set[str], options: Table, registry: Registry
+) -> Iterator[tuple[str, T2IError]]:
+    good: Table = {}
+    for key, values in options.items():
+        try:
+            registry.check_names({key: values})
+            good[key] = values
+        except T2IError as error:
+            yield recipe.place("options", key), error
+    for path, kind, spec, table in _list_components(recipe.values, keys, good):
+        try:
+            registry.component(kind, spec, table)
+        except T2IError as error:
+            yield recipe.place(*path), error
+
+
+def _list_components(
+    values: dict[str, Any], keys: Set[str], options: Table
+) -> Iterator[tuple[Place, Kind, str, Table]]:
+    """Yield where each component is named, its kind, its name, and the options that hold for it."""
+    named: dict[str, Any] = {key: values.get(key, ()) if key in keys else () for key in values}
+    for number, name in enumerate(named.get("metrics", ())):
+        yield ("metrics", number), "metric", name, options
+    for number, entry in enumerate(named.get("models", ())):
+        for model in entry.expand():
+            own = f"generator:{str(model.spec).partition(':')[0].rpartition('/')[2]}"
+            table = {**options, own: {**options.get(own, {}), **model.settings}}
+            yield ("models", number), "generator", str(model.spec), table
+    for number, name in enumerate(named.get("judges", ())):
+        yield ("judges", number), "judge", name.rpartition("=")[2], options
+    for number, name in enumerate(named.get("prompts", ())):
+        if not is_prompt_file(name):
+            yield ("prompts", number), "prompt_source", name, options

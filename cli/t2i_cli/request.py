@@ -1,0 +1,68 @@
+"""From a command line and a recipe to core's request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2i_core.engine.request import Request
+from t2i_registry.discovery import KINDS
+from t2i_registry.options import Address, merge_options
+
+from .recipe import Recipe, load_recipe
+from .recipe_check import check_components
+
+if TYPE_CHECKING:
+    from t2i_registry import Registry
+
+NO_RECIPE = Recipe("", {}, {})
+
+
+def make_request(
+    given: Mapping[str, Any], recipe: Path | Recipe | None, registry: Registry, measures: bool = True
+) -> Request:
+    """Return what the recipe asks, overridden by the command line; component options are merged one by one.
+
+    Args:
+        given: Values of the command line by the request's fields; None or an empty list where nothing is given.
+        recipe: The recipe, or the file of it.
+        registry: Finds components.
+        measures: Whether anything is measured; if not, metrics and judges of the recipe are left out.
+
+    Raises:
+        BadRecipe: The recipe is not valid.
+        BadOption: A value of the command line is not valid.
+        T2IError: A component of the recipe is unknown, ambiguous or broken.
+    """
+    read = load_recipe(recipe) if isinstance(recipe, Path) else recipe or NO_RECIPE
+    values = dict(read.values)
+    if not measures:
+        values |= _keep_images(values, registry)
+    own = {key for key, value in values.items() if value}
+    for name, value in given.items():
+        if value in (None, [], ()):
+            continue
+        if name == "options":
+            below = values.get("options", {})
+            table = registry.read_options(value)
+            value = {**below, **{key: merge_options(below.get(key, {}), new) for key, new in table.items()}}
+        else:
+            own.discard(name)
+        values[name] = value
+    check_components(read, own, values.get("options", {}), registry)
+    return Request(**values)
+
+
+def _keep_images(values: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
+    """Return metrics, judges and options of a recipe as they are if only images are made."""
+
+    def is_measured(key: str) -> bool:
+        address = Address.parse(key)
+        kinds = {k for k in KINDS if registry.catalogue.find_entries(k, address.name, address.dist)}
+        if address.kind:
+            kinds &= {address.kind}
+        return bool(kinds) and kinds <= {"metric", "judge"}
+
+    options = {key: table for key, table in values.get("options", {}).items() if not is_measured(key)}
+    return {"metrics": (), "judges": (), "options": options}

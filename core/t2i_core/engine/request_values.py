@@ -1,0 +1,97 @@
+"""Values of a request as command lines, recipes and Python write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from operator import index
+from reprlib import repr as shorten
+from typing import Any
+
+MAX_SEEDS = 1_000_000
+"""More seeds than anybody draws; a typing error must not fill the memory."""
+
+
+def list_values(value: Any) -> list[Any]:
+    """Return several values as a list, and one value as a list of one."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    return list(value) if several else [value]
+
+
+def read_names(*types: type) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a reader of one or several names, or of descriptors of these types."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        names = list_values(value)
+        if not all(isinstance(name, types) for name in names):
+            raise ValueError(f"must be a name or a list of names (got {value!r})")
+        return tuple(names)
+
+    return read
+
+
+def read_seeds(value: Any) -> tuple[int, ...] | None:
+    """Read a number of seeds, a text such as `16`, `0,7`, `0-63` or `0-3,9`, or the seeds themselves.
+
+    Raises:
+        ValueError: The value is none of these, or a seed is negative or named twice.
+    """
+    if value is None:
+        return None
+    given = list_values(value)
+    try:
+        if any(isinstance(seed, bool) for seed in given):
+            raise TypeError("a seed is a number")
+        if isinstance(value, int | str):
+            parts = [_read_span(part) for part in _count_from_zero(str(value)).split(",")]
+        else:
+            parts = [range(index(seed), index(seed) + 1) for seed in given]
+    except (TypeError, ValueError):
+        parts = []
+    if any(part.stop - part.start > MAX_SEEDS for part in parts) or sum(map(len, parts)) > MAX_SEEDS:
+        raise ValueError(f"must be at most {MAX_SEEDS:,} seeds (got {shorten(value)})")
+    seeds = tuple(seed for part in parts for seed in part)
+    if not seeds or min(seeds) < 0 or len(set(seeds)) != len(seeds):
+        raise ValueError(
+            "must be a number of seeds (16), a list (0,7) or a range (0-63), none negative and none twice "
+            f"(got {shorten(value)})"
+        )
+    return seeds
+
+
+def _count_from_zero(text: str) -> str:
+    return f"0-{int(text) - 1}" if text.strip().isdecimal() else text
+
+
+def _read_span(part: str) -> range:
+    first, dash, last = part.strip().partition("-")
+    return range(int(first), int(last if dash else first) + 1)
+
+
+def read_shard(value: Any) -> tuple[int, int] | None:
+    """Read `I/N` or the pair, I from 1 to N. Raises ValueError."""
+    if value is None:
+        return None
+    part, _, parts = value.partition("/") if isinstance(value, str) else ("", "", "")
+    pair = (int(part), int(parts)) if part.isdecimal() and parts.isdecimal() else value
+    match pair:
+        case (int(i), int(n)) if 1 <= i <= n:
+            return i, n
+    raise ValueError(f"must be I/N with I from 1 to N, for instance 1/4 (got {value!r})")
+
+
+def read_batch_size(value: Any) -> int | None:
+    """Read a whole number, or `auto`, which is None. Raises ValueError."""
+    text = str(value).strip()
+    if value is None or text == "auto":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"must be a whole number from 1, or auto (got {value!r})")
+    return int(text)
+
+
+def check_device(value: str | None) -> str | None:
+    """Return the name of a device. Raises ValueError if it is none."""
+    if value is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", value):
+        raise ValueError(f"must be cpu, cuda, cuda:N or mps (got {value!r})")
+    return value

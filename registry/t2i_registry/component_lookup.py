@@ -1,0 +1,272 @@
+"""From a name to an installed component with argument and options settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from t2i_core.api.errors import (
+    AmbiguousName,
+    BadOption,
+    BrokenPlugin,
+    MissingDependency,
+    UnknownName,
+    did_you_mean,
+)
+
+from .descriptor import load
+from .discovery import DISABLE_VARIABLE, KINDS, Catalogue, Entry, EntryKind, normalize_name, scan
+from .options import Address, check_options, find_kind, merge_options, select_options
+
+if TYPE_CHECKING:
+    from t2i_core.api.plugin_info import Info, Kind, Preset
+    from t2i_core.api.resolver import OptionTable
+    from t2i_core.engine.component import Component
+
+
+@dataclass(frozen=True)
+class Description:
+    """A component before the user's own argument and options.
+
+    entry:      what the user's name means
+    made_by:    the entry whose code makes it: another one where the name is a preset's
+    info:       the descriptor; of a preset, the other component's with what the preset says in its place
+    argument:   what a preset sets
+    options:    what a preset sets
+    presets:    the presets on the way, outermost first
+    """
+
+    entry: Entry
+    made_by: Entry
+    info: Info
+    argument: str | None = None
+    options: Mapping[str, Any] | None = None
+    presets: tuple[Preset, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The component's own line."""
+        return (self.presets[0] if self.presets else self.info).summary
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A component as a user names it: `[dist/]name[:argument]`."""
+
+    name: str
+    dist: str | None = None
+    argument: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        """Read it; the argument may hold anything."""
+        head, colon, argument = text.strip().partition(":")
+        dist, slash, name = head.rpartition("/")
+        return cls(name, dist if slash else None, argument if colon else None)
+
+
+class ComponentLookup:
+    """Finds installed components by name and settles their options."""
+
+    def __init__(self, catalogue: Catalogue | None = None) -> None:
+        self._given = catalogue
+        self._loaded: dict[Entry, Info | Preset] = {}
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What is installed, scanned when first asked for."""
+        return self._given if self._given is not None else scan()
+
+    def find(self, kind: EntryKind, name: str, dist: str | None = None) -> Entry:
+        """Return the one entry of this name.
+
+        Raises UnknownName, AmbiguousName or BrokenPlugin; MissingDependency where it is known who would offer it.
+        """
+        found = self.catalogue.find_entries(kind, name, dist)
+        if not found:
+            raise self._make_unknown(kind, name, dist)
+        if len({e.dist for e in found}) > 1:
+            offers = " and ".join(f"{e.dist} {e.version}" for e in found)
+            ways = " or ".join(dict.fromkeys(e.full_name for e in found))
+            raise AmbiguousName(f"{_format_kind(kind)} {name!r} is offered by {offers}: say {ways}")
+        if len(found) > 1:
+            targets = " and ".join(e.module for e in found)
+            plugin = f"plugin {found[0].dist} {found[0].version}"
+            raise BrokenPlugin(f"{plugin} enters {_format_kind(kind)} {name!r} {len(found)} times: {targets}")
+        return found[0]
+
+    def find_any(self, text: str) -> list[tuple[Entry, str | None]]:
+        """Return every entry that `[kind:][dist/]name[:argument]` may mean, with the argument.
+
+        Raises UnknownName, with the nearest names of all kinds, or AmbiguousName.
+        """
+        head, colon, rest = text.partition(":")
+        kind = find_kind(head) if colon else None
+        spec = Spec.parse(rest if kind else text)
+        kinds = [k for k in ([kind] if kind else KINDS) if self.catalogue.find_entries(k, spec.name, spec.dist)]
+        if not kinds:
+            if kind:
+                raise self._make_unknown(kind, spec.name, spec.dist)
+            self._refuse_absent(spec.name, spec.dist)
+            known = {e.name for e in self.catalogue.entries}
+            raise _make_unknown_among("component", spec.name, known, self._hint_disabled(spec.name))
+        return [(self.find(k, spec.name, spec.dist), spec.argument) for k in kinds]
+
+    def describe(self, entry: Entry) -> Description:
+        """Load an entry's descriptor, through presets. Raises BrokenPlugin or MissingDependency."""
+        return self._describe(entry, ())
+
+    def component(self, kind: Kind, spec: str, options: OptionTable) -> Component[Any]:
+        """Return the component that a user names `name`, `name:argument` or `dist/name`, its options checked.
+
+        Raises UnknownName, AmbiguousName, BrokenPlugin, BadOption or MissingDependency.
+        """
+        parsed = Spec.parse(spec)
+        return self.settle(self.find(kind, parsed.name, parsed.dist), spec, options)
+
+    def settle(self, entry: Entry, spec: str, options: OptionTable) -> Component[Any]:
+        """Return the component of an entry, named as in `spec`, its options checked."""
+        from t2i_core.engine.component import Component
+
+        described = self.describe(entry)
+        kind: Kind = entry.kind  # type: ignore[assignment]  # commands are never settled
+        argument = _settle_argument(described, Spec.parse(spec).argument)
+        given = select_options(self._refuse_ambiguous(options), kind, entry.name, entry.dist)
+        whose = f"{_format_kind(kind)} {entry.name!r}"
+        made_by = described.made_by
+        return Component(
+            kind=kind,
+            spec=spec.strip(),
+            info=described.info,
+            options=check_options(described.info.options, merge_options(described.options or {}, given), whose),
+            argument=argument,
+            dist=made_by.dist,
+            version=made_by.version,
+            module=made_by.module,
+            given=given,
+        )
+
+    def name_option(self, entry: Entry) -> str:
+        """Return the name before the dot by which a user sets options of this component and of no other."""
+        same = [e for kind in KINDS for e in self.catalogue.find_entries(kind, entry.name)]
+        name = entry.full_name if len({e.dist for e in same if e.kind == entry.kind}) > 1 else entry.name
+        return f"{entry.kind}:{name}" if len({e.kind for e in same}) > 1 else name
+
+    def check_names(self, options: OptionTable) -> None:
+        """Refuse options of components that nobody offers. Raises UnknownName, AmbiguousName or BadOption."""
+        for key in self._refuse_ambiguous(options):
+            address = Address.parse(key)
+            if address.kind:
+                self.find(address.kind, address.name, address.dist)
+            else:
+                self.find_any(key)
+
+    def _refuse_ambiguous(self, options: OptionTable) -> OptionTable:
+        """Refuse a bare name that components of several kinds share."""
+        for key in options:
+            address = Address.parse(key)
+            kinds = [k for k in KINDS if self.catalogue.find_entries(k, address.name, address.dist)]
+            if address.kind is None and len(kinds) > 1:
+                ways = " or ".join(f"{kind}:{key}" for kind in kinds)
+                raise AmbiguousName(f"options of {key!r}: components of several kinds have this name: say {ways}")
+        return options
+
+    def _describe(self, entry: Entry, path: tuple[Entry, ...]) -> Description:
+        from t2i_core.api.plugin_info import Preset, SelfJudgingInfo
+
+        if entry in path:
+            circle = " -> ".join(e.name for e in (*path[path.index(entry) :], entry))
+            raise BrokenPlugin(f"plugin {entry.origin}: presets lead in a circle: {circle}")
+        if entry not in self._loaded:
+            self._loaded[entry] = load(entry)
+        descriptor = self._loaded[entry]
+        if not isinstance(descriptor, Preset):
+            return Description(entry, made_by=entry, info=descriptor)
+        base = self._describe(self._find_base(entry, descriptor), (*path, entry))
+        if descriptor.argument is not None and base.argument is not None:
+            raise BrokenPlugin(
+                f"plugin {entry.origin}: preset {entry.name!r} sets the argument that {base.entry.name!r} has set"
+            )
+        changes: dict[str, Any] = {"about": base.info.about.overlay(descriptor.about)}
+        if descriptor.domain is not None and hasattr(base.info, "domain"):
+            changes["domain"] = descriptor.domain
+        if isinstance(base.info, SelfJudgingInfo):
+            changes["capabilities"] = base.info.capabilities - descriptor.lacks
+        return Description(
+            entry=entry,
+            made_by=base.made_by,
+            info=replace(base.info, **changes),
+            argument=descriptor.argument if descriptor.argument is not None else base.argument,
+            options=merge_options(base.options or {}, descriptor.options),
+            presets=(descriptor, *base.presets),
+        )
+
+    def _find_base(self, entry: Entry, preset: Preset) -> Entry:
+        """Find what a preset names; that it is not installed is no fault of the user's name."""
+        spec = Spec.parse(preset.of)
+        try:
+            return self.find(entry.kind, spec.name, spec.dist)
+        except UnknownName as error:
+            kind = _format_kind(entry.kind)
+            way_out = f": install {spec.dist}" if spec.dist else ""
+            raise MissingDependency(
+                f"{kind} {entry.name!r} of {entry.dist} {entry.version} is a preset of {kind} {preset.of!r}, "
+                f"which no installed plugin offers{way_out}{self._hint_disabled(spec.name, '; ')}"
+            ) from error
+
+    def find_missing_dist(self, name: str) -> str | None:
+        """Return the distribution that offers a name and is not installed, where one is known."""
+        catalogue = self.catalogue
+        offering = catalogue.elsewhere.get(name)
+        installed = {
+            normalize_name(e.dist) for e in (*catalogue.entries, *catalogue.commands, *catalogue.disabled)
+        }
+        return None if offering in installed else offering
+
+    def _refuse_absent(self, name: str, dist: str | None) -> None:
+        """Raise MissingDependency for a name that a distribution offers which is not installed."""
+        wanted = self.find_missing_dist(name)
+        if wanted and (dist is None or normalize_name(dist) == wanted):
+            raise MissingDependency(f"{name!r} comes with {wanted}, which is not installed: install {wanted}")
+
+    def _make_unknown(self, kind: EntryKind, name: str, dist: str | None) -> UnknownName:
+        self._refuse_absent(name, dist)
+        entries = self.catalogue.list_kind(kind)
+        others = [k for k in KINDS if k != kind and self.catalogue.find_entries(k, name, dist)]
+        kinds = " and a ".join(_format_kind(k) for k in others)
+        hint = f"{name!r} is a {kinds}" if others else self._hint_disabled(name)
+        if dist is not None:
+            return _make_unknown_among(_format_kind(kind), f"{dist}/{name}", {e.full_name for e in entries}, hint)
+        return _make_unknown_among(_format_kind(kind), name, {e.name for e in entries}, hint)
+
+    def _hint_disabled(self, name: str, before: str = "") -> str:
+        disabled = any(e.name == name for e in self.catalogue.disabled)
+        return f"{before}{name!r} is disabled by {DISABLE_VARIABLE}" if disabled else ""
+
+
+def _make_unknown_among(what: str, name: str, known: set[str], hint: str) -> UnknownName:
+    """Return the error of an unknown name, with a hint, near names, or where all names are listed."""
+    listed = "" if hint or did_you_mean(name, known) else "`t2i list-plugins` shows what there is"
+    return UnknownName.among(what, name, known, hint or listed)
+
+
+def _settle_argument(described: Description, given: str | None) -> str | None:
+    """Settle the argument between preset and user. Raises BadOption."""
+    info, name = described.info, described.entry.name
+    kind = _format_kind(described.entry.kind)
+    if described.argument is not None:
+        if given is not None:
+            raise BadOption(f"{kind} {name!r} takes no argument: it is a preset that sets {described.argument!r}")
+        return described.argument
+    if given is not None and not (info.argument or info.needs_argument):
+        raise BadOption(f"{kind} {name!r} takes no argument, got {given!r}")
+    if not given and info.needs_argument:
+        what = f" ({info.argument})" if info.argument else ""
+        raise BadOption(f"{kind} {name!r} needs an argument: {name}:ARGUMENT{what}")
+    return given or None
+
+
+def _format_kind(kind: str) -> str:
+    return kind.replace("_", " ")
