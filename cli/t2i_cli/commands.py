@@ -138,7 +138,7 @@ def _load_command(name: str) -> Any:
     from t2i_registry import Registry
 
     registry = Registry()
-    app = registry.command(name)
+    app = registry.load_command(name)
     if not isinstance(app, typer.Typer):
         origin = registry.find("command", name).origin
         raise BrokenPlugin(f"plugin {origin}: its command {name!r} is a {type(app).__name__}, want a typer.Typer")

@@ -17,9 +17,6 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "recipe.schema.json").read_text())
 
 
-KEYS = {*SCHEMA["properties"], *SCHEMA["$defs"]["ModelRequest"]["properties"]} - {"spec"}
-
-
 def written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "recipe.yaml"
     path.write_text(text)
@@ -260,8 +257,3 @@ def test_the_command_line_overrides_a_recipe(tmp_path, monkeypatch):
 def test_every_key_is_described():
     for cls in (Request, ModelRequest):
         assert all(field.description for field in list_fields(cls).values())
-
-
-def test_the_readme_describes_every_key():
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
-    assert all(f"`{name}`" in readme for name in KEYS)

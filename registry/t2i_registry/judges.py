@@ -79,7 +79,7 @@ class JudgeSearch:
                 continue
             judge = self.registry.component("judge", name, self.options)
             if judge.info.reads_truth:
-                self._reject(_refuse_truth(name))
+                self._reject(_explain_truth(name))
             elif choice := self._try_judge(judge, reason):
                 return choice
         return None
@@ -105,7 +105,7 @@ class JudgeSearch:
             info = self.registry.describe(entry).info
             assert isinstance(info, JudgeInfo)
             if info.reads_truth:
-                self._reject(_refuse_truth(spec))
+                self._reject(_explain_truth(spec))
                 return None
             if info.domain.name != self.domain.name:
                 self._reject(f"{spec!r} ({entry.dist}) judges {info.domain.name}")
@@ -166,5 +166,5 @@ def _split_name(spec: str) -> tuple[str, str | None]:
     return name, dist if slash else None
 
 
-def _refuse_truth(name: str) -> str:
+def _explain_truth(name: str) -> str:
     return f"{name!r} reads the truth and is taken only when asked for (--judge {name})"

@@ -131,7 +131,7 @@ def _is_sound(entry: Entry) -> bool:
 def _load(registry: Registry, entry: Entry) -> None:
     """Load an entry and hold it against what its metadata says."""
     if entry.kind == "command":
-        registry.command(entry.name)
+        registry.load_command(entry.name)
         return
     info = registry.describe(entry).info
     if entry.kind == "judge":

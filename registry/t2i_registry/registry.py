@@ -44,7 +44,7 @@ class Registry(ComponentLookup):
             for e in self.catalogue.entries
         ]
 
-    def command(self, name: str) -> Any:
+    def load_command(self, name: str) -> Any:
         """Import a plugin's command. Raises UnknownName, AmbiguousName, BrokenPlugin or MissingDependency."""
         return load_target(self.find("command", name))
 
