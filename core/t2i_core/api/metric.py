@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from .judge import Capability, Query
+from .observation import find_capability
 from .options import Options, resolve_number
 from .plugin_info import Setup
 from .prompt import Prompt
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..statistics import Estimate
+    from .array_codec import Arrays
     from .failure import Failure
     from .image import Image
-    from .observation import Arrays
+    from .observation import Observation
 
     class MeanOf(Protocol):
         """Forms the interval of the mean of some rows, all of one measure, as the run asks."""
@@ -135,14 +137,28 @@ class Need:
     derive: Derive | None = None
 
     def __post_init__(self) -> None:
-        if self.capability == "reward" and self.queries is ask_about_image:
-            object.__setattr__(self, "queries", ask_about_image_and_text)
-        if self.capability == "pixels" and self.derive is None:
-            raise ValueError(f"need {self.name!r}: pixels are not kept; say with `derive` what to take from them")
+        capability = find_capability(self.capability)
+        if self.queries is ask_about_image:
+            object.__setattr__(self, "queries", self._find_default_queries(capability))
+        if not capability.judged and self.derive is None:
+            raise ValueError(
+                f"need {self.name!r}: {self.capability} are not kept; say with `derive` what to take from them"
+            )
         if self.per == "run" and (self.images == "generated" or self.derive is not None):
             raise ValueError(
                 f"need {self.name!r}: asked once per run, it has no generated images and derives nothing"
             )
+
+    def _find_default_queries(
+        self, capability: type[Observation]
+    ) -> Callable[[Sequence[Sample]], Sequence[Query]]:
+        """Return what asks about the first sample's image, with its prompt if a text is wanted."""
+        for texts, queries in ((0, ask_about_image), (1, ask_about_image_and_text)):
+            if any(shape.holds(1, texts) for shape in capability.queries):
+                return queries
+        raise ValueError(
+            f"need {self.name!r}: {self.capability} is not about one image; say with `queries` what to ask"
+        )
 
 
 @dataclass(frozen=True)
