@@ -10,14 +10,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pages as site_pages
 import pytest
 import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
 from t2i_cli.recipe import Recipe, RecipeModel
+from t2i_core.api import Features, errors, hookspecs, metric, plugin_info
 from t2i_core.api import __all__ as public
-from t2i_core.api import errors, hookspecs, metric, plugin_info
 from t2i_core.api.adapter import list_adapters
 from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
@@ -25,6 +26,7 @@ from t2i_core.api.image import Image, Instance, Truth
 from t2i_core.api.judge import Query
 from t2i_core.api.metric import Measure, Metric, Need, Row, Study
 from t2i_core.api.observation import Observation, Pixels, QueryShape, find_capability, list_capabilities
+from t2i_core.api.observation_codec import decode, encode
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
@@ -36,7 +38,11 @@ ROOT = Path(__file__).parent.parent
 ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.T2IError)]
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("t2i_")]
-CAPABILITIES = [*(find_capability(name) for name in list_capabilities()), Pixels]
+CAPABILITIES = [
+    each
+    for each in (*map(find_capability, list_capabilities()), Pixels)
+    if each.__module__.startswith("t2i_core.")
+]
 CONTRACTS = [
     plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.About, plugin_info.Loading,
     plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
@@ -106,7 +112,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_the_analysis_that_is_shown_can_be_made_and_drawn(contributed: Run) -> None:
-    (block,) = RUN_BLOCK.findall(read("docs/plugins.md"))
+    _, block = RUN_BLOCK.findall(read("docs/plugins.md"))
     names: dict[str, Any] = {"__name__": "shown"}
     exec(compile(block, "docs/plugins.md", "exec"), names)
     study = Study(contributed.measurements().drop(columns="metric"), contributed.samples(), contributed.folder)
@@ -117,6 +123,18 @@ def test_the_analysis_that_is_shown_can_be_made_and_drawn(contributed: Run) -> N
     assert analysis.figure is not None
     analysis.figure(axes)
     assert len(axes.patches) == len(analysis.table)
+
+
+def test_the_capability_that_is_shown_is_checked_and_kept() -> None:
+    block, _ = RUN_BLOCK.findall(read("docs/plugins.md"))
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(block, "docs/plugins.md", "exec", dont_inherit=True), names)
+    answer = names["Sharpness"](0.5)
+    assert decode(encode(answer, "sharpness", None, Query()), "sharpness", None) == answer
+    with pytest.raises(ValueError, match="want 0 or more"):
+        encode(names["Sharpness"](-0.5), "sharpness", None, Query())
+    (adapter,) = list_adapters("sharpness")
+    assert adapter.combine(Features(np.array([0.25], np.float32))) == names["Sharpness"](0.25)
 
 
 @pytest.fixture
@@ -220,9 +238,7 @@ def test_every_hook_group_and_capability_is_documented() -> None:
 def test_the_tables_of_capabilities_are_what_their_classes_say() -> None:
     text = read("docs/plugins.md")
     rows = section(text, "## Capabilities").partition("\n\n### ")[0]
-    assert [line for line in rows.splitlines() if line.startswith("| `")] == [
-        row_of(each) for each in CAPABILITIES
-    ]
+    assert sorted(re.findall(r"^\| `.*", rows, re.MULTILINE)) == sorted(map(row_of, CAPABILITIES))
     adapters = [a for each in CAPABILITIES for a in list_adapters(each.capability)]
     found = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section(text, "## Adapters"), re.MULTILINE)
     assert sorted(found) == sorted((a.wanted, a.offered) for a in adapters)

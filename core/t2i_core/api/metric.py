@@ -115,7 +115,7 @@ class Need:
     per:         `item`: asked for each sample (or, grouped by pair, for two samples of one prompt and seed);
                  `run`: asked once, about reference images or a pool of texts; the answers are in `Unit.shared`
     queries:     the queries for one item's samples; per run, for samples without images, one of each prompt. By
-                 default the image alone, or, for a reward, image and prompt
+                 default the image alone, or image and prompt if the capability wants a text
     params:      of a need that the model itself answers: the `params` of an item's queries, as far as they are the
                  same for all items, so that a model can refuse them before it is loaded
     requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
