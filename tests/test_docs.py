@@ -9,22 +9,25 @@ import runpy
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import jsonschema
+import numpy as np
 import pages as site_pages
 import pytest
 import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
+from t2i_core.api import Features, errors, evidence, hookspecs, metric, plugin_info
 from t2i_core.api import __all__ as public
-from t2i_core.api import errors, evidence, hookspecs, metric, observation, plugin_info
-from t2i_core.api.adapter import ADAPTERS
+from t2i_core.api.adapter import list_adapters
 from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.api.image import Image, Instance, Truth
-from t2i_core.api.judge import Capability, Query
+from t2i_core.api.judge import Query
 from t2i_core.api.metric import Measure, Metric, Need, Row, Study
+from t2i_core.api.observation import Observation, Pixels, QueryShape, find_capability, list_capabilities
+from t2i_core.api.observation_codec import decode, encode
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest, Request
@@ -38,6 +41,11 @@ ROOT = Path(__file__).parent.parent
 ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.T2IError)]
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("t2i_")]
+CAPABILITIES = [
+    each
+    for each in (*map(find_capability, list_capabilities()), Pixels)
+    if each.__module__.startswith("t2i_core.")
+]
 CONTRACTS = [
     plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.About, plugin_info.Loading,
     plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
@@ -45,7 +53,7 @@ CONTRACTS = [
     metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, metric.Analysis,
     evidence.Evidence,
     Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
-    Query, *observation.TYPES.values(),
+    Query, QueryShape, *CAPABILITIES,
 ]  # fmt: skip
 
 
@@ -108,7 +116,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_the_analysis_that_is_shown_can_be_made_and_drawn(contributed: Run) -> None:
-    (block,) = RUN_BLOCK.findall(read("docs/plugins.md"))
+    _, block = RUN_BLOCK.findall(read("docs/plugins.md"))
     names: dict[str, Any] = {"__name__": "shown"}
     exec(compile(block, "docs/plugins.md", "exec"), names)
     study = Study(contributed.measurements().drop(columns="metric"), contributed.samples(), contributed.folder)
@@ -119,6 +127,18 @@ def test_the_analysis_that_is_shown_can_be_made_and_drawn(contributed: Run) -> N
     assert analysis.figure is not None
     analysis.figure(axes)
     assert len(axes.patches) == len(analysis.table)
+
+
+def test_the_capability_that_is_shown_is_checked_and_kept() -> None:
+    block, _ = RUN_BLOCK.findall(read("docs/plugins.md"))
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(block, "docs/plugins.md", "exec", dont_inherit=True), names)
+    answer = names["Sharpness"](0.5)
+    assert decode(encode(answer, "sharpness", None, Query()), "sharpness", None) == answer
+    with pytest.raises(ValueError, match="want 0 or more"):
+        encode(names["Sharpness"](-0.5), "sharpness", None, Query())
+    (adapter,) = list_adapters("sharpness")
+    assert adapter.combine(Features(np.array([0.25], np.float32))) == names["Sharpness"](0.25)
 
 
 @pytest.fixture
@@ -226,10 +246,25 @@ def test_every_hook_group_and_capability_is_documented() -> None:
     text = read("docs/plugins.md")
     assert len(HOOKS) == len(plugin_info.KINDS)
     assert undocumented([*HOOKS, *KIND_OF_GROUP, f"{CAPABILITY_PREFIX}CAPABILITY"], text) == []
-    assert undocumented(get_args(Capability), section(text, "## Capabilities")) == []
-    adapters = section(text, "## Adapters")
-    for adapter in ADAPTERS:
-        assert f"| `{adapter.wanted}` | `{adapter.offered}` |" in adapters
+
+
+def test_the_tables_of_capabilities_are_what_their_classes_say() -> None:
+    text = read("docs/plugins.md")
+    rows = section(text, "## Capabilities").partition("\n\n### ")[0]
+    assert sorted(re.findall(r"^\| `.*", rows, re.MULTILINE)) == sorted(map(row_of, CAPABILITIES))
+    adapters = [a for each in CAPABILITIES for a in list_adapters(each.capability)]
+    found = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section(text, "## Adapters"), re.MULTILINE)
+    assert sorted(found) == sorted((a.wanted, a.offered) for a in adapters)
+
+
+def row_of(capability: type[Observation]) -> str:
+    """The row of a capability in the table of all."""
+    shapes = capability.queries
+    images = ", or ".join(str(shape.images or "none") for shape in shapes)
+    texts = ", or ".join(shape.describe_texts() for shape in shapes)
+    extras = ", ".join(f"`{extra}`" for extra in capability.extras)
+    name = f"| `{capability.capability}` | {images} | {texts} | `{capability.__name__}` | {extras}"
+    return f"{name.rstrip()} |"
 
 
 def test_every_public_name_is_documented() -> None:

@@ -39,7 +39,7 @@ LEAKY = """
     )
     from t2i_core.api.errors import BadModel
     from t2i_core.api.metric import Excluded, Note
-    from t2i_core.api.observation import Preference
+    from t2i_core.api import Preference
 
     NAMES = os.environ["SPILL"].split(",")
 

@@ -29,7 +29,7 @@ EVIL = """
         PromptSourceInfo, Reward, Row, hookimpl,
     )
     from t2i_core.api.metric import Analysis, Note
-    from t2i_core.api.observation import Caption
+    from t2i_core.api import Caption
 
     NASTY = {nasty!r}
 

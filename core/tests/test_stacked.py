@@ -10,9 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from t2i_core import evaluate
-from t2i_core.api import Excluded, Failure, Measure, Metric, MetricInfo, Need, Row, Rows
+from t2i_core.api import (
+    ClassScores,
+    Embedding,
+    Excluded,
+    Failure,
+    Features,
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    Row,
+    Rows,
+)
 from t2i_core.api.errors import BadFolder, BrokenPlugin
-from t2i_core.api.observation import ClassScores, Embedding, Features
 from t2i_core.engine.measurement_table import TableBuilder
 from t2i_core.results.score_difference import select_shared
 from t2i_core.storage.store import DATABASE, Store

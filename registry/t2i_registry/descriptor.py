@@ -120,7 +120,7 @@ def _is_collection(answer: object) -> bool:
 
 def _check_descriptor(entry: Entry, descriptor: Info | Preset) -> None:
     """Refuse what would fail later with a message that names nobody."""
-    from t2i_core.api.judge import CAPABILITIES
+    from t2i_core.api.observation import list_capabilities
     from t2i_core.api.options import Options
     from t2i_core.api.plugin_info import JudgeInfo, Preset, PromptSourceInfo, SelfJudgingInfo
 
@@ -137,8 +137,8 @@ def _check_descriptor(entry: Entry, descriptor: Info | Preset) -> None:
         )
     if isinstance(descriptor, SelfJudgingInfo | JudgeInfo):
         for capability in descriptor.capabilities:
-            if capability not in CAPABILITIES:
-                near = did_you_mean(str(capability), CAPABILITIES)
+            if capability not in (known := list_capabilities()):
+                near = did_you_mean(str(capability), known)
                 raise _make_error(
                     entry, f"{entry.name!r} offers the unknown capability {_format_value(capability)}{near}"
                 )

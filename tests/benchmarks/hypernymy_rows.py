@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import ClassScores, GeneratorInfo, JudgeInfo, ObjectClass, Query
+from t2i_core.api.observation_codec import encode
 from t2i_core.api.progress import Silent
 from t2i_core.engine.job import Job, observation_key, observation_key_head
 from t2i_core.engine.ledger import Ledger
@@ -78,8 +79,8 @@ def fill(store: Store, job: Job, seed: int = 0) -> None:
         pixels.flat[:4] = np.array([number], "<u4").view(np.uint8)
         image = store.put_image(sample.key, pixels)
         logits = ClassScores(rng.normal(0, 3, CLASSES).astype(np.float32), LABELS)
-        key = observation_key(head, Query(images=(image,)))
-        store.put(key, logits.to_bytes(LABELS))
+        query = Query(images=(image,))
+        store.put(observation_key(head, query), encode(logits, "classify", LABELS, query))
 
 
 def score_stored(store: Store, jobs: tuple[Job, ...]) -> list[pd.DataFrame]:

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from t2i_core import ModelRequest
 from t2i_core.api import Embedding, GeneratorInfo, JudgeInfo, Prompt, PromptSourceInfo, Query
+from t2i_core.api.observation_codec import encode
 from t2i_core.api.progress import Silent
 from t2i_core.engine.job import Job, observation_key, observation_key_head
 from t2i_core.engine.ledger import Ledger
@@ -72,7 +73,7 @@ def fill(store: Store, job: Job) -> None:
         own, other = rng.normal(size=(2, DIMENSIONS)).astype(np.float32)
         text, picture = Query(texts=(sample.prompt.text,)), Query(images=(image,))
         for query, vector in ((text, own), (picture, own + 5 * other)):
-            store.put(observation_key(head, query), Embedding(vector).to_bytes())
+            store.put(observation_key(head, query), encode(Embedding(vector), "embed", None, query))
 
 
 def score(store: Store, job: Job) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from recorded.entries import Entry
 from recorded.recording import IMAGES, Answers, pixel_digest, read_image, write_image
 from t2i_core import ModelRequest, evaluate
 from t2i_core.api import Failure, Features, Generated, Loading, ObjectClass, Prompt, Scene, SelfJudgingInfo
-from t2i_core.api.observation import TYPES
+from t2i_core.api.observation import find_capability
 from t2i_core.api.resolver import JudgeChoice, installed_resolver
 from t2i_core.engine.component import Component
 
@@ -260,7 +260,7 @@ class _Played:
             if isinstance(answer, dict):
                 yield query, Failure(*answer["failure"])
             else:
-                yield query, TYPES[capability].from_bytes(b64decode(answer), self.labels)
+                yield query, find_capability(capability).from_bytes(b64decode(answer), self.labels)
 
 
 class _Grid:

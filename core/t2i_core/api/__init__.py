@@ -9,6 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
+    from .adapter import register_adapter as register_adapter
+    from .capabilities.caption import Caption as Caption
+    from .capabilities.classify import ClassScores as ClassScores
+    from .capabilities.detect import Detections as Detections
+    from .capabilities.embed import Embedding as Embedding
+    from .capabilities.features import Features as Features
+    from .capabilities.likelihood import LikelihoodTerms as LikelihoodTerms
+    from .capabilities.prefer import Preference as Preference
+    from .capabilities.reward import Reward as Reward
+    from .capabilities.segment import Segments as Segments
     from .errors import BadPrompts as BadPrompts
     from .errors import NoJudge as NoJudge
     from .errors import T2IError as T2IError
@@ -39,16 +49,10 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .metric import Sample as Sample
     from .metric import Study as Study
     from .metric import Unit as Unit
-    from .observation import Caption as Caption
-    from .observation import ClassScores as ClassScores
-    from .observation import Detections as Detections
-    from .observation import Embedding as Embedding
-    from .observation import Features as Features
-    from .observation import LikelihoodTerms as LikelihoodTerms
+    from .observation import Observation as Observation
     from .observation import Pixels as Pixels
-    from .observation import Preference as Preference
-    from .observation import Reward as Reward
-    from .observation import Segments as Segments
+    from .observation import QueryShape as QueryShape
+    from .observation import StackableObservation as StackableObservation
     from .options import ExecutionOption as ExecutionOption
     from .options import Options as Options
     from .plugin_info import PHOTOGRAPHS as PHOTOGRAPHS
@@ -118,17 +122,21 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Query",
     ),
     "observation": (
-        "Detections",
-        "Segments",
-        "ClassScores",
-        "Embedding",
-        "Features",
-        "Caption",
+        "Observation",
+        "QueryShape",
+        "StackableObservation",
         "Pixels",
-        "Preference",
-        "Reward",
-        "LikelihoodTerms",
     ),
+    "adapter": ("register_adapter",),
+    "capabilities.caption": ("Caption",),
+    "capabilities.classify": ("ClassScores",),
+    "capabilities.detect": ("Detections",),
+    "capabilities.embed": ("Embedding",),
+    "capabilities.features": ("Features",),
+    "capabilities.likelihood": ("LikelihoodTerms",),
+    "capabilities.prefer": ("Preference",),
+    "capabilities.reward": ("Reward",),
+    "capabilities.segment": ("Segments",),
     "metric": (
         "Measure",
         "Metric",

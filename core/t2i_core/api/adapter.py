@@ -1,100 +1,100 @@
-"""Adapters that lead upwards: what a judge offers serves more than it says.
+"""Adapters: how observations of one capability are made from those of another, which a judge offers.
 
-segment gives detect; embed gives a reward; a reward gives prefer. An adapter only asks other queries and combines
-their answers, so that the answers themselves are kept once, whoever asks.
+An adapter only asks other queries and combines their answers, so that the answers themselves are kept once,
+whoever asks. Each stands in the module of the capability that it gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from .failure import Failure
 from .judge import Capability, Query
-from .observation import Detections, Embedding, Preference, Reward, Segments
+from .observation import find_capability
+
+CombineT = TypeVar("CombineT", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Adapter:
     """How observations of `wanted` are made from observations of `offered`.
 
-    expand:   the queries to ask, for one query
-    combine:  the observation, or why there is none, from their answers in the same order
-    note:     what the combination assumes, for the reader of a score
+    Attributes:
+        wanted: The capability that it gives.
+        offered: The capability that a judge is asked for.
+        expand: Returns the queries to ask, for one query.
+        combine: Returns the observation, or a Failure, from their answers in the same order.
+        note: What the combination assumes, for the reader of a score.
     """
 
     wanted: Capability
     offered: Capability
     expand: Callable[[Query], Sequence[Query]]
-    combine: Callable[[Sequence[Any]], Any]
+    combine: Callable[..., Any]
     note: str = ""
 
 
-def _detections(answers: Sequence[Segments]) -> Detections:
-    return answers[0].without_masks()
+_ADAPTERS: dict[tuple[Capability, Capability], Adapter] = {}
 
 
-def _cosine(answers: Sequence[Embedding]) -> Reward | Failure:
-    """Cosine of image and text."""
-    image, text = (a.values.astype(np.float64) for a in answers)
-    if image.shape != text.shape:
-        return Failure(f"an image's embedding has {image.size} dimensions, a text's {text.size}")
-    norm = float(np.linalg.norm(image) * np.linalg.norm(text))
-    return Reward(float(image @ text) / norm) if norm else Failure("an embedding is 0: it has no cosine")
+def _ask_the_same(query: Query) -> Sequence[Query]:
+    return [query]
 
 
-def _preference(answers: Sequence[Reward]) -> Preference:
-    first, second = (a.value for a in answers)
-    verdict = "tie" if first == second else "first" if first > second else "second"
-    return Preference(verdict, margin=first - second)  # type: ignore[arg-type]
+def register_adapter(
+    wanted: Capability,
+    offered: Capability,
+    expand: Callable[[Query], Sequence[Query]] = _ask_the_same,
+    note: str = "",
+) -> Callable[[CombineT], CombineT]:
+    """Register the decorated function, which combines answers, as an adapter.
+
+    Args:
+        wanted: The capability of what it returns.
+        offered: The capability of the answers that it takes, one argument each.
+        expand: Returns the queries to ask, for one query; by default the query itself.
+        note: What the combination assumes, for the reader of a score.
+    """
+
+    def register(combine: CombineT) -> CombineT:
+        _ADAPTERS[wanted, offered] = Adapter(wanted, offered, expand, combine, note)
+        return combine
+
+    return register
 
 
-ADAPTERS: tuple[Adapter, ...] = (
-    Adapter("detect", "segment", lambda query: [query], _detections),
-    Adapter(
-        "reward",
-        "embed",
-        lambda query: [
-            Query(images=query.images, params=query.params),
-            Query(texts=query.texts, params=query.params),
-        ],
-        _cosine,
-        note="cosine of image and text",
-    ),
-    Adapter(
-        "prefer",
-        "reward",
-        lambda query: [Query((image,), query.texts, query.params) for image in query.images],
-        _preference,
-        note="the higher reward wins, equal ones tie",
-    ),
-)
+def list_adapters(wanted: Capability) -> tuple[Adapter, ...]:
+    """Return the adapters that give a capability, in the order in which they were registered."""
+    find_capability(wanted)  # its module registers them
+    return tuple(adapter for adapter in _ADAPTERS.values() if adapter.wanted == wanted)
 
 
-def find_chain(
-    wanted: Capability, offered: Sequence[Capability] | frozenset[Capability]
-) -> tuple[Adapter, ...] | None:
+def _find_chains(wanted: Capability) -> dict[Capability, tuple[Adapter, ...]]:
+    """Return the shortest chain to each capability that leads to the one wanted, the shortest first."""
+    chains: dict[Capability, tuple[Adapter, ...]] = {wanted: ()}
+    queue = [wanted]
+    for capability in queue:
+        for adapter in list_adapters(capability):
+            if adapter.offered not in chains:
+                chains[adapter.offered] = (*chains[capability], adapter)
+                queue.append(adapter.offered)
+    return chains
+
+
+def find_chain(wanted: Capability, offered: Iterable[Capability]) -> tuple[Adapter, ...] | None:
     """Return the shortest chain of adapters from what is offered up to what is wanted, the last step first.
 
-    An empty chain where it is offered itself; None where nothing leads there.
+    The chain is empty if it is offered itself, and None if nothing leads there.
     """
-    if wanted in offered:
-        return ()
-    for adapter in ADAPTERS:
-        if adapter.wanted == wanted and (rest := find_chain(adapter.offered, offered)) is not None:
-            return (adapter, *rest)
-    return None
+    offered = frozenset(offered)
+    return next((chain for source, chain in _find_chains(wanted).items() if source in offered), None)
 
 
 def find_sources(wanted: Capability) -> tuple[Capability, ...]:
     """Return the capabilities that serve the one wanted, itself first, then by length of the chain."""
-    found: list[Capability] = [wanted]
-    for capability in found:
-        found += [a.offered for a in ADAPTERS if a.wanted == capability and a.offered not in found]
-    return tuple(found)
+    return tuple(_find_chains(wanted))
 
 
 def expand(chain: Sequence[Adapter], query: Query) -> list[Query]:
@@ -118,4 +118,4 @@ def combine(chain: Sequence[Adapter], query: Query, answers: Sequence[Any]) -> A
             return answer
         inner.append(answer)
         taken += width
-    return adapter.combine(inner)
+    return adapter.combine(*inner)

@@ -1,48 +1,29 @@
-"""The judge's contract: queries in, each out again with its observation or why there is none."""
+"""The judge's contract: queries in, each out again with its observation or the reason why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from .failure import Failure
     from .image import Image
     from .observation import Observation
 
-Capability = Literal[
-    "detect", "segment", "classify", "embed", "features", "caption", "prefer", "reward", "likelihood", "pixels"
-]
-CAPABILITIES: tuple[Capability, ...] = (
-    "detect",
-    "segment",
-    "classify",
-    "embed",
-    "features",
-    "caption",
-    "prefer",
-    "reward",
-    "likelihood",
-)
-"""What judges offer. `pixels` is not among them: core answers it itself."""
+Capability = str
+"""The name of a capability (`detect`): `t2i_core.api.observation.list_capabilities` has them all."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """What one observation is about.
+    """What one observation is about. How many images and texts it holds is said by the capability's class.
 
-    | capability                               | images        | texts                 |
-    |------------------------------------------|---------------|-----------------------|
-    | detect, segment                          | 1             | none, or the classes to look for |
-    | classify, features, caption, pixels      | 1             | none                  |
-    | embed                                    | 1, or none    | none, or 1            |
-    | reward                                   | 1             | the prompt            |
-    | prefer                                   | 2, in the order shown | the prompt    |
-    | likelihood                               | 1             | the candidate captions |
-
-    params: plain data that the capability takes beyond images and texts (trials and steps of a likelihood, a
-            number of a repeat, definitions shown to a judge of preferences); part of the answer's key
+    Attributes:
+        images: The images, in the order shown.
+        texts: The texts.
+        params: Plain data that the capability takes beyond images and texts (trials and steps of a likelihood, a
+            number of a repeat, definitions shown to a judge of preferences); part of the answer's key.
     """
 
     images: tuple[Image, ...] = ()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 from .evidence import Evidence
 from .judge import Capability, Query
+from .observation import find_capability
 from .options import Options, resolve_number
 from .plugin_info import Setup
 from .prompt import Prompt
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..statistics import Estimate
+    from .array_codec import Arrays
     from .failure import Failure
     from .image import Image
-    from .observation import Arrays
+    from .observation import Observation
 
     class MeanOf(Protocol):
         """Forms the interval of the mean of some rows, all of one measure, as the run asks."""
@@ -114,7 +116,7 @@ class Need:
     per:         `item`: asked for each sample (or, grouped by pair, for two samples of one prompt and seed);
                  `run`: asked once, about reference images or a pool of texts; the answers are in `Unit.shared`
     queries:     the queries for one item's samples; per run, for samples without images, one of each prompt. By
-                 default the image alone, or, for a reward, image and prompt
+                 default the image alone, or image and prompt if the capability wants a text
     params:      of a need that the model itself answers: the `params` of an item's queries, as far as they are the
                  same for all items, so that a model can refuse them before it is loaded
     requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
@@ -136,14 +138,28 @@ class Need:
     derive: Derive | None = None
 
     def __post_init__(self) -> None:
-        if self.capability == "reward" and self.queries is ask_about_image:
-            object.__setattr__(self, "queries", ask_about_image_and_text)
-        if self.capability == "pixels" and self.derive is None:
-            raise ValueError(f"need {self.name!r}: pixels are not kept; say with `derive` what to take from them")
+        capability = find_capability(self.capability)
+        if self.queries is ask_about_image:
+            object.__setattr__(self, "queries", self._find_default_queries(capability))
+        if not capability.judged and self.derive is None:
+            raise ValueError(
+                f"need {self.name!r}: {self.capability} are not kept; say with `derive` what to take from them"
+            )
         if self.per == "run" and (self.images == "generated" or self.derive is not None):
             raise ValueError(
                 f"need {self.name!r}: asked once per run, it has no generated images and derives nothing"
             )
+
+    def _find_default_queries(
+        self, capability: type[Observation]
+    ) -> Callable[[Sequence[Sample]], Sequence[Query]]:
+        """Return what asks about the first sample's image, with its prompt if a text is wanted."""
+        for texts, queries in ((0, ask_about_image), (1, ask_about_image_and_text)):
+            if any(shape.holds(1, texts) for shape in capability.queries):
+                return queries
+        raise ValueError(
+            f"need {self.name!r}: {self.capability} is not about one image; say with `queries` what to ask"
+        )
 
 
 @dataclass(frozen=True)

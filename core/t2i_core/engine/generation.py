@@ -15,7 +15,7 @@ from PIL.Image import Image as PILImage
 from ..api.errors import T2IError
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
-from ..api.observation_check import find_image_fault
+from ..api.image import Truth
 from ..api.plugin_guard import describe_component
 from ..api.plugin_info import ExistingImagesInfo
 from ..api.progress import Progress
@@ -161,3 +161,19 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
     except Exception as error:  # whatever is wrong with it, it is this request's failure
         return Failure(f"cannot be kept: {describe_error(error)}")
     return None
+
+
+def find_image_fault(pixels: Any, truth: Truth | None) -> str | None:
+    """Say what is wrong with a generated image, or with the truth that comes with it, if anything."""
+    if not isinstance(pixels, np.ndarray):
+        return f"the generator gave {type(pixels).__name__} where pixels were asked for"
+    if np.issubdtype(pixels.dtype, np.floating) and not np.isfinite(pixels).all():
+        return "the generator gave pixels that are not numbers"
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
+        return f"the generator gave {pixels.dtype} of shape {pixels.shape}, want uint8 of (height, width, 3)"
+    if not pixels.any():
+        return "blank image: every pixel is black"
+    width, height = size = (pixels.shape[1], pixels.shape[0])
+    if truth is None or all(each == size for each in (truth.size, *(i.mask.size for i in truth.instances))):
+        return None
+    return f"the generator gave an image of {width} x {height} pixels with the truth of one of another size"

@@ -12,7 +12,7 @@ from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Sample, SettledMeasure, ask_about_image
-from ..api.observation import TYPES, Labels
+from ..api.observation import Labels, StackableObservation, check_query, find_capability
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.prompt import Prompt
@@ -63,7 +63,11 @@ class Served:
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
         """The queries that the judge itself is asked for one sample or pair, adapters applied."""
         chain = self.choice.chain if self.choice else ()
-        return [inner for query in self.need.queries(samples) for inner in expand(chain, query)]
+        asked = []
+        for query in self.need.queries(samples):
+            check_query(self.need.capability, query)
+            asked += expand(chain, query)
+        return asked
 
     def judge_fingerprint(self, model: Model) -> str:
         """What the observations depend on beside the query."""
@@ -147,7 +151,8 @@ class Job(SampleSet):
         for served in self.needs:
             need = served.need
             alone = need.images == "generated" and need.queries is ask_about_image and need.derive is None
-            if not alone or served.asked != need.capability or not hasattr(TYPES[need.capability], "stacked"):
+            stackable = issubclass(find_capability(need.capability), StackableObservation)
+            if not alone or served.asked != need.capability or not stackable:
                 return f"its need {need.name!r} is no vector of each generated image alone"
         return None
 

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import distributions
 from typing import Any
 
+from ..api.observation import find_capability
 from ..results.manifest import Manifest
 from ..storage.store import Store
 from ..version import __version__
@@ -91,7 +92,7 @@ def _list_judges(plan: Plan) -> list[dict[str, Any]]:
         for s in job.needs:
             name, why = (s.choice.judge.spec, s.choice.why) if s.choice else ("the model itself", "")
             entry: dict[str, Any] = {"metric": job.metric.spec, "need": s.need.name, "judge": name, "why": why}
-            if s.choice and s.need.capability in ("detect", "segment"):
+            if s.choice and find_capability(s.need.capability).has_floor:
                 entry["floor"] = read_floor(s.choice.judge)
             if entry not in found:
                 found.append(entry)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..api.adapter import combine
+from ..api.array_codec import encode_arrays
 from ..api.errors import BadFolder
 from ..api.failure import Failure
 from ..api.image import Image
 from ..api.judge import Capability, Query
 from ..api.metric import Need, Sample
-from ..api.observation import TYPES, Labels, encode_arrays
-from ..api.observation_check import encode_checked
+from ..api.observation import Labels
+from ..api.observation_codec import decode, encode
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Progress, Task
 from ..api.text import describe_error
@@ -135,7 +136,7 @@ def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_w
     for query, answer in stream_answers(observe, readable(), describe_component(desk.component), has_worked):
         item = asked_for.pop(id(query))
         try:
-            value = b"" if isinstance(answer, Failure) else encode_checked(answer, desk.capability, labels, query)
+            value = b"" if isinstance(answer, Failure) else encode(answer, desk.capability, labels, query)
         except (TypeError, ValueError) as error:
             answer = Failure(f"{describe_component(desk.component)} {error}")
         except Exception as error:  # whatever is wrong with it, it is this query's failure
@@ -147,7 +148,7 @@ def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_w
         else:
             value = store.put(item.key, value)
             if item.served.need.derive:
-                _derive(replace(item, query=query), TYPES[desk.capability].from_bytes(value, labels), store)
+                _derive(replace(item, query=query), decode(value, desk.capability, labels), store)
         in_flight.discard(item.key)
         done += 1
         task.advance()
@@ -336,7 +337,7 @@ def _derive_missing(desk: Desk, store: Store, ledger: Ledger, task: Task) -> Non
         if value is None:
             continue
         try:
-            _derive(item, TYPES[desk.capability].from_bytes(value, desk.labels), store)
+            _derive(item, decode(value, desk.capability, desk.labels), store)
         except DamagedImage as error:
             _blame(error, item, store, ledger)
         task.advance()

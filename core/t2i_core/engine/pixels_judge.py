@@ -22,9 +22,9 @@ class _Looking:
 
 
 ITSELF = JudgeInfo(
-    name="pixels",
+    name=Pixels.capability,
     summary="The image itself.",
-    capabilities={"pixels": frozenset()},
+    capabilities={Pixels.capability: frozenset()},
     create=_Looking,
     code=(),  # it says nothing that a change of code could alter
 )

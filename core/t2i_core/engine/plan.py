@@ -12,7 +12,7 @@ from ..api.digest import digest_data
 from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
 from ..api.judge import Query
 from ..api.metric import Metric, Need
-from ..api.observation import Labels
+from ..api.observation import Labels, find_capability
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import Defaults, Domain, ExistingImagesInfo, GeneratorInfo, MetricInfo, SelfJudgingInfo
 from ..api.prompt import Prompt
@@ -327,7 +327,7 @@ class _Planner:
             for model in models:
                 self.check_judge(model.component, need, metric)
             return Served(need, None, derived)
-        if need.capability == "pixels":
+        if not find_capability(need.capability).judged:
             return Served(need, choose_pixels(), derived)
         domain = models[0].component.info.domain
         preferred = []

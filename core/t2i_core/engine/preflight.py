@@ -9,8 +9,9 @@ from pathlib import Path
 from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
 from ..api.image import Image
-from ..api.judge import CAPABILITIES, Capability
+from ..api.judge import Capability
 from ..api.metric import Need
+from ..api.observation import find_capability, list_capabilities
 from ..api.options import resolve_number
 from ..api.plugin_guard import describe_component
 from ..api.plugin_info import JudgeInfo, MetricInfo
@@ -42,7 +43,7 @@ def refuse_unneeded_judges(
         raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge: leave --judge out")
     for word in words:
         capability, _, name = word.rpartition("=")
-        if capability and capability not in CAPABILITIES:
+        if capability and capability not in list_capabilities():
             continue  # who chooses judges says which there are
         meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
@@ -53,7 +54,7 @@ def refuse_unneeded_judges(
 
 def _judged(need: Need) -> bool:
     """Whether a judge answers it: neither the model itself nor a look at the pixels."""
-    return need.source == "judge" and need.capability != "pixels"
+    return need.source == "judge" and find_capability(need.capability).judged
 
 
 def _list(capabilities: Mapping[Capability, object]) -> str:

@@ -11,10 +11,11 @@ from itertools import groupby
 from typing import Any
 
 from ..api.adapter import combine, expand
+from ..api.array_codec import decode_arrays
 from ..api.errors import BrokenPlugin, FailedRun
 from ..api.failure import Failure
 from ..api.metric import Answer, Observed, Sample, Unit
-from ..api.observation import TYPES, decode_arrays
+from ..api.observation_codec import decode, decode_stacked
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Task
 from ..api.prompt import Prompt
@@ -167,7 +168,7 @@ class Reader:
             value = values[key]
             if value is None:
                 raise self.store.gone("an observation")
-            kept.append((key, TYPES[served.asked].from_bytes(value, served.labels)))
+            kept.append((key, decode(value, served.asked, served.labels)))
         chain = served.choice.chain if served.choice else ()
         answers, taken = [], 0
         for query in queries:
@@ -204,7 +205,7 @@ def _joined(
 def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
     """Read stored forms as one observation. Raises BrokenPlugin where they do not fit each other."""
     try:
-        return TYPES[served.asked].stacked(data, served.labels)
+        return decode_stacked(data, served.asked, served.labels)
     except ValueError as error:
         judge = served.choice.judge if served.choice else model.component
         raise BrokenPlugin(f"{describe_component(judge)} gave {error}") from error

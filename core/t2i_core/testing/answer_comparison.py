@@ -16,9 +16,9 @@ from PIL.Image import Image as PILImage
 from ..api.failure import Failure
 from ..api.generator import Generated
 from ..api.mask import PackedMask, count_shared_pixels
-from ..api.observation_check import find_image_fault
 from ..engine.answer_stream import stream_answers
 from ..engine.component import Component
+from ..engine.generation import find_image_fault
 
 LONG = "a photo of a dog and " * 1000
 FEW, SHARE = 4, 0.05

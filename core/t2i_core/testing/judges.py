@@ -17,8 +17,8 @@ from PIL import Image as PILImage
 from ..api.failure import Failure
 from ..api.image import Image, load_image
 from ..api.judge import Capability, Query
-from ..api.observation import TYPES, Labels
-from ..api.observation_check import encode_checked
+from ..api.observation import Labels, QueryShape, find_capability
+from ..api.observation_codec import decode, encode
 from ..api.plugin_info import JudgeInfo
 from ..engine.component import Component
 from .answer_comparison import (
@@ -33,8 +33,6 @@ from .answer_comparison import (
 from .components import ComponentContract
 from .other_process import answer_in_another_process
 from .parts import CLASSES, sample_images
-
-READ_TEXTS: tuple[Capability, ...] = ("embed", "prefer", "reward", "likelihood")
 
 
 class JudgeContract(ComponentContract):
@@ -55,12 +53,9 @@ class JudgeContract(ComponentContract):
         return f"a photo of a {CLASSES[0].name}"
 
     def queries(self, capability: str, images: Sequence[Image], text: str) -> list[Query]:
-        """Return one query per image, and of `embed` one of the text."""
-        if capability == "prefer":
-            return [Query((a, b), (text,)) for a, b in zip(images, [*images[1:], images[0]], strict=True)]
-        texts = {"reward": (text,), "likelihood": (text, "another caption")}.get(capability, ())
-        asked = [Query((image,), texts) for image in images]
-        return [*asked, Query((), (text,))] if capability == "embed" else asked
+        """Return one query per image, or pair of images, and one of the text if a capability asks about texts."""
+        shapes = find_capability(capability).queries
+        return [query for shape in shapes for query in _make_queries(shape, images, text)]
 
     @pytest.fixture
     def labels(self, component: Component[JudgeInfo]) -> Labels | None:
@@ -84,8 +79,8 @@ class JudgeContract(ComponentContract):
         """Each query gets an observation of the capability asked for, or a failure."""
         for capability in info.capabilities:
             answers = _ask(judge, capability, self.queries(capability, images, text))
-            assert all(isinstance(a, TYPES[capability] | Failure) for a in answers)
-            assert any(isinstance(a, TYPES[capability]) for a in answers), answers[0]
+            assert all(isinstance(a, find_capability(capability) | Failure) for a in answers)
+            assert any(isinstance(a, find_capability(capability)) for a in answers), answers[0]
             assert _ask(judge, capability, []) == []
 
     def test_asked_again_it_answers_the_same(
@@ -138,14 +133,14 @@ class JudgeContract(ComponentContract):
         for capability in info.capabilities:
             good = self.queries(capability, images, text)
             bad = self.queries(capability, odd, text)
-            if capability in READ_TEXTS:
+            if any(shape.texts[0] for shape in find_capability(capability).queries):
                 bad += [query for each in ODD_TEXTS for query in self.queries(capability, images[:2], each)]
             answers = collect_answers(partial(judge.observe, capability), [*bad, *good])
             for query, answer in zip(bad, answers[: len(bad)], strict=True):
                 if odd[-1] in query.images:
                     assert isinstance(answer, Failure), f"{capability}: an answer about what is no image"
                 if not isinstance(answer, Failure):
-                    encode_checked(answer, capability, labels, query)
+                    encode(answer, capability, labels, query)
             for a, b in zip(_ask(judge, capability, good), answers[len(bad) :], strict=True):
                 assert_close(a, b, self.tolerance, "asked after odd images and texts")
 
@@ -157,12 +152,22 @@ class JudgeContract(ComponentContract):
             queries = self.queries(capability, images, text)
             for query, answer in zip(queries, _ask(judge, capability, queries), strict=True):
                 if not isinstance(answer, Failure):
-                    stored = encode_checked(answer, capability, labels, query)
-                    assert_close(answer, TYPES[capability].from_bytes(stored, labels), 0, "kept and read back")
+                    stored = encode(answer, capability, labels, query)
+                    assert_close(answer, decode(stored, capability, labels), 0, "kept and read back")
 
     def test_settings_are_plain_data(self, judge: Any) -> None:
         """What the judge says of itself can be written into a manifest."""
         json.dumps(dict(getattr(judge, "settings", {})), allow_nan=False)
+
+
+def _make_queries(shape: QueryShape, images: Sequence[Image], text: str) -> list[Query]:
+    """Return a query of a shape for each image, with those that follow it, or one of the text alone."""
+    least, most = shape.texts
+    texts = (text, "another caption")[: 2 if least and most > 1 else int(least)]
+    if not shape.images:
+        return [Query((), texts)]
+    first, after = range(len(images)), range(shape.images)
+    return [Query(tuple(images[(i + n) % len(images)] for n in after), texts) for i in first]
 
 
 def _ask(judge: Any, capability: Capability, queries: Sequence[Query]) -> list[Any]:

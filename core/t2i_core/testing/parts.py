@@ -15,20 +15,8 @@ from ..api.errors import NoJudge, UnknownName
 from ..api.failure import Failure
 from ..api.generator import Generated, ImageRequest
 from ..api.image import Image, load_image
-from ..api.judge import CAPABILITIES, Capability, Query
-from ..api.mask import PackedMask
-from ..api.observation import (
-    Caption,
-    ClassScores,
-    Detections,
-    Embedding,
-    Features,
-    LikelihoodTerms,
-    Observation,
-    Preference,
-    Reward,
-    Segments,
-)
+from ..api.judge import Capability, Query
+from ..api.observation import Observation, find_capability, list_capabilities
 from ..api.plugin_info import INFO_TYPES, Domain, GeneratorInfo, Info, JudgeInfo, Kind, PromptSourceInfo, Setup
 from ..api.prompt import ObjectClass, Prompt, Scene, SceneObject
 from ..api.resolver import JudgeChoice, OptionTable
@@ -100,8 +88,23 @@ class _NoiseModel:
             yield request, Generated(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8))
 
 
+class _AllCapabilities(Mapping[Capability, frozenset[str]]):
+    """Every capability that there is by now, with all that a judge may give beyond the required."""
+
+    def __getitem__(self, name: Capability) -> frozenset[str]:
+        if name not in list_capabilities():
+            raise KeyError(name)
+        return frozenset(find_capability(name).extras)
+
+    def __iter__(self) -> Iterator[Capability]:
+        return iter(list_capabilities())
+
+    def __len__(self) -> int:
+        return len(list_capabilities())
+
+
 class _MeanJudge:
-    """Answers every capability from the image's mean colour."""
+    """Answers every capability from the image's mean colour, as its class says."""
 
     def observe(
         self, capability: Capability, queries: Iterable[Query]
@@ -113,30 +116,7 @@ class _MeanJudge:
 def _answer(capability: Capability, query: Query) -> Observation:
     pixels = query.images[0].pixels if query.images else np.full((32, 32, 3), len(query.texts[0]) % 256, np.uint8)
     vector = pixels.mean(axis=(0, 1)).astype(np.float32)
-    size = (pixels.shape[1], pixels.shape[0])
-    left = np.zeros(pixels.shape[:2], bool)
-    left[:, : size[0] // 2] = True
-    found: dict[str, Any] = {
-        "size": size,
-        "boxes": np.array([[0, 0, size[0] // 2, size[1]]], np.float32),
-        "scores": np.array([vector[0] / 255], np.float32),
-        "classes": np.array([0], np.int16),
-        "labels": CLASSES,
-        "class_probs": np.array([[vector[0] / 255, 1 - vector[0] / 255]], np.float32),
-    }
-    answers: dict[Capability, Any] = {
-        "detect": lambda: Detections(**found),
-        "segment": lambda: Segments(**found, masks=(PackedMask.pack(left),)),
-        "classify": lambda: ClassScores(vector[:2], CLASSES),
-        "embed": lambda: Embedding(vector),
-        "features": lambda: Features(vector),
-        "caption": lambda: Caption(f"an image with a mean of {vector.mean():.1f}"),
-        "prefer": lambda: Preference("first" if vector.mean() > query.images[1].pixels.mean() else "second"),
-        "reward": lambda: Reward(float(vector.mean())),
-        "likelihood": lambda: LikelihoodTerms({"score": np.arange(len(query.texts), dtype=np.float64)}),
-    }
-    observation: Observation = answers[capability]()
-    return observation
+    return find_capability(capability).sample(query, vector, CLASSES)
 
 
 def _prompts(setup: Setup[Any]) -> Iterator[Prompt]:
@@ -155,7 +135,7 @@ TEST_MODEL = GeneratorInfo(name="test-noise", summary="Noise by seed.", create=l
 TEST_JUDGE = JudgeInfo(
     name="test-mean",
     summary="Answers from the mean colour.",
-    capabilities={c: frozenset({"class_probs"}) for c in CAPABILITIES},
+    capabilities=_AllCapabilities(),
     create=lambda setup: _MeanJudge(),
     labels=lambda argument, options: CLASSES,
 )

@@ -30,7 +30,7 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadModel, BadOption, FailedRun, NoJudge
 from t2i_core.api.image import Image, load_image
-from t2i_core.api.observation_check import encode_checked
+from t2i_core.api.observation_codec import encode
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
@@ -60,7 +60,7 @@ def answer(model: Any, image: Image, captions: tuple[str, ...] = CAPTIONS, **par
     ((same, found),) = model.observe("likelihood", iter([query]))
     assert same is query
     if isinstance(found, LikelihoodTerms):
-        encode_checked(found, "likelihood", None, query)
+        encode(found, "likelihood", None, query)
     return found
 
 

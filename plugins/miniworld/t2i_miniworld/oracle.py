@@ -11,6 +11,7 @@ from t2i_core.api import (
     Failure,
     Instance,
     ObjectClass,
+    Observation,
     Preference,
     Query,
     Relation,
@@ -21,7 +22,6 @@ from t2i_core.api import (
     Truth,
 )
 from t2i_core.api.judge import Capability
-from t2i_core.api.observation import Observation
 
 from t2i_miniworld.annotations import leaf_of, relation_of
 from t2i_miniworld.options import OracleOptions

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from openai import AsyncOpenAI
-from t2i_core.api import Setup
+from t2i_core.api import Preference, Setup
 from t2i_core.api.failure import Failure
 from t2i_core.api.image import Image
 from t2i_core.api.judge import Capability, Query
-from t2i_core.api.observation import Preference
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from .flight import in_flight

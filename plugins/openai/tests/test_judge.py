@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from t2i_core.api import Preference
 from t2i_core.api.errors import BadModel
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.observation import Preference
 from t2i_core.testing import JudgeContract, sample_images
 from t2i_core.testing.parts import settle
 from t2i_openai.plugin import t2i_judges

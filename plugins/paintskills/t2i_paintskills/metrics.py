@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from t2i_core.api import Detections
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
 from t2i_core.api.metric import Analysis, Metric, Need, PerTable, Row, Study, Unit
-from t2i_core.api.observation import Detections
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene
 

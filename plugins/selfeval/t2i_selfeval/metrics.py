@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from t2i_core.api import LikelihoodTerms
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
 from t2i_core.api.metric import Need, Note, Observed, Row, Sample, Unit
-from t2i_core.api.observation import LikelihoodTerms
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 

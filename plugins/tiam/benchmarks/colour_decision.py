@@ -12,8 +12,8 @@ import statistics
 import time
 
 import numpy as np
+from t2i_core.api import Segments
 from t2i_core.api.mask import PackedMask
-from t2i_core.api.observation import Segments
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import SceneObject
 from t2i_tiam.evidence import Evidence

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from t2i_core.api import Segments
+from t2i_core.api.array_codec import Arrays
 from t2i_core.api.mask import count_shared_pixels
-from t2i_core.api.observation import Arrays, Segments
 
 from .references import Lab
 from .table import count_colours, load_table

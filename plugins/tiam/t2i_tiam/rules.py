@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.api.observation import Arrays, Detections
+from t2i_core.api import Detections
+from t2i_core.api.array_codec import Arrays
 from t2i_core.api.prompt import SceneObject
 
 

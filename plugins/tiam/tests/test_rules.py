@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from t2i_core.api import Segments
-from t2i_core.api.observation import decode_arrays, encode_arrays
+from t2i_core.api.array_codec import decode_arrays, encode_arrays
 from t2i_tiam.colours import nearest
 from t2i_tiam.evidence import OVERLAP_FLOOR, Evidence
 from t2i_tiam.references import REFERENCES

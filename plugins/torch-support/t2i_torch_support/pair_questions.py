@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from t2i_core.api.observation import Verdict
+    from t2i_core.api.capabilities.prefer import Verdict
 
 SOURCE = Path(__file__)
 """This file, on which answers depend."""

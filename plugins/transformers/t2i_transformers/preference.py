@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from t2i_core.api import Query, Setup
+from t2i_core.api import Preference, Query, Setup
 from t2i_core.api.errors import BadModel
 from t2i_core.api.judge import Capability
-from t2i_core.api.observation import Preference
 from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from . import loading

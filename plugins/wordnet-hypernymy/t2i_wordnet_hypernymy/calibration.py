@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from t2i_core.api import ClassScores
 from t2i_core.api.metric import Analysis, Metric, Need, PerTable, Row, Study, Unit
-from t2i_core.api.observation import ClassScores
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from t2i_core.api import ClassScores
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.metric import Analysis, Excluded, Metric, Need, PerTable, Row, Rows, Study, Unit
-from t2i_core.api.observation import ClassScores, Labels
+from t2i_core.api.observation import Labels
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt
 

@@ -1,0 +1,59 @@
+"""Images and texts as vectors of one space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from ..array_codec import check_vector, decode_vector, decode_vectors, encode_vector
+from ..judge import Query
+from ..observation import ONE, Labels, QueryShape, StackableObservation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Embedding(StackableObservation, capability="embed"):
+    """An image's or a text's vector in a space that both share.
+
+    Attributes:
+        values: float32 (d,), not normalised.
+        cut_to: Number of tokens read, if the text was truncated; otherwise None.
+    """
+
+    queries = (QueryShape(images=1), QueryShape(texts=ONE, role="a text"))
+
+    values: NDArray[np.float32]
+    cut_to: int | None = None
+
+    def check_fields(self) -> None:
+        """Refuse what is not a vector."""
+        check_vector("values", self.values)
+
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
+        """Return the stored form: raw float32; of a truncated text, its number of tokens in two bytes more."""
+        return encode_vector(self.values) + (b"" if self.cut_to is None else self.cut_to.to_bytes(2, "little"))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
+        """Read what `to_bytes` wrote."""
+        whole = len(data) // 4 * 4
+        cut_to = int.from_bytes(data[whole:], "little") if data[whole:] else None
+        return cls(decode_vector(data[:whole]), cut_to)
+
+    @classmethod
+    def stacked(cls, data: Sequence[bytes], labels: Labels | None) -> Self:
+        """Read several stored forms as one observation: `values` of shape (len(data), d).
+
+        Raises:
+            ValueError: If they differ in length, or are of truncated texts.
+        """
+        return cls(decode_vectors(data))
+
+    @classmethod
+    def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
+        """Return the mean colour."""
+        return cls(colour)

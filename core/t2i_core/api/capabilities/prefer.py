@@ -1,0 +1,60 @@
+"""Which of two images is better for a text; also which has the higher reward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Self, get_args
+
+from ..adapter import register_adapter
+from ..judge import Query
+from ..observation import ONE, Labels, Observation, QueryShape, check_number, check_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .reward import Reward
+
+Verdict = Literal["first", "second", "tie", "both_bad", "unparsable", "refused"]
+
+
+@dataclass(frozen=True)
+class Preference(Observation, capability="prefer"):
+    """Which of two images, in the order shown, is better for one text.
+
+    Attributes:
+        verdict: The answer.
+        margin: How much better the first is on the judge's own scale, if it has one.
+        reasoning: The judge's words, if it gives any.
+    """
+
+    queries = (QueryShape(images=2, texts=ONE, role="the prompt"),)
+
+    verdict: Verdict
+    margin: float | None = None
+    reasoning: str = ""
+
+    def check_fields(self) -> None:
+        """Refuse other verdicts, and what is not a number or a text."""
+        if self.verdict not in get_args(Verdict):
+            raise ValueError(f"gave the verdict {self.verdict!r}, want one of {', '.join(get_args(Verdict))}")
+        if self.margin is not None:
+            check_number("margin", self.margin)
+        check_text("reasoning", self.reasoning)
+
+    @classmethod
+    def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
+        """Prefer the brighter image."""
+        return cls("first" if colour.mean() > query.images[1].pixels.mean() else "second")
+
+
+def _each_image(query: Query) -> list[Query]:
+    return [Query((image,), query.texts, query.params) for image in query.images]
+
+
+@register_adapter("prefer", "reward", expand=_each_image, note="the higher reward wins, equal ones tie")
+def _compare(first: Reward, second: Reward) -> Preference:
+    margin = first.value - second.value
+    if first.value == second.value:
+        return Preference("tie", margin)
+    return Preference("first" if first.value > second.value else "second", margin)

@@ -1,0 +1,63 @@
+"""How good an image is for a text; also the cosine of their embeddings."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from ..adapter import register_adapter
+from ..failure import Failure
+from ..judge import Query
+from ..observation import ONE, Labels, Observation, QueryShape, check_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .embed import Embedding
+
+
+@dataclass(frozen=True)
+class Reward(Observation, capability="reward"):
+    """How good one image is for one text, on the judge's own scale; higher is better.
+
+    Attributes:
+        value: The number.
+    """
+
+    queries = (QueryShape(images=1, texts=ONE, role="the prompt"),)
+
+    value: float
+
+    def check_fields(self) -> None:
+        """Refuse what is not a number."""
+        check_number("value", self.value)
+
+    def to_bytes(self, labels: Labels | None = None) -> bytes:
+        """Return the stored form: one float64."""
+        return struct.pack("<d", self.value)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, labels: Labels | None) -> Self:
+        """Read what `to_bytes` wrote."""
+        return cls(*struct.unpack("<d", data))
+
+    @classmethod
+    def sample(cls, query: Query, colour: NDArray[np.float32], labels: Labels) -> Self:
+        """Return the brightness of the image."""
+        return cls(float(colour.mean()))
+
+
+def _image_and_text(query: Query) -> list[Query]:
+    return [Query(images=query.images, params=query.params), Query(texts=query.texts, params=query.params)]
+
+
+@register_adapter(wanted="reward", offered="embed", expand=_image_and_text, note="cosine of image and text")
+def _cosine(image: Embedding, text: Embedding) -> Reward | Failure:
+    a, b = (each.values.astype(np.float64) for each in (image, text))
+    if a.shape != b.shape:
+        return Failure(f"an image's embedding has {a.size} dimensions, a text's {b.size}")
+    norm = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return Reward(float(a @ b) / norm) if norm else Failure("an embedding is 0: it has no cosine")
