@@ -398,11 +398,9 @@ class Store:
         with contextlib.suppress(FileNotFoundError):
             if digest_file(path) == digest:
                 return path.stat()
-        try:
-            return write_whole(path, data)
-        except FileNotFoundError:
-            path.parent.mkdir(exist_ok=True)
-            return write_whole(path, data)
+        with contextlib.suppress(FileExistsError):
+            path.parent.mkdir()
+        return write_whole(path, data)
 
     def _wanted(self, keys: Sequence[str]) -> list[bytes]:
         """Return the keys as rows have them; instead of one that may not be used, one that no row has."""
