@@ -40,9 +40,10 @@ from .sample_list import LinkedImage
 
 
 def drop_damaged(image_sets: Sequence[SampleSet], store: Store, ledger: Ledger, progress: Progress) -> None:
-    """Drop kept images that were altered, or whose truth was, so that they are made again, each once.
+    """Drop kept images whose files were altered, so that they are made again, each once.
 
-    A judge notices damage when it opens an image; nobody opens images that only go into a data set.
+    A judge notices damage when it opens an image; nobody opens images that only go into a data set. An image whose
+    truth is damaged is not found in the store, and so is made again anyway.
     """
     total = sum(len(grid) for each in image_sets for grid in each.grids)
     if total == 0:
@@ -58,9 +59,8 @@ def drop_damaged(image_sets: Sequence[SampleSet], store: Store, ledger: Ledger, 
             if image is None or not store.holds(image) or image.digest in ledger.healed:
                 continue
             try:
-                store.truth(image.digest)
                 whole = digest_file(image.path) == image.digest
-            except (DamagedImage, OSError):
+            except OSError:
                 whole = False
             if not whole:
                 store.forget_image(image.digest)
