@@ -104,17 +104,17 @@ def run(tmp_path, monkeypatch):
 
 def test_it_is_asked_with_what_its_class_says_kept_and_recalled(run):
     asked, again = [], []
-    first = run(judge(asked)).results["results"][0]
+    first = run(judge(asked)).results[0]
     assert sorted(asked) == sorted([("age", (f"a photo of a {name}",)) for name in ("car", "dog")] * 2)
-    second = run(judge(again)).results["results"][0]
+    second = run(judge(again)).results[0]
     assert again == []
-    assert first["n_ok"] == second["n_ok"] == 4
-    assert first["score"] == second["score"] > 0
+    assert first.n_ok == second.n_ok == 4
+    assert first.score == second.score > 0
 
 
 def test_an_answer_that_its_class_refuses_is_a_failure(run):
-    result = run(judge([], wrong=(2, 3))).results["results"][0]
-    assert (result["n_ok"], result["n_failed"]) == (2, 2)
+    result = run(judge([], wrong=(2, 3))).results[0]
+    assert (result.n_ok, result.n_failed) == (2, 2)
     with pytest.raises(ValueError, match="gave a negative age"):
         encode(Age(-1.0), "age", None, Query())
     with pytest.raises(TypeError, match="gave Reward where Age was asked for"):
@@ -135,8 +135,8 @@ def test_it_is_made_from_what_a_judge_offers(run):
 
     features = replace(TEST_JUDGE, name="features", capabilities={"features": frozenset()})
     found = run(features)
-    (entry,) = found.manifest["judges"]
-    assert entry["judge"] == "features"
+    (entry,) = found.manifest.judges
+    assert entry.judge == "features"
     table = found.measurements().sort_values(["prompt", "seed"])
     images = found.images()[found.samples().sort_values(["prompt", "seed"]).index]
     assert table["value"].tolist() == [says_features(image) for image in images]
@@ -149,7 +149,7 @@ def test_it_is_made_from_what_a_judge_offers(run):
 def test_the_parts_for_tests_know_it(run):
     assert "age" in TEST_JUDGE.capabilities
     assert TEST_JUDGE.capabilities["age"] == {"reason"}
-    assert run(TEST_JUDGE).results["results"][0]["n_ok"] == 4
+    assert run(TEST_JUDGE).results[0].n_ok == 4
     images = [object(), object()]
     assert JudgeContract().queries("age", images, "a man") == [Query((image,), ("a man",)) for image in images]
 

@@ -117,7 +117,7 @@ def test_a_server_that_says_it_everywhere(server, folder, odd, capfd, caplog):
     run = battles(server)
     assert len(run.measurements()) > 0
     shown = capfd.readouterr()
-    assert holding(odd, shown.out, shown.err, caplog.text, json.dumps(dict(run.manifest))) == []
+    assert holding(odd, shown.out, shown.err, caplog.text, json.dumps(run.manifest.to_json())) == []
     samples = (folder / "run/samples.csv").read_text()
     assert "***" in samples
     assert "refused by the server: content_filter" in samples
@@ -178,7 +178,7 @@ def test_a_judge_s_client_that_fails_with_it_in_the_message(server, folder, odd,
         options={"generator:openai": own, "judge:openai": {**own, "base_url": f"{server.root}/judge"}},
     )  # fmt: skip
     shown = capfd.readouterr()
-    assert holding(odd, shown.out, shown.err, json.dumps(dict(run.manifest))) == []
+    assert holding(odd, shown.out, shown.err, json.dumps(run.manifest.to_json())) == []
     assert "connection" in (folder / "run/failures.csv").read_text()
 
 

@@ -271,7 +271,7 @@ class TestSecrecy:
     def test_nothing_written_holds_the_key(self, babbling, folder, key):
         run = battles(babbling)
         assert self.written(folder, key) == []
-        assert key not in json.dumps(dict(run.results))
+        assert key not in json.dumps(run.to_json())
         reasons = set(pd.read_csv(run.folder / "failures.csv")["reason"])
         assert reasons == {"refused by the server: moderation_blocked", "the server answered 400"}
 
