@@ -7,6 +7,7 @@ from t2i_cli.app import app
 from t2i_core.api.errors import NoJudge
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
+from t2i_core.results.result import UpperBound
 from t2i_paintskills.skills import SKILLS
 from typer.testing import CliRunner
 
@@ -33,17 +34,17 @@ def scores(run):
 def test_what_is_right_is_right(run):
     said = scores(run)
     for skill in SKILLS:
-        assert {score["value"] for score in said[skill, "right"].values()} == {1}
+        assert {score.value for score in said[skill, "right"].values()} == {1}
     assert run.failed is None
     assert all(r.n_ok == 1 and r.upper_bound is None for r in run.results)
 
 
 def test_what_is_wrong_is_wrong_and_nothing_else(run):
     said = scores(run)
-    assert said["object", "wrong"]["paintskills-object"]["value"] == 1
-    count = {name: score["value"] for name, score in said["count", "wrong"].items()}
+    assert said["object", "wrong"]["paintskills-object"].value == 1
+    count = {name: score.value for name, score in said["count", "wrong"].items()}
     assert count == {"paintskills-count": 0, "number": 0}
-    color = {name: score["value"] for name, score in said["color", "wrong"].items()}
+    color = {name: score.value for name, score in said["color", "wrong"].items()}
     assert color == {"paintskills-color": 0, "object": 1, "colour": 0}
     table = run.measurements()
     spatial = table[(table["metric"] == "paintskills-spatial") & (table["model"] == "wrong")]
@@ -69,11 +70,11 @@ def test_its_analyses_are_written_with_figures(run, tmp_path):
 def test_the_upper_bound_stands_beside_a_score(tmp_path, monkeypatch):
     monkeypatch.setenv("T2I_CACHE_DIR", str(tmp_path / "cache"))
     model = ModelRequest("simulator", "forgetful", {**SMALL, "wrong_color": 1})
-    found = evaluate("paintskills-color", model, limit=1, seeds=1, judge="oracle", out=tmp_path / "run").results
-    forgetful, bound = found["results"]
-    assert (forgetful["score"], bound["score"], bound["as"]) == (0, 1, "upper bound (simulator)")
-    assert forgetful["upper_bound"] == {"model": bound["as"], "value": 1, "ci": bound["ci"]}
-    assert found["comparisons"] == []
+    run = evaluate("paintskills-color", model, limit=1, seeds=1, judge="oracle", out=tmp_path / "run")
+    forgetful, bound = run.results
+    assert (forgetful.score, bound.score, bound.label) == (0, 1, "upper bound (simulator)")
+    assert forgetful.upper_bound == UpperBound(model=bound.label, value=1.0, ci=bound.ci)
+    assert run.comparisons == []
 
 
 def test_a_judge_without_colours_is_refused_in_one_line():
