@@ -22,7 +22,7 @@ from t2i_core.api import (
     register_adapter,
 )
 from t2i_core.api.adapter import find_chain, find_sources
-from t2i_core.api.errors import BrokenPlugin, NoJudge
+from t2i_core.api.errors import NoJudge
 from t2i_core.api.observation import ONE, find_capability, list_capabilities
 from t2i_core.api.observation_codec import decode, encode
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
@@ -152,17 +152,6 @@ def test_the_parts_for_tests_know_it(run):
     assert run(TEST_JUDGE).results["results"][0]["n_ok"] == 4
     images = [object(), object()]
     assert JudgeContract().queries("age", images, "a man") == [Query((image,), ("a man",)) for image in images]
-
-
-def test_a_query_of_another_shape_is_the_metrics_fault(run):
-    class Wrong(MeanAge):
-        needs = (Need("age", "age", queries=lambda samples: [Query(samples[0].query().images, ("a", "b"))]),)
-
-    wrong = replace(METRIC, create=Wrong)
-    with pytest.raises(
-        BrokenPlugin, match="'age' holds 1 images and 2 texts; want 1 images and texts: whom to look"
-    ):
-        run(judge([]), wrong)
 
 
 def test_unknown_capabilities_and_needs_without_a_default_query_are_refused():

@@ -54,7 +54,7 @@ class QueryShape:
     Attributes:
         images: The number of images.
         texts: The smallest and the largest number of texts; `math.inf` if there is no largest.
-        role: What the texts are, for messages and documents (`the prompt`).
+        role: What the texts are, for documents (`the prompt`).
     """
 
     images: int = 0
@@ -198,16 +198,6 @@ def list_capabilities() -> tuple[str, ...]:
     """Return the names of what judges can offer: core's capabilities, and those of classes that are imported."""
     others = (name for name, cls in _CLASSES.items() if cls.judged)
     return tuple(dict.fromkeys((*_list_own(), *others)))
-
-
-def check_query(capability: str, query: Query) -> None:
-    """Raise ValueError if a query holds other images or texts than the capability is asked with."""
-    shapes = find_capability(capability).queries
-    if not any(shape.holds(len(query.images), len(query.texts)) for shape in shapes):
-        want = " or ".join(f"{shape.images} images and texts: {shape.describe_texts()}" for shape in shapes)
-        raise ValueError(
-            f"a query of {capability!r} holds {len(query.images)} images and {len(query.texts)} texts; want {want}"
-        )
 
 
 def check_number(name: str, value: Any) -> None:

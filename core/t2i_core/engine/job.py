@@ -12,7 +12,7 @@ from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.judge import Capability, Query
 from ..api.metric import Metric, Need, Row, Sample, SettledMeasure, Unit, ask_about_image
-from ..api.observation import Labels, StackableObservation, check_query, find_capability
+from ..api.observation import Labels, StackableObservation, find_capability
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
 from ..api.prompt import Prompt
@@ -74,11 +74,7 @@ class Served:
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
         """The queries that the judge itself is asked for one sample or pair, adapters applied."""
         chain = self.choice.chain if self.choice else ()
-        asked = []
-        for query in self.need.queries(samples):
-            check_query(self.need.capability, query)
-            asked += expand(chain, query)
-        return asked
+        return [inner for query in self.need.queries(samples) for inner in expand(chain, query)]
 
     def judge_fingerprint(self, model: Model) -> str:
         """What the observations depend on beside the query."""
