@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from t2i_core import evaluate
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.phrases import Phrase, Reading, Side
+from t2i_miniworld.phrases import Phrase, Reading, SideRelation
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS
 from t2i_miniworld.wording import HYPERNYMY, NEUTRAL, PAINTSKILLS, TIAM, say
@@ -50,7 +50,7 @@ def texts(number: int) -> list[str]:
         say(Reading((Phrase(own, paints=(paint,)), Phrase(other, paints=(second,)))), NEUTRAL),
         say(Reading((Phrase(own, 2),)), PAINTSKILLS),
         say(Reading((Phrase(own, 3),)), PAINTSKILLS),
-        say(Reading((one, two), (Side(own, "left"), Side(other, "right"))), PAINTSKILLS),
+        say(Reading((one, two), (SideRelation(own, "left"), SideRelation(other, "right"))), PAINTSKILLS),
     ]
 
 

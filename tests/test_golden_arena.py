@@ -13,7 +13,7 @@ from t2i_core.api import Setup
 from t2i_torchmetrics.inception_score import inception_score
 from t2i_wordnet_hypernymy.options import PhraseOptions
 from t2i_wordnet_hypernymy.prompts import easy_concepts
-from t2i_wordnet_hypernymy.similarities import Specificity, Words
+from t2i_wordnet_hypernymy.similarities import ComparedWords, Specificity
 from t2i_wordnet_hypernymy.wordnet import nouns
 
 FILE = Path(__file__).parent.parent / "plugins" / "arena-elo" / "tests" / "golden" / "arena-elo.json"
@@ -70,4 +70,4 @@ def test_11_easy_concepts_and_what_stands_beside_them() -> None:
         assert len(others) == said["n_unique_excl_self"]
         assert others[:3] == said["first3_excl_self_sorted"]
     (coin,) = (p for p in prompts if p.id.startswith("coin.n.01"))
-    assert len(Words.of(coin, taxonomy, keep_itself=True).cohyponyms) == 1
+    assert len(ComparedWords.of(coin, taxonomy, keep_itself=True).cohyponyms) == 1

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from t2i_core.api import Prompt, Setup
 from t2i_core.api.metric import Study
-from t2i_miniworld.faults import Draw, Faults
+from t2i_miniworld.faults import Draw, FaultRates
 from t2i_miniworld.streams import stream
 from t2i_tiam.metric import Tiam
 from t2i_tiam.options import TiamOptions
@@ -27,7 +27,7 @@ PROMPTS = list(TEMPLATES["tiam-5-2"][1].prompts())
 def drawn(prompts: list[Prompt], seeds: int, salt: int, **faults: float) -> pd.DataFrame:
     """What an ideal judge makes of the simulator's pictures: its own faults decide what is there."""
 
-    def rows(model: Faults) -> Iterator[dict[str, object]]:
+    def rows(model: FaultRates) -> Iterator[dict[str, object]]:
         for prompt in prompts:
             assert prompt.scene is not None
             for seed in range(seeds):
@@ -39,7 +39,7 @@ def drawn(prompts: list[Prompt], seeds: int, salt: int, **faults: float) -> pd.D
                     of = {"object": one.cls.name, "position": slot + 1}
                     yield {**place, **of, "measure": "found", "value": float(found[slot])}
 
-    return pd.DataFrame(rows(Faults(**faults)))
+    return pd.DataFrame(rows(FaultRates(**faults)))
 
 
 def study(salt: int, seeds: int = 32, **faults: float) -> tuple[Study, Tables]:

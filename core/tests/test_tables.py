@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from t2i_core.api.errors import BadOption, BadPrompts
-from t2i_core.io.table import Row, parse_json_lines, read_table
+from t2i_core.io.table import TableRow, parse_json_lines, read_table
 
 
 def table(folder: Path, text: str, name: str = "t.csv") -> Path:
@@ -17,11 +17,13 @@ def table(folder: Path, text: str, name: str = "t.csv") -> Path:
 def test_rows_have_the_line_on_which_they_begin_and_no_empty_cells(tmp_path: Path) -> None:
     path = table(tmp_path, '\ufeffa , b,c\r\n 1 ,"two\r\nlines",\r\n\r\n , ,\r\nx,y\r\n')
     rows = read_table(path, BadOption, ("b", "a"))
-    assert rows == [Row(2, {"a": "1", "b": "two\r\nlines"}), Row(6, {"a": "x", "b": "y"})]
+    assert rows == [TableRow(2, {"a": "1", "b": "two\r\nlines"}), TableRow(6, {"a": "x", "b": "y"})]
 
 
 def test_cells_of_tsv_end_at_tabs(tmp_path: Path) -> None:
-    assert read_table(table(tmp_path, "a\tb\n1,5\t2\n", "t.TSV"), BadOption) == [Row(2, {"a": "1,5", "b": "2"})]
+    assert read_table(table(tmp_path, "a\tb\n1,5\t2\n", "t.TSV"), BadOption) == [
+        TableRow(2, {"a": "1,5", "b": "2"})
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ MAX_DEPTH = 50
 """Levels of lists and objects within each other in a line of JSON."""
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """The cells of one row by their columns' names, stripped; those that are empty are left out.
 
     line: the one on which it begins, from 1
@@ -27,7 +27,9 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-def read_table(path: Path, error: type[T2IError], columns: Sequence[str] = (), escaped: bool = False) -> list[Row]:
+def read_table(
+    path: Path, error: type[T2IError], columns: Sequence[str] = (), escaped: bool = False
+) -> list[TableRow]:
     """Return the rows of a table in UTF-8, those that are empty left out; of a file `.tsv` cells end at tabs.
 
     columns: those that must be there, in any order, among any others
@@ -40,7 +42,7 @@ def read_table(path: Path, error: type[T2IError], columns: Sequence[str] = (), e
 
 def parse_table(
     path: Path, text: str, error: type[T2IError], columns: Sequence[str] = (), escaped: bool = False
-) -> tuple[list[str], list[Row]]:
+) -> tuple[list[str], list[TableRow]]:
     """Return a table's columns and rows, whose file was read already. Raises what `read_table` does."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -57,7 +59,7 @@ def parse_table(
                 raise error(f"{path}, line {begin}: {len(cells)} cells under {len(names)} columns")
             if filled := {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}:
                 plain = {name: unescape(cell) for name, cell in filled.items()} if escaped else filled
-                rows.append(Row(begin, plain))
+                rows.append(TableRow(begin, plain))
             begin = lines.line_num + 1
     except csv.Error as problem:
         raise error(f"{path}, line {begin}: not CSV ({problem})") from problem

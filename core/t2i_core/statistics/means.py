@@ -21,7 +21,7 @@ from .estimate import (
 
 
 @dataclass(frozen=True)
-class Sample:
+class WeightedRows:
     """Rows with positive weight, their weighted mean, and each row's influence on it."""
 
     value: Floats
@@ -34,7 +34,7 @@ class Sample:
         return bool(((self.value == 0) | (self.value == 1)).all())
 
 
-def make_sample(value: ArrayLike, weights: ArrayLike | None) -> tuple[Sample, np.ndarray | None]:
+def make_sample(value: ArrayLike, weights: ArrayLike | None) -> tuple[WeightedRows, np.ndarray | None]:
     """Check values and weights; returns the sample and, where rows have no weight, which rows remain.
 
     Raises ValueError for values that are not finite, weights that are negative or not finite, no weight at
@@ -59,7 +59,7 @@ def make_sample(value: ArrayLike, weights: ArrayLike | None) -> tuple[Sample, np
         raise ValueError("values must be finite: leave failed samples out and count them")
     total = w.sum()
     mean = min(max(float((w * y).sum() / total), float(y.min())), float(y.max()))  # whatever the rounding
-    return Sample(y, mean, w * (y - mean) / total), kept
+    return WeightedRows(y, mean, w * (y - mean) / total), kept
 
 
 def sample_and_design(
@@ -71,7 +71,7 @@ def sample_and_design(
     *,
     interval: Question,
     crossed: bool,
-) -> tuple[Sample, Design]:
+) -> tuple[WeightedRows, Design]:
     """Check a mean's input; returns its sample and its design, both without the rows of weight 0."""
     sample, kept = make_sample(value, weights)
 
@@ -141,7 +141,7 @@ def mean_interval(
     return estimate_mean(sample, design, form=form, bounds=(low, high), level=level)
 
 
-def estimate_mean(sample: Sample, design: Design, *, form: Form, bounds: Range, level: float) -> Estimate:
+def estimate_mean(sample: WeightedRows, design: Design, *, form: Form, bounds: Range, level: float) -> Estimate:
     """Form a mean's interval, whether or not its sample has clusters and variation."""
     if not design.terms:
         return estimate_without_interval(sample.mean, design, bounds=bounds)

@@ -34,7 +34,7 @@ Ends = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class World:
+class BattleWorld:
     """What battles are drawn from.
 
     prompts:   how many; each moves every model's strength, normally with the sd `effect`
@@ -120,7 +120,9 @@ def _ends(battles: Battles, rounds: int, low: str, high: str) -> Ends:
 How = Callable[[Battles, int], Ends]
 
 
-def coverage(world: World, how: How, tournaments: int = 300, rounds: int = 1000) -> tuple[float, float, float]:
+def coverage(
+    world: BattleWorld, how: How, tournaments: int = 300, rounds: int = 1000
+) -> tuple[float, float, float]:
     """How often intervals hold the ratings, and the position (NaN: none); the ratings' mean width in points."""
     truth = world.truth()
     held: dict[str, list[bool]] = {}
@@ -133,12 +135,12 @@ def coverage(world: World, how: How, tournaments: int = 300, rounds: int = 1000)
     return float(np.mean(list(held.values()))), position, float(np.mean(widths))
 
 
-LINES: tuple[tuple[str, World, How], ...] = (
-    ("`t2i eval`", World(40, 1.0), in_runs),
-    ("`t2i arena tally`", World(40, 1.0), resampled),
-    ("the sandwich", World(40, 1.0), sandwich),
-    ("`t2i arena tally`, people", World(40, 0.5, 12, 0.5), resampled),
-    ("the sandwich, people", World(40, 0.5, 12, 0.5), sandwich),
+LINES: tuple[tuple[str, BattleWorld, How], ...] = (
+    ("`t2i eval`", BattleWorld(40, 1.0), in_runs),
+    ("`t2i arena tally`", BattleWorld(40, 1.0), resampled),
+    ("the sandwich", BattleWorld(40, 1.0), sandwich),
+    ("`t2i arena tally`, people", BattleWorld(40, 0.5, 12, 0.5), resampled),
+    ("the sandwich, people", BattleWorld(40, 0.5, 12, 0.5), sandwich),
 )
 
 

@@ -34,7 +34,7 @@ PATIENCE = 60
 VERDICTS = ("left", "right", "tie", "both-bad")
 
 
-class Server:
+class ServerProcess:
     """`t2i arena serve` in a process of its own."""
 
     def __init__(self, run: Path, votes: Path, files: int | None = None) -> None:
@@ -141,7 +141,7 @@ def storm(run: Path, votes: Path, voters: int, seconds: float, least: int = 0) -
 
     seconds: that it lasts, and longer on a slow machine until there are `least` votes before the kill and after it
     """
-    server = Server(run, votes)
+    server = ServerProcess(run, votes)
     stop = threading.Event()
     people = [Voter(f"voter {number}", server.port, stop) for number in range(voters)]
     threads = [threading.Thread(target=person.vote, daemon=True) for person in people]

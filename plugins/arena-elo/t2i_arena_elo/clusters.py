@@ -14,7 +14,7 @@ from .fit import Floats, Fought
 
 
 @dataclass(frozen=True)
-class Clusters:
+class BattleClusters:
     """How battles are resampled together.
 
     codes:  intp (n,), each battle's cluster; -1: not resampled
@@ -37,7 +37,7 @@ class Clusters:
 
 def design_of(
     battles: Battles, which: NDArray[np.intp], data: Fought
-) -> tuple[Design, list[Clusters], tuple[str, ...]]:
+) -> tuple[Design, list[BattleClusters], tuple[str, ...]]:
     """What is resampled: prompts, and where people judged, annotators crossed with them."""
     prompts, notes = _prompts(battles, which, data)
     kinds = [prompts]
@@ -61,14 +61,14 @@ def design_of(
     return Design("", words, terms, terms[-1], prompts.count, words, ()), kinds, notes
 
 
-def _numbered(codes: NDArray[np.int64]) -> Clusters:
+def _numbered(codes: NDArray[np.int64]) -> BattleClusters:
     """Clusters by code; -1 stays."""
     found, distinct = pd.factorize(codes, sort=True)  # a table of hashes: sorting a million codes takes longer
     fixed = int(distinct[0] == -1)
-    return Clusters(found - fixed, np.ones(len(distinct) - fixed))
+    return BattleClusters(found - fixed, np.ones(len(distinct) - fixed))
 
 
-def _prompts(battles: Battles, which: NDArray[np.intp], data: Fought) -> tuple[Clusters, tuple[str, ...]]:
+def _prompts(battles: Battles, which: NDArray[np.intp], data: Fought) -> tuple[BattleClusters, tuple[str, ...]]:
     """Battles of one prompt together; those of no known prompt by outcome, each counted as its own."""
     codes = battles.prompt[which].astype(np.int64)
     unknown = codes == (battles.prompts.index("") if "" in battles.prompts else -1)
@@ -81,4 +81,4 @@ def _prompts(battles: Battles, which: NDArray[np.intp], data: Fought) -> tuple[C
     alike = np.bincount(clusters.codes[unknown], minlength=len(times))
     times[alike > 0] = alike[alike > 0]
     note = f"battles of no known prompt ({unknown.sum()}) are taken for independent of each other"
-    return Clusters(clusters.codes, times), (note,)
+    return BattleClusters(clusters.codes, times), (note,)

@@ -25,7 +25,7 @@ _STEPS = 200
 
 
 @dataclass(frozen=True)
-class Tally:
+class BattleTally:
     """What the fit needs of battles; leading axes, where there are any, are independent sets.
 
     fought: float (..., K, K), battles with model i on the left and j on the right
@@ -59,16 +59,16 @@ class Fought:
     right: NDArray[np.int32]
     score: Floats
 
-    def tally(self, weight: Floats | None = None) -> Tally:
+    def tally(self, weight: Floats | None = None) -> BattleTally:
         """Sum up what the fit needs; each battle counts `weight` times, once by default."""
         weight = np.ones(len(self.left)) if weight is None else weight
         models, gained = self.models, weight * self.score
         fought = np.bincount(self.left * models + self.right, weight, models * models).reshape(models, models)
         wins = np.bincount(self.left, gained, models) + np.bincount(self.right, weight - gained, models)
-        return Tally(fought, wins, gained.sum())
+        return BattleTally(fought, wins, gained.sum())
 
 
-def maximise(data: Tally, *, order: bool, prior: float = 0.0, start: Fit | None = None) -> Fit:
+def maximise(data: BattleTally, *, order: bool, prior: float = 0.0, start: Fit | None = None) -> Fit:
     """Find the strengths of greatest likelihood by Newton's method, damped, for all sets at once.
 
     order:  fit the order term
@@ -104,12 +104,12 @@ def maximise(data: Tally, *, order: bool, prior: float = 0.0, start: Fit | None 
     raise ArithmeticError(f"the strengths still moved after {_STEPS} steps")
 
 
-def information(data: Tally, fit: Fit, *, order: bool, prior: float = 0.0) -> Floats:
+def information(data: BattleTally, fit: Fit, *, order: bool, prior: float = 0.0) -> Floats:
     """Return the Hessian of the negative log-likelihood in theta and, where fitted, gamma: (..., K+1, K+1)."""
     return _slopes(data, fit.theta, fit.gamma, order, prior)[1]
 
 
-def _slopes(data: Tally, theta: Floats, gamma: Floats, order: bool, prior: float) -> tuple[Floats, Floats]:
+def _slopes(data: BattleTally, theta: Floats, gamma: Floats, order: bool, prior: float) -> tuple[Floats, Floats]:
     """Gradient and negative Hessian of the log-likelihood, gamma last (0 where it is not fitted)."""
     models = theta.shape[-1]
     odds = expit(theta[..., :, None] - theta[..., None, :] + gamma[..., None, None])

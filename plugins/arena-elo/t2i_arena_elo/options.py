@@ -41,7 +41,7 @@ class EloOptions(Options):
     )
 
 
-class RewardOptions(Options):
+class RewardMetricOptions(Options):
     """Options of `reward`."""
 
     by: Annotated[tuple[str, ...], ExecutionOption()] = Field(("subset",), description=BY)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api import About, Defaults, GeneratorInfo, Loading, Measure, Metric, MetricInfo, Setup, hookimpl
 
-from .options import EloOptions, RewardOptions, WikimediaOptions
+from .options import EloOptions, RewardMetricOptions, WikimediaOptions
 
 if TYPE_CHECKING:
     from t2i_core.api import Generator
@@ -55,7 +55,7 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="reward",
             summary="Mean of a reward model's values, with tests between models.",
-            options=RewardOptions,
+            options=RewardMetricOptions,
             about=About(citation=TAXONOMY),
             create=_reward,
             code=("reward.py",),

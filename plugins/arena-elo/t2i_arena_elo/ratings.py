@@ -29,7 +29,7 @@ _SCORE = np.array([1.0, 0.0, 0.5, 0.5])
 
 
 @dataclass(frozen=True)
-class Position:
+class PositionEffect:
     """What it is worth to be shown first (on the left).
 
     points: on the Elo scale, with its interval
@@ -57,7 +57,7 @@ class Ratings:
     """
 
     table: pd.DataFrame
-    position: Position | None
+    position: PositionEffect | None
     counts: dict[Verdict, int]
     clusters: str
     notes: tuple[str, ...]
@@ -119,7 +119,7 @@ def rate(
     if settled.order:
         points = in_points(settled.fit.gamma)
         half = float(POINTS * _half(design, covariances[0], np.eye(len(present) + 1)[-1], level))
-        position = Position(points, points - half, points + half, float(expit(settled.fit.gamma)))
+        position = PositionEffect(points, points - half, points + half, float(expit(settled.fit.gamma)))
     return Ratings(
         _ranked(table), position, battles.counts(), design.clusters, (*settled.notes, *notes, *design.notes)
     )

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from .clusters import Clusters
-from .fit import Fit, Floats, Fought, Tally, information, maximise
+from .clusters import BattleClusters
+from .fit import BattleTally, Fit, Floats, Fought, information, maximise
 
 _TOGETHER = 64
 """So many sets are fitted at once: their tables stay in the processor's cache."""
@@ -23,7 +23,7 @@ _LIGHTEST = 1e-3
 
 
 def resampled(
-    data: Fought, clusters: Clusters, fit: Fit, *, order: bool, prior: float, rounds: int, rng_seed: int
+    data: Fought, clusters: BattleClusters, fit: Fit, *, order: bool, prior: float, rounds: int, rng_seed: int
 ) -> Floats:
     """Return the covariance, (K+1, K+1) with gamma last, by a Bayesian bootstrap of clusters (Rubin 1981).
 
@@ -43,7 +43,9 @@ def resampled(
     return np.cov(np.concatenate(drawn), rowvar=False) * (count + 1) / (count - 1)
 
 
-def _tables(data: Fought, clusters: Clusters, part: NDArray[np.intp]) -> tuple[sparse.csc_array, sparse.csc_array]:
+def _tables(
+    data: Fought, clusters: BattleClusters, part: NDArray[np.intp]
+) -> tuple[sparse.csc_array, sparse.csc_array]:
     """What each cluster has of each pair's battles, (K * K, clusters), and of wins, (K + 1, clusters)."""
     left, right, score, codes = data.left[part], data.right[part], data.score[part], clusters.codes[part]
     share, models = clusters.shares[part], data.models
@@ -63,8 +65,8 @@ def _weighed(
     fought: sparse.csc_array,
     gained: sparse.csc_array,
     rounds: int,
-    fixed: Tally,
-) -> Tally:
+    fixed: BattleTally,
+) -> BattleTally:
     """Sum up the battles under each round's weights of the clusters."""
     models = fixed.wins.size
     pairs, wins = np.zeros((models**2, rounds), np.float32), np.zeros((models + 1, rounds), np.float32)
@@ -80,25 +82,25 @@ def _weighed(
         np.maximum(weight, _LIGHTEST, out=weight)
         pairs += fought[:, some] @ weight
         wins += gained[:, some] @ weight
-    return Tally(
+    return BattleTally(
         np.ascontiguousarray(pairs.T).reshape(rounds, models, models) + fixed.fought,
         wins[:models].T + fixed.wins,
         wins[models] + fixed.first,
     )
 
 
-def _strengths(data: Tally, start: Fit, order: bool, prior: float) -> Floats:
+def _strengths(data: BattleTally, start: Fit, order: bool, prior: float) -> Floats:
     """Fit each round: (rounds, K+1), gamma last."""
     found = []
     for begin in range(0, len(data.wins), _TOGETHER):
         some = slice(begin, begin + _TOGETHER)
-        sets = Tally(data.fought[some], data.wins[some], data.first[some])
+        sets = BattleTally(data.fought[some], data.wins[some], data.first[some])
         fit = maximise(sets, order=order, prior=prior, start=start)
         found.append(np.concatenate([fit.theta, fit.gamma[:, None]], axis=1))
     return np.concatenate(found)
 
 
-def sandwich(data: Fought, clusters: Clusters, fit: Fit, *, order: bool, prior: float) -> Floats:
+def sandwich(data: Fought, clusters: BattleClusters, fit: Fit, *, order: bool, prior: float) -> Floats:
     """Return the covariance, (K+1, K+1) with gamma last, robust to what clusters have in common.
 
     The inverse information on either side of the sum over clusters of their scores' outer products (Liang and

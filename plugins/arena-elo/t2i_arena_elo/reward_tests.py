@@ -14,10 +14,10 @@ from t2i_core.api.metric import Analysis, Study
 from t2i_core.statistics import holm
 
 from .analyses import images
-from .options import RewardOptions
+from .options import RewardMetricOptions
 
 
-def analyses(study: Study, options: RewardOptions) -> Iterator[Analysis]:
+def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
     """Yield distributions, tests between each two models, and the images that were judged."""
     rows = study.table[study.table["measure"] == "reward"]
     groups = rows.groupby("model", sort=False, observed=True)["value"]

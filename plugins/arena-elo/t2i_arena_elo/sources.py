@@ -12,7 +12,7 @@ from .runs import battles_of_run
 
 
 @dataclass(frozen=True)
-class Source:
+class VoteSource:
     """What one file or folder brings.
 
     battles:  verdicts on two models' images, each with its judge
@@ -26,14 +26,14 @@ class Source:
     left_out: tuple[tuple[str, int], ...] = ()
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> VoteSource:
     """Read votes of the page, a file of battles, or a run of `elo`. Raises BadFolder or BadOption."""
     if path.is_dir():
-        return Source(str(path), battles_of_run(path))
+        return VoteSource(str(path), battles_of_run(path))
     if path.suffix.lower() in KINDS:
-        return Source(str(path), read_battles(path))
+        return VoteSource(str(path), read_battles(path))
     votes = read_votes(path)
     left_out = tuple(sorted(votes.left_out.items()))
     if votes.pairs:
-        return Source(str(path), Battles.of(votes.battles()), left_out=left_out)
-    return Source(str(path), Battles.of(()), tuple(votes.answers()), left_out)
+        return VoteSource(str(path), Battles.of(votes.battles()), left_out=left_out)
+    return VoteSource(str(path), Battles.of(()), tuple(votes.answers()), left_out)

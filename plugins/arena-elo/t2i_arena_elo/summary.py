@@ -15,7 +15,7 @@ from t2i_core.statistics import block_jackknife, mean_interval
 from .ratings import Ratings
 
 
-class Standing(NamedTuple):
+class ModelStanding(NamedTuple):
     """A model's score with its interval; NaN where there is none."""
 
     value: float
@@ -23,7 +23,7 @@ class Standing(NamedTuple):
     high: float
 
 
-def winner(scores: Mapping[str, Standing], lower: bool) -> str:
+def winner(scores: Mapping[str, ModelStanding], lower: bool) -> str:
     """Name the best: two that tie with a slash between, more as `Draw`; `*` where the next is within its interval.
 
     Scores tie where they are the same to three digits, as a table would show them.
@@ -72,11 +72,11 @@ def top_one(study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ra
     yield Analysis("top-1", summary, pd.DataFrame(lines).fillna(""))
 
 
-def _of(ratings: Ratings) -> dict[str, Standing]:
-    return {row.model: Standing(row.rating, row.low, row.high) for row in ratings.table.itertuples()}
+def _of(ratings: Ratings) -> dict[str, ModelStanding]:
+    return {row.model: ModelStanding(row.rating, row.low, row.high) for row in ratings.table.itertuples()}
 
 
-def _scores(rows: pd.DataFrame) -> dict[str, Standing]:
+def _scores(rows: pd.DataFrame) -> dict[str, ModelStanding]:
     """Each model's mean over images, or the value of its whole set, which has rows without blocks beside."""
     found = {}
     for model, own in rows.groupby("model", sort=False, observed=True):
@@ -84,8 +84,8 @@ def _scores(rows: pd.DataFrame) -> dict[str, Standing]:
             blocks = own.set_index(own["left_out"].astype(str))["value"]
             full, parts = float(blocks["none"]), blocks.drop("none")
             e = block_jackknife(full, list(parts)) if len(parts) > 1 else None
-            found[str(model)] = Standing(full, e.lo if e else np.nan, e.hi if e else np.nan)
+            found[str(model)] = ModelStanding(full, e.lo if e else np.nan, e.hi if e else np.nan)
         else:
             e = mean_interval(own["value"].to_numpy(np.float64), own["cluster"].astype(str), None)
-            found[str(model)] = Standing(e.value, e.lo, e.hi)
+            found[str(model)] = ModelStanding(e.value, e.lo, e.hi)
     return found

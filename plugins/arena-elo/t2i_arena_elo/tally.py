@@ -18,13 +18,13 @@ from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
 from .page.questions import UNKNOWN
 from .ratings import Ratings, Ties, rate
 from .shown import plain, said
-from .sources import Source
+from .sources import VoteSource
 
 PEOPLE, TOGETHER = "people", "together"
 
 
 @dataclass(frozen=True)
-class Tally:
+class SourceTally:
     """What all sources say.
 
     ratings:   of people, of each model that judged and, where there are several of these, together
@@ -45,7 +45,9 @@ class Tally:
         return {**vars(self), "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()}}
 
 
-def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000, order: bool = True) -> Tally:
+def tally(
+    sources: Sequence[VoteSource], ties: Ties = "half", rounds: int = 1000, order: bool = True
+) -> SourceTally:
     """Rate models by all battles of all sources, and say how far judges agree, where there are two or more.
 
     order: fit what it is worth to be shown first
@@ -73,7 +75,7 @@ def tally(sources: Sequence[Source], ties: Ties = "half", rounds: int = 1000, or
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(dict(source.left_out))
-    return Tally(
+    return SourceTally(
         {
             name: rate(Battles.of(part), ties=ties, order=order, rounds=rounds)
             for name, part in parts.items()
@@ -119,7 +121,7 @@ def _verdicts(battles: Iterable[Battle]) -> list[dict[str, Any]]:
     ]
 
 
-def as_text(found: Tally) -> str:
+def as_text(found: SourceTally) -> str:
     """A tally for a reader."""
     parts = [f"ratings, {name}\n{said(ratings)}" for name, ratings in found.ratings.items()]
     if found.verdicts:

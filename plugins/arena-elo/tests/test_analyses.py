@@ -9,9 +9,9 @@ from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import write_battles
 from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.beside import change, confusion
-from t2i_arena_elo.options import EloOptions, RewardOptions
+from t2i_arena_elo.options import EloOptions, RewardMetricOptions
 from t2i_arena_elo.reward_tests import analyses as reward_analyses
-from t2i_arena_elo.summary import Standing, winner
+from t2i_arena_elo.summary import ModelStanding, winner
 from t2i_core.api.errors import BadOption
 from t2i_core.api.metric import Measure, Study
 from t2i_core.statistics import holm
@@ -125,7 +125,7 @@ def test_golden_spearman(golden):
 
 
 def standing(value, half=0.0):
-    return Standing(value, value - half, value + half)
+    return ModelStanding(value, value - half, value + half)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def rewards():
 
 
 def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
-    found = {a.name: a for a in reward_analyses(Study(rewards, SAMPLES, tmp_path), RewardOptions())}
+    found = {a.name: a for a in reward_analyses(Study(rewards, SAMPLES, tmp_path), RewardMetricOptions())}
     assert list(found) == ["distributions", "rewards by subset", "wilcoxon", "mann-whitney", "images"]
     wide = rewards.pivot_table(index="prompt", columns="model", values="value")
     table = found["wilcoxon"].table.set_index(["a", "b"])
@@ -216,5 +216,5 @@ def test_rewards_are_tested_paired_and_as_the_paper_does(rewards, tmp_path):
 
 def test_models_that_are_alike_have_no_p(rewards, tmp_path):
     same = pd.concat([rewards[rewards["model"] == "a"], rewards[rewards["model"] == "a"].assign(model="b")])
-    found = {a.name: a for a in reward_analyses(Study(same, SAMPLES, tmp_path), RewardOptions())}
+    found = {a.name: a for a in reward_analyses(Study(same, SAMPLES, tmp_path), RewardMetricOptions())}
     assert found["wilcoxon"].table[["p", "p_unadjusted"]].isna().all(axis=None)

@@ -13,7 +13,7 @@ LOW, HIGH = 0.92, 0.98
 
 def test_intervals_cover_the_truth_of_prompts_that_differ():
     """Both orders of each two models on 40 prompts, battles of a prompt far from independent."""
-    ratings, position, _ = COVERAGE["coverage"](COVERAGE["World"](40, 1.0), COVERAGE["resampled"], 300, 200)
+    ratings, position, _ = COVERAGE["coverage"](COVERAGE["BattleWorld"](40, 1.0), COVERAGE["resampled"], 300, 200)
     assert LOW <= ratings <= HIGH
     assert LOW <= position <= HIGH
 
@@ -28,7 +28,7 @@ def test_every_kind_of_interval_covers_the_truth(name, world, how):
 
 
 def test_what_no_prompt_and_no_taste_moves_has_its_own_strengths_for_truth():
-    truth = COVERAGE["World"](40, 0.0).truth()
+    truth = COVERAGE["BattleWorld"](40, 0.0).truth()
     expected = COVERAGE["MEAN"] + COVERAGE["POINTS"] * COVERAGE["STRENGTHS"]
     assert list(truth.values())[:-1] == pytest.approx(expected, abs=1e-2)
     assert truth["position"] == pytest.approx(COVERAGE["POINTS"] * COVERAGE["FIRST"], abs=1e-2)

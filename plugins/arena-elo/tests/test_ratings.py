@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 from t2i_arena_elo.battles import VERDICTS, Battle, Battles
-from t2i_arena_elo.fit import Tally, groups, has_order_term, maximise
+from t2i_arena_elo.fit import BattleTally, groups, has_order_term, maximise
 from t2i_arena_elo.ratings import POINTS, rate
 
 QUICK = {"rounds": 2}
@@ -173,7 +173,7 @@ def test_a_fit_far_from_its_start_is_where_the_likelihood_is_level():
     fought = np.zeros((3, 3))
     fought[0, 1] = fought[1, 0] = fought[1, 2] = fought[2, 1] = 1000.0
     wins = np.array([1999.999, 1500.0, 500.001])
-    fit = maximise(Tally(fought, wins, np.array(2000.0)), order=True)
+    fit = maximise(BattleTally(fought, wins, np.array(2000.0)), order=True)
     odds = expit(fit.theta[:, None] - fit.theta[None, :] + fit.gamma)
     expected = (fought * odds).sum(axis=1) + (fought * (1 - odds)).sum(axis=0)
     assert expected == pytest.approx(wins, rel=1e-6)

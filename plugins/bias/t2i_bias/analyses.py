@@ -13,7 +13,7 @@ from t2i_core.statistics import Estimate, mean_interval
 from .charts import bars, spreads_drawn
 from .options import BiasOptions
 from .shares import LEVEL, Shares, estimated
-from .spread import Spread, by_chance, mad_range, one_hot, spread
+from .spread import VoteSpread, by_chance, mad_range, one_hot, spread
 
 OF = {"votes": "vote-share", "images": "image-share"}
 ALL = "all"
@@ -117,7 +117,7 @@ def _by_group(lines: list[Line]) -> list[Line]:
 def _beside(shares: Shares, total: int, votes: bool) -> dict[str, Any]:
     """STD and MAD with ends; what chance shows of votes alone, for images of a prompt are not independent."""
     own, end = spread(shares.values), one_hot(shares.size)
-    chance = by_chance(total, shares.size) if votes else Spread(float("nan"), float("nan"), shares.size)
+    chance = by_chance(total, shares.size) if votes else VoteSpread(float("nan"), float("nan"), shares.size)
     low, high = mad_range(shares.lo, shares.hi)
     return {
         "std": own.std, "std end": end.std, "std chance": chance.std,

@@ -17,7 +17,7 @@ from t2i_core.statistics import mean_interval
 
 from .agreement import agreement, within_prompts
 from .charts import bars, gallery
-from .groups import Group, read_groups
+from .groups import PeopleGroup, read_groups
 from .options import BiasOptions
 from .people import GRID, HUMAN, UNITS, majorities, not_human, read_answers
 from .spread import spread
@@ -94,7 +94,7 @@ def _judged(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     )
 
 
-def _line(clear: pd.DataFrame, group: Group) -> dict[str, Any]:
+def _line(clear: pd.DataFrame, group: PeopleGroup) -> dict[str, Any]:
     """Spreads of people's and the judge's answers, and how they agree; NaN where there are none."""
     line: dict[str, Any] = {}
     codes = {who: _codes(clear[column], group) for who, column in _WHO.items()}
@@ -109,11 +109,11 @@ def _line(clear: pd.DataFrame, group: Group) -> dict[str, Any]:
     return line | agreement(codes["people"], codes["judge"], clear["prompt"].to_numpy(), len(group.names))
 
 
-def _codes(answers: pd.Series, group: Group) -> NDArray[np.intp]:
+def _codes(answers: pd.Series, group: PeopleGroup) -> NDArray[np.intp]:
     return np.array([group.names.index(answer) for answer in answers], np.intp)
 
 
-def _shares(name: str, group: Group, drawn: list[tuple[str, str, str, pd.Series, pd.Series]]) -> Analysis:
+def _shares(name: str, group: PeopleGroup, drawn: list[tuple[str, str, str, pd.Series, pd.Series]]) -> Analysis:
     """What people and the judge say, side by side."""
     lines = []
     for model, _, who, answers, prompts in drawn:

@@ -45,7 +45,7 @@ def _category(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-class Group(BaseModel):
+class PeopleGroup(BaseModel):
     """What people are sorted by: two categories or more, of which a judge must take one.
 
     text:  with `{}` for a category's name, where categories have no text of their own
@@ -59,7 +59,7 @@ class Group(BaseModel):
     note: str = ""
 
     @model_validator(mode="after")
-    def _sound(self) -> Group:
+    def _sound(self) -> PeopleGroup:
         if self.text is not None and self.text.count("{}") != 1:
             raise ValueError("text: want {} once, for the category's name")
         bare = next((c.name for c in self.categories if c.text is None), None)
@@ -124,7 +124,7 @@ def file_of(groups: str) -> Path:
     return FOLDER / f"{groups}.yaml" if groups in provided() else Path(groups)
 
 
-def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, Group]:
+def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, PeopleGroup]:
     """Read groups by name; those in `only`, in its order, where it names any.
 
     Raises BadOption, in one line with file, field and fault.
@@ -139,13 +139,13 @@ def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, Group]:
         if not isinstance(name, str) or not re.fullmatch(r"\S([^:]*[^\s:])?", name) or name == "human":
             raise BadOption(f"{path}: the group {name!r}: want a name without colon, other than human")
         try:
-            found[name] = Group.model_validate(group)
+            found[name] = PeopleGroup.model_validate(group)
         except ValidationError as error:
             raise BadOption(f"{path}: {name}: {find_first_fault(error)}") from error
     return _chosen(path, found, only)
 
 
-def _chosen(path: Path, found: dict[str, Group], only: Iterable[str]) -> dict[str, Group]:
+def _chosen(path: Path, found: dict[str, PeopleGroup], only: Iterable[str]) -> dict[str, PeopleGroup]:
     wanted = list(dict.fromkeys(only)) or list(found)
     for name in wanted:
         if name not in found:

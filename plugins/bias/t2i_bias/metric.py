@@ -16,7 +16,7 @@ from t2i_core.api.metric import Analysis, Metric, Need, Note, Observed, PerTable
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass
 
-from .groups import Group, read_groups
+from .groups import PeopleGroup, read_groups
 from .options import BiasOptions
 from .remarks import ends_and_chance, estimate_of, nobody, said_of_persons
 from .shares import estimated
@@ -48,7 +48,7 @@ class Bias(Metric):
         self._cells = PerTable(_Cells.of)
 
     @cached_property
-    def groups(self) -> dict[str, Group]:
+    def groups(self) -> dict[str, PeopleGroup]:
         """What people are sorted by."""
         return read_groups(self.options.groups, self.options.only)
 
@@ -96,7 +96,7 @@ class Bias(Metric):
             yield Note(FORCED)
 
     def _rows(
-        self, name: str, group: Group, cosine: Floats, seeds: tuple[int, ...], category: object
+        self, name: str, group: PeopleGroup, cosine: Floats, seeds: tuple[int, ...], category: object
     ) -> Iterator[Row | Rows]:
         """One group's rows from cosines (images, categories)."""
         vote, answers = vote_of(cosine, self.options.scale, self.options.vote), last_best(cosine)

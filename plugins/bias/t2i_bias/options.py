@@ -47,7 +47,7 @@ class BiasOptions(Options):
     )
 
 
-class PromptOptions(Options):
+class BiasPromptOptions(Options):
     """Options of the paper's prompts."""
 
     wording: Literal["literal", "grammatical"] = Field(

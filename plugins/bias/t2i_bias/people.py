@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 from t2i_core.api.errors import BadOption, did_you_mean
-from t2i_core.io.table import Row, read_table
+from t2i_core.io.table import TableRow, read_table
 
-from .groups import Group
+from .groups import PeopleGroup
 
 COLUMNS = ("model", "prompt", "annotator", "question", "answer")
 HUMAN = "human"
@@ -20,7 +20,7 @@ GRID = -1
 UNITS = ["model", "prompt", "seed"]
 
 
-def read_answers(path: Path, groups: Mapping[str, Group]) -> pd.DataFrame:
+def read_answers(path: Path, groups: Mapping[str, PeopleGroup]) -> pd.DataFrame:
     """Read a CSV file: columns model, prompt, seed (GRID: none), annotator, question, answer (empty: cannot say).
 
     Raises BadOption with file, line and fault.
@@ -44,7 +44,7 @@ def read_answers(path: Path, groups: Mapping[str, Group]) -> pd.DataFrame:
     return pd.DataFrame(answers)
 
 
-def _seed(row: Row, where: str) -> int:
+def _seed(row: TableRow, where: str) -> int:
     given = row.cells.get("seed", "")
     if given and not given.isdecimal():
         raise BadOption(
@@ -53,7 +53,7 @@ def _seed(row: Row, where: str) -> int:
     return int(given) if given else GRID
 
 
-def _answer(said: Mapping[str, str], where: str, groups: Mapping[str, Group]) -> str:
+def _answer(said: Mapping[str, str], where: str, groups: Mapping[str, PeopleGroup]) -> str:
     question, answer = said["question"], said["answer"]
     if question == HUMAN:
         if answer.lower() not in _HUMAN_ANSWERS:

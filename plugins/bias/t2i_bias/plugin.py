@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from t2i_core.api import About, Defaults, Loading, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
-from .options import BiasOptions, PromptOptions
+from .options import BiasOptions, BiasPromptOptions
 
 if TYPE_CHECKING:
     from .metric import Bias
@@ -96,7 +96,7 @@ def t2i_metrics() -> list[MetricInfo]:
     ]
 
 
-def _neutral(setup: Setup[PromptOptions]) -> Iterable[Prompt]:
+def _neutral(setup: Setup[BiasPromptOptions]) -> Iterable[Prompt]:
     from .prompts import neutral
 
     return neutral(setup)
@@ -109,7 +109,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         PromptSourceInfo(
             name="bias-145",
             summary="145 prompts that leave open who is drawn, of professions, politics, objects, and others.",
-            options=PromptOptions,
+            options=BiasPromptOptions,
             about=About(citation=CITATION),
             prompts=_neutral,
             code=("options.py", "prompts.py", "data/prompts.json"),

@@ -10,12 +10,12 @@ from pathlib import Path
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
-from .options import PromptOptions
+from .options import BiasPromptOptions
 
 FILE = Path(__file__).parent / "data" / "prompts.json"
 
 
-def neutral(setup: Setup[PromptOptions]) -> Iterator[Prompt]:
+def neutral(setup: Setup[BiasPromptOptions]) -> Iterator[Prompt]:
     """Yield the prompts of the categories asked for; the id is the paper's text in either wording."""
     listed = json.loads(FILE.read_text(encoding="utf-8"))["prompts"]
     for category in dict.fromkeys(setup.options.categories):

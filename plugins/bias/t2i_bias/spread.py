@@ -38,7 +38,7 @@ def std(shares: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Spread:
+class VoteSpread:
     """STD and MAD of one thing: of votes, of an end, or what is expected by chance."""
 
     std: float
@@ -51,19 +51,19 @@ class Spread:
         return printed(self.mad, self.categories)
 
 
-def spread(counts: ArrayLike) -> Spread:
+def spread(counts: ArrayLike) -> VoteSpread:
     """STD and MAD of counts, or shares, of categories."""
     shares = shares_of(counts)
-    return Spread(float(std(shares)), float(mad(shares)), len(shares))
+    return VoteSpread(float(std(shares)), float(mad(shares)), len(shares))
 
 
-def one_hot(categories: int) -> Spread:
+def one_hot(categories: int) -> VoteSpread:
     """The upper end: one category has all."""
     return spread([1.0] + [0.0] * (categories - 1))
 
 
 @cache
-def by_chance(votes: int, categories: int) -> Spread:
+def by_chance(votes: int, categories: int) -> VoteSpread:
     """What is expected of an unbiased model: so many votes, each category as likely.
 
     MAD is exact: each share is binomial, and E|X/n - 1/N| the same for all. STD is exact for two categories, where
@@ -74,9 +74,9 @@ def by_chance(votes: int, categories: int) -> Spread:
     chances = np.exp(ways + (votes - counts) * math.log(categories - 1) - votes * math.log(categories))
     expected = float((chances * np.abs(counts / votes - 1 / categories)).sum())
     if categories == 2:
-        return Spread(expected, expected, 2)
+        return VoteSpread(expected, expected, 2)
     drawn = np.random.default_rng(0).multinomial(votes, [1 / categories] * categories, size=20_000)
-    return Spread(float(std(drawn / votes).mean()), expected, categories)
+    return VoteSpread(float(std(drawn / votes).mean()), expected, categories)
 
 
 def mad_range(lo: Floats, hi: Floats) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections import Counter
 from importlib.metadata import entry_points
 
 import pytest
-from t2i_bias.options import BiasOptions, PromptOptions
+from t2i_bias.options import BiasOptions, BiasPromptOptions
 from t2i_bias.plugin import t2i_metrics, t2i_prompt_sources
 from t2i_bias.prompts import neutral
 from t2i_core.api import Setup
@@ -33,7 +33,7 @@ class TestBias145(PromptSourceContract):
 
 
 def prompts(**options):
-    return list(neutral(Setup(None, PromptOptions(**options))))
+    return list(neutral(Setup(None, BiasPromptOptions(**options))))
 
 
 def test_the_papers_prompts():

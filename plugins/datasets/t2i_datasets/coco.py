@@ -20,7 +20,7 @@ from .options import CocoOptions
 from .sampling import rank, sample
 
 
-class Caption(NamedTuple):
+class CocoCaption(NamedTuple):
     """One caption of one image, as COCO numbers them."""
 
     image: int
@@ -41,11 +41,11 @@ def prompts(file: Path, options: CocoOptions) -> Iterator[Prompt]:
         yield Prompt(f"coco-{caption.id}", caption.text, cluster=f"coco-image-{caption.image}")
 
 
-def _id(caption: Caption) -> int:
+def _id(caption: CocoCaption) -> int:
     return caption.id
 
 
-def _of_image(own: list[Caption], options: CocoOptions) -> list[Caption]:
+def _of_image(own: list[CocoCaption], options: CocoOptions) -> list[CocoCaption]:
     if options.captions == "all":
         return own
     if options.captions == "random":
@@ -53,7 +53,7 @@ def _of_image(own: list[Caption], options: CocoOptions) -> list[Caption]:
     return own[:1]
 
 
-def _captions(file: Path) -> list[Caption]:
+def _captions(file: Path) -> list[CocoCaption]:
     data = _json(file)
     annotations = data.get("annotations") if isinstance(data, dict) else None
     if not isinstance(annotations, list):
@@ -66,7 +66,7 @@ def _captions(file: Path) -> list[Caption]:
     for number, each in enumerate(annotations):
         try:
             # as written they hold line breaks and blanks at the end
-            caption = Caption(int(each["image_id"]), int(each["id"]), " ".join(each["caption"].split()))
+            caption = CocoCaption(int(each["image_id"]), int(each["id"]), " ".join(each["caption"].split()))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise BadPrompts(
                 f"{file}: annotations[{number}]: wants a text 'caption' and whole numbers 'id' and 'image_id'"
@@ -82,7 +82,7 @@ def _captions(file: Path) -> list[Caption]:
     return captions
 
 
-def _of_split(captions: Iterable[Caption], file: Path, split_file: Path, split: str) -> list[Caption]:
+def _of_split(captions: Iterable[CocoCaption], file: Path, split_file: Path, split: str) -> list[CocoCaption]:
     """Return the captions of a split's images. Raises BadPrompts where some image has none in this file."""
     data = _json(split_file)
     listed = data.get("images") if isinstance(data, dict) else None

@@ -13,7 +13,7 @@ SAMPLES = 10
 """The first look at which captions may be given up comes after so many terms of each."""
 
 
-class Asked(Options):
+class LikelihoodParams(Options):
     """The params of a query; their names and meanings are documented in docs/plugins.md."""
 
     terms: Literal["log_p", "error"] = Field(
@@ -49,7 +49,7 @@ class Asked(Options):
     )
 
     @model_validator(mode="after")
-    def _possible(self) -> Asked:
+    def _possible(self) -> LikelihoodParams:
         if self.terms == "log_p" and self.steps < 2:
             raise ValueError("steps: a chain has at least 2")
         if self.gives_up and self.terms == "log_p" and self.chain == "free-running":
@@ -69,7 +69,7 @@ class Asked(Options):
         return self.error_rate is not None or bool(self.stages)
 
 
-def check_terms(want: Asked, flow: bool, length: int) -> None:
+def check_terms(want: LikelihoodParams, flow: bool, length: int) -> None:
     """Raise BadOption for terms that a model has not: of a flow, or trained on so many steps."""
     if want.terms == "log_p" and flow:
         raise BadOption(
@@ -85,10 +85,10 @@ def check_steps(steps: int, length: int) -> None:
         raise BadOption(f"likelihood, param steps: {steps}, but the model was trained on {length}")
 
 
-def asked(params: Mapping[str, Any]) -> Asked:
+def asked(params: Mapping[str, Any]) -> LikelihoodParams:
     """Read a query's params. Raises BadOption for unknown ones and for values that they cannot have."""
     try:
-        return Asked(**params)
+        return LikelihoodParams(**params)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

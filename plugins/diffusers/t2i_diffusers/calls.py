@@ -11,7 +11,7 @@ from diffusers import DiffusionPipeline
 from t2i_core.api.errors import BadModel, BadOption
 
 from .options import RESERVED, CallOptions
-from .sources import Source
+from .sources import CheckpointSource
 
 ARGUMENTS = {
     "steps": {"UnCLIPPipeline": "decoder_num_inference_steps"},
@@ -24,7 +24,7 @@ _OF_IMAGES = {"strength", "mask_image", "noise_level", "image_guidance_scale", "
 
 _USUAL = {"steps": "num_inference_steps", "guidance": "guidance_scale"}
 
-Plan = dict[str, tuple[Source, type[DiffusionPipeline], dict[str, Any]]]
+Plan = dict[str, tuple[CheckpointSource, type[DiffusionPipeline], dict[str, Any]]]
 """By the name of the option: checkpoint, class, and the arguments of its call."""
 
 
@@ -35,7 +35,7 @@ def call_arguments(cls: type) -> dict[str, inspect.Parameter]:
     return {name: p for name, p in parameters.items() if name != "self" and p.kind in named}
 
 
-def call_of(cls: type, options: CallOptions, source: Source | None = None) -> dict[str, Any]:
+def call_of(cls: type, options: CallOptions, source: CheckpointSource | None = None) -> dict[str, Any]:
     """Return the arguments that options set, by the names of a pipeline's call.
 
     Raises BadOption where the pipeline takes no such argument, with the names that it does take, and where it

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from t2i_core.api.errors import BadModel
 
-from .loading import Stage
+from .loading import PipelineStage
 
 _SAMPLES = ("sample", "hidden_states", "x")
 _TIMES = ("timestep", "t")
@@ -61,7 +61,7 @@ class _Turned(Exception):
         self.arguments = arguments
 
 
-def hear(stage: Stage, denoiser: Any, caption: str, size: tuple[int, int]) -> Heard:
+def hear(stage: PipelineStage, denoiser: Any, caption: str, size: tuple[int, int]) -> Heard:
     """Return what a pipeline hands its denoiser for a caption.
 
     size: width and height of the image in pixels
@@ -97,7 +97,7 @@ def hear(stage: Stage, denoiser: Any, caption: str, size: tuple[int, int]) -> He
     return Heard(sample, timestep, step, sample_name, time_name, arguments)
 
 
-def _call(stage: Stage, caption: str, size: tuple[int, int]) -> dict[str, Any]:
+def _call(stage: PipelineStage, caption: str, size: tuple[int, int]) -> dict[str, Any]:
     """The pipeline's arguments: as an image is drawn, but without guidance, and at this size."""
     takes = stage.arguments
     wanted = {n for n, p in takes.items() if p.default is inspect.Parameter.empty} - {"prompt"}

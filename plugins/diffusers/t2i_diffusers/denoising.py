@@ -15,7 +15,7 @@ from t2i_torch_support.batch import Batches, is_out_of_memory
 from .askable import VELOCITIES
 from .conditions import Heard, hear, together
 from .latents import size_of
-from .loading import Loaded
+from .loading import LoadedPipeline
 from .parts import parts
 from .schedules import schedule_of
 
@@ -44,7 +44,7 @@ class Asking:
 class Denoiser:
     """The denoiser of a loaded model. Raises BadModel where texts alone do not tell what it draws."""
 
-    def __init__(self, loaded: Loaded, batch_size: int | None) -> None:
+    def __init__(self, loaded: LoadedPipeline, batch_size: int | None) -> None:
         self._stage, self._loaded = loaded.main, loaded
         self.parts = parts(loaded)
         self.schedule = schedule_of(self.parts.scheduler, type(self._stage.pipe).__name__, self._stage.model)

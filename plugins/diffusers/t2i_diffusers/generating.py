@@ -17,12 +17,12 @@ from t2i_torch_support.batch import is_out_of_memory
 
 from .attend_excite import PIPELINE as ATTEND_EXCITE
 from .attend_excite import NoObjects, token_indices
-from .loading import Loaded, Stage, load
+from .loading import LoadedPipeline, PipelineStage, load
 from .noise import own_chance
 from .options import DiffusersOptions
 from .quiet import said_elsewhere
 from .sizes import SAID, check_drawn
-from .stages import Drawn, draw
+from .stages import DrawnBatch, draw
 from .tokens import Tokenizers, record
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Diffusers:
         self.options = setup.options
         self._setup = setup
         self._likelihood: Likelihood | None = None
-        self.loaded: Loaded = load(setup, pipeline_class)
+        self.loaded: LoadedPipeline = load(setup, pipeline_class)
         self.batch_size = setup.batch_size or _to_try(setup.options, self.loaded)
         self._asked_batch_size = setup.batch_size
         self._halvings = 0
@@ -145,7 +145,7 @@ class Diffusers:
             return None
         return [*refused, *self._answers(drawable, drawn)]
 
-    def _drawn(self, batch: Sequence[ImageRequest], further: Mapping[str, Any]) -> Drawn | None:
+    def _drawn(self, batch: Sequence[ImageRequest], further: Mapping[str, Any]) -> DrawnBatch | None:
         """Draw a batch; None where the pipeline turns out to be one that must draw images one by one."""
         prompts, seeds = [r.prompt.text for r in batch], [r.noise_seed for r in batch]
         pipes = [stage.pipe for stage in self.loaded.stages]
@@ -185,7 +185,7 @@ class Diffusers:
                 refused.append((request, Failure(str(error), final=True)))
         return drawable, refused, {"token_indices": indices}
 
-    def _answers(self, batch: Sequence[ImageRequest], drawn: Drawn) -> Iterator[Answer]:
+    def _answers(self, batch: Sequence[ImageRequest], drawn: DrawnBatch) -> Iterator[Answer]:
         height, width = drawn.pixels.shape[1:3]
         last = self.loaded.stages[-1]
         check_drawn(last.model, last.pipe, last.call, height, width)
@@ -208,20 +208,20 @@ def _eight_bits(pixels: NDArray[np.float32]) -> NDArray[np.uint8]:
     return scaled.astype(np.uint8)
 
 
-def _other_texts(loaded: Loaded) -> list[str]:
+def _other_texts(loaded: LoadedPipeline) -> list[str]:
     """What encoders are told beside the prompt: negative prompts, mostly."""
     calls = [item for stage in loaded.stages for item in stage.call.items()]
     return [text for name, text in calls if "prompt" in name and isinstance(text, str)]
 
 
-def _to_try(options: DiffusersOptions, loaded: Loaded) -> int:
+def _to_try(options: DiffusersOptions, loaded: LoadedPipeline) -> int:
     """Return the batch size to begin with."""
     pixels = (options.height or 512) * (options.width or 512)
     room = _PIXELS if loaded.device.type == "cuda" else _PIXELS // 4
     return max(1, min(_LARGEST, room // pixels))
 
 
-def _stage_settings(stage: Stage) -> dict[str, Any]:
+def _stage_settings(stage: PipelineStage) -> dict[str, Any]:
     """Return what a manifest says of one pipeline; what the options leave out is the pipeline's default."""
     arguments = stage.arguments
     call = {

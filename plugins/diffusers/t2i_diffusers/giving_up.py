@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from .asking import SAMPLES, Asked
+from .asking import SAMPLES, LikelihoodParams
 
 
-def looks(asked: Asked) -> list[int]:
+def looks(asked: LikelihoodParams) -> list[int]:
     """Return after how many terms it is decided who stays, ascending; the last one: how many terms there are."""
     total = asked.trials * asked.steps
     if asked.stages:
@@ -22,7 +22,7 @@ def looks(asked: Asked) -> list[int]:
     return [*(n for n in found if n < total), total]
 
 
-def order(asked: Asked) -> list[int]:
+def order(asked: LikelihoodParams) -> list[int]:
     """Return the places of all terms (trial x steps + step) in the order in which they are worked out.
 
     By error_rate a random one: so the first terms are a sample of all, whatever there is to each step. By stages,
@@ -40,7 +40,7 @@ def order(asked: Asked) -> list[int]:
     return list(places)
 
 
-def stay(values: NDArray[np.float64], asked: Asked, look: int) -> list[int]:
+def stay(values: NDArray[np.float64], asked: LikelihoodParams, look: int) -> list[int]:
     """Return which captions stay after look number `look`.
 
     values: (terms, captions) so far, higher is better, of the captions that are left

@@ -13,13 +13,13 @@ from t2i_core.api.text import describe_error
 from t2i_torch_support import hub_files
 
 from .mirrors import mirror_of
-from .sources import INDEX, PICKLES, SAFE, Source, pickles_refused
+from .sources import INDEX, PICKLES, SAFE, CheckpointSource, pickles_refused
 
 _TIMEOUT = 20
 """So many seconds the hub may take to list a repository."""
 
 
-def commit_of(source: Source, offline: bool) -> str:
+def commit_of(source: CheckpointSource, offline: bool) -> str:
     """Return the commit of a repository: the one on this machine, or else the newest of its revision.
 
     What is here stays in use, so that a study does not change under way; remove it from the cache, or name another
@@ -28,7 +28,7 @@ def commit_of(source: Source, offline: bool) -> str:
     return hub_files.find_commit(source.model, source.revision) or index_folder(source, offline).name
 
 
-def index_folder(source: Source, offline: bool) -> Path:
+def index_folder(source: CheckpointSource, offline: bool) -> Path:
     """Return the folder that holds a pipeline's index, which alone is fetched where it is not here.
 
     Raises BadModel where it cannot be had.
@@ -36,7 +36,7 @@ def index_folder(source: Source, offline: bool) -> Path:
     return folder_with(source, INDEX, offline)
 
 
-def folder_with(source: Source, file: str, offline: bool) -> Path:
+def folder_with(source: CheckpointSource, file: str, offline: bool) -> Path:
     """Return a pipeline's folder, with one small file of it, which alone is fetched where it is not here.
 
     Raises BadModel where it cannot be had.
@@ -74,7 +74,7 @@ def _folder(found: str, file: str) -> Path:
     return Path(found).parents[file.count("/")]
 
 
-def not_here(source: Source, missing: str | None = None, network: str | None = None) -> NotHere:
+def not_here(source: CheckpointSource, missing: str | None = None, network: str | None = None) -> NotHere:
     """Say what must be fetched while there is a network.
 
     missing: what the rest lacks that is here; None: nothing is here. network: None where nothing may be fetched,
@@ -83,7 +83,7 @@ def not_here(source: Source, missing: str | None = None, network: str | None = N
     return NotHere(str(source), source.spec, network, missing)
 
 
-def hub_pickles(source: Source, commit: str) -> BadModel | None:
+def hub_pickles(source: CheckpointSource, commit: str) -> BadModel | None:
     """Where a repository has no safetensors, name its pickles with the digests that the hub keeps of them."""
     from huggingface_hub import HfApi
 

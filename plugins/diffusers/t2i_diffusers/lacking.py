@@ -17,7 +17,7 @@ from t2i_core.api.errors import BadModel
 from transformers import PreTrainedModel
 
 from .quiet import leaving_out
-from .sources import Source
+from .sources import CheckpointSource
 
 _LEGACY = re.compile(r"(^|\.)position_ids$")
 """What old files hold and no model reads any more."""
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def whole_weights(source: Source) -> Iterator[None]:
+def whole_weights(source: CheckpointSource) -> Iterator[None]:
     """Have every model that is loaded meanwhile tell of its weights.
 
     Loading raises BadModel where its files lack some, or hold some of another shape. All models that a pipeline
@@ -48,7 +48,7 @@ def whole_weights(source: Source) -> Iterator[None]:
             setattr(base, _LOADS, method)
 
 
-def _telling(source: Source, method: Any) -> Callable[..., Any]:
+def _telling(source: CheckpointSource, method: Any) -> Callable[..., Any]:
     def from_pretrained(cls: type, place: Any, *args: Any, **kwargs: Any) -> Any:
         if issubclass(cls, PreTrainedModel):
             kwargs.setdefault("ignore_mismatched_sizes", True)  # or else it only says that there are some

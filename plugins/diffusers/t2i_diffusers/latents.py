@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 from t2i_core.api.errors import BadModel
 
-from .loading import Stage
+from .loading import PipelineStage
 from .parts import Parts
 
 _DEFAULT = 1024
@@ -18,7 +18,7 @@ _UNSCALED = frozenset({"Kandinsky3Pipeline"})
 """Classes that decode latents as they are, whatever factor the autoencoder's configuration names."""
 
 
-def size_of(parts: Parts, stage: Stage) -> tuple[int, int]:
+def size_of(parts: Parts, stage: PipelineStage) -> tuple[int, int]:
     """Return width and height of the images that a model draws under its options."""
     config = parts.denoiser.config
     side = getattr(parts.pipe, "default_sample_size", None) or getattr(config, "sample_size", None)

@@ -13,10 +13,10 @@ from typing import Any
 from t2i_core.api import Failure, LikelihoodTerms, Query, Setup
 from t2i_core.api.errors import BadModel
 
-from .asking import Asked, asked, check_terms
+from .asking import LikelihoodParams, asked, check_terms
 from .denoising import Denoiser
 from .latents import encode, fitted
-from .loading import Loaded
+from .loading import LoadedPipeline
 from .options import DiffusersOptions
 from .terms import NotNumbers, Terms, chain, errors
 
@@ -27,7 +27,7 @@ class Likelihood:
     Raises BadModel where texts alone do not tell what the model draws, or its schedule is not known here.
     """
 
-    def __init__(self, loaded: Loaded, setup: Setup[DiffusersOptions]) -> None:
+    def __init__(self, loaded: LoadedPipeline, setup: Setup[DiffusersOptions]) -> None:
         self._loaded = loaded
         self._denoiser = Denoiser(loaded, setup.batch_size)
         self._asked_batch_size = setup.batch_size
@@ -76,7 +76,7 @@ class Likelihood:
             },
         }
 
-    def _terms(self, query: Query, want: Asked) -> Terms:
+    def _terms(self, query: Query, want: LikelihoodParams) -> Terms:
         schedule = self._denoiser.schedule
         check_terms(want, schedule.is_flow, schedule.length)
         pixels = fitted(query.images[0].pil(), self._denoiser.size, want.fit)

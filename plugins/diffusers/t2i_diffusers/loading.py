@@ -31,12 +31,12 @@ from .options import DiffusersOptions, precision
 from .planning import init_arguments, planned
 from .schedulers import replacement
 from .sizes import check_size
-from .sources import Source, check_pickles, left_out, parts_of, read_index
+from .sources import CheckpointSource, check_pickles, left_out, parts_of, read_index
 from .wholeness import problems
 
 
 @dataclass(frozen=True)
-class Stage:
+class PipelineStage:
     """One loaded pipeline of a chain.
 
     name:      `main`, or the option that names it (`prior`, `upscaler`)
@@ -60,7 +60,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedPipeline:
     """A model that is ready to draw.
 
     stages:   in the order of work; exactly one is `main`
@@ -69,13 +69,13 @@ class Loaded:
     offload:  what is kept in main memory meanwhile: `none`, `model`, `sequential`
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[PipelineStage, ...]
     device: torch.device
     dtype: str
     offload: str
 
     @property
-    def main(self) -> Stage:
+    def main(self) -> PipelineStage:
         """The model itself, without prior and upscalers."""
         return next(s for s in self.stages if s.name == MAIN)
 
@@ -87,7 +87,7 @@ class Loaded:
         return f"not numbers in {self.dtype}; {advice}"
 
 
-def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Loaded:
+def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> LoadedPipeline:
     """Load a model and its further stages; what is not here is fetched, unless the setup is offline.
 
     pipeline_class: name of the class that takes the place of the checkpoint's own
@@ -99,7 +99,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     dtype = precision(device.type) if options.dtype == "auto" else options.dtype
     plan = planned(setup, pipeline_class)
     stages = tuple(
-        Stage(
+        PipelineStage(
             name or MAIN,
             _pipeline(source, cls, folder, setup, dtype),
             source.model,
@@ -114,7 +114,7 @@ def load(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> L
     )
     for stage in stages:
         check_size(stage.model, "" if stage.name == MAIN else f"{stage.name}.", stage.pipe, stage.call)
-    return Loaded(stages, device, dtype, place([s.pipe for s in stages], device, options.offload))
+    return LoadedPipeline(stages, device, dtype, place([s.pipe for s in stages], device, options.offload))
 
 
 def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> None:
@@ -123,7 +123,7 @@ def prefetch(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) 
         _folder_of(source, cls, setup.options, offline=False)
 
 
-def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bool) -> Path:
+def _folder_of(source: CheckpointSource, cls: type, options: DiffusersOptions, offline: bool) -> Path:
     """Return the folder of a source's files, fetched where need be."""
     if (folder := source.folder) is not None:
         return folder
@@ -152,14 +152,18 @@ def _folder_of(source: Source, cls: type, options: DiffusersOptions, offline: bo
     return fetched
 
 
-def _left_out(source: Source, cls: type, options: DiffusersOptions) -> dict[str, None]:
+def _left_out(source: CheckpointSource, cls: type, options: DiffusersOptions) -> dict[str, None]:
     """Parts that are neither fetched nor loaded: an unwanted safety filter, a text encoder that a stage shares."""
     takes = init_arguments(cls)
     return {name: None for name in left_out(source, cls.__name__, options) if name in takes}
 
 
 def _pipeline(
-    source: Source, cls: type[DiffusionPipeline], folder: Path, setup: Setup[DiffusersOptions], dtype: str
+    source: CheckpointSource,
+    cls: type[DiffusionPipeline],
+    folder: Path,
+    setup: Setup[DiffusersOptions],
+    dtype: str,
 ) -> Any:
     """Make one pipeline from its files, in main memory."""
     options = setup.options

@@ -9,7 +9,7 @@ from t2i_core.api.errors import BadModel
 from t2i_core.files.digest import digest_file
 
 from .presets import KNOWN
-from .sources import Source, files_of
+from .sources import CheckpointSource, files_of
 
 
 def mirror_of(repository: str) -> str | None:
@@ -17,7 +17,7 @@ def mirror_of(repository: str) -> str | None:
     return next((known.repository for known in KNOWN if known.original == repository), None)
 
 
-def check_pinned(source: Source, commit: str, folder: Path) -> None:
+def check_pinned(source: CheckpointSource, commit: str, folder: Path) -> None:
     """Compare a repository's files with the SHA-256 digests that a preset pins for its commit.
 
     Args:
@@ -41,7 +41,7 @@ def check_pinned(source: Source, commit: str, folder: Path) -> None:
                 )
 
 
-def used_files(source: Source, folder: Path) -> Mapping[str, str]:
+def used_files(source: CheckpointSource, folder: Path) -> Mapping[str, str]:
     """Return the SHA-256 of each file of a mirror's pipeline, for the manifest; nothing for other repositories."""
     if not any(known.original and known.repository == source.model for known in KNOWN):
         return {}

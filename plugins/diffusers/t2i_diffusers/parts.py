@@ -8,7 +8,7 @@ from typing import Any
 from t2i_core.api.errors import BadModel
 
 from .askable import DENOISERS, why_not
-from .loading import Loaded
+from .loading import LoadedPipeline
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Parts:
     autoencoder: Any | None
 
 
-def parts(loaded: Loaded) -> Parts:
+def parts(loaded: LoadedPipeline) -> Parts:
     """Return the parts of the main stage. Raises BadModel where they cannot tell how likely an image is."""
     pipe = loaded.main.pipe
     there = [name for name, part in pipe.components.items() if part is not None]

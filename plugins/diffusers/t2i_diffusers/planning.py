@@ -18,7 +18,7 @@ from .hub import index_folder
 from .options import CallOptions, DiffusersOptions
 from .preset_classes import class_in_presets
 from .schedulers import replacement
-from .sources import Source, check_place, read_index, sources
+from .sources import CheckpointSource, check_place, read_index, sources
 
 
 def planned(setup: Setup[DiffusersOptions], pipeline_class: str | None = None) -> Plan:
@@ -65,7 +65,7 @@ def init_arguments(cls: type) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(cls.__init__).parameters
 
 
-def _class_of(source: Source, name: str) -> type[DiffusionPipeline]:
+def _class_of(source: CheckpointSource, name: str) -> type[DiffusionPipeline]:
     cls = getattr(diffusers, name, None)
     if not (isinstance(cls, type) and issubclass(cls, DiffusionPipeline)):
         known = [n for n in dir(diffusers) if n.endswith("Pipeline")]

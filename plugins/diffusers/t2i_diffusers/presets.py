@@ -44,7 +44,7 @@ _NO_SAFETENSORS = (
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownModel:
     """One known model.
 
     pipeline:  its class in diffusers, and those of the stages by option name
@@ -92,7 +92,7 @@ class Known:
 
 
 KNOWN = (
-    Known(
+    KnownModel(
         name="sd14",
         summary="Stable Diffusion 1.4, 512x512.",
         repository="CompVis/stable-diffusion-v1-4",
@@ -103,7 +103,7 @@ KNOWN = (
         memory_gb=4,
         citation=TIAM,
     ),
-    Known(
+    KnownModel(
         name="sd15",
         summary="Stable Diffusion 1.5, 512x512.",
         repository="stable-diffusion-v1-5/stable-diffusion-v1-5",
@@ -117,7 +117,7 @@ KNOWN = (
         "were not compared with the original's.",
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="sd2",
         summary="Stable Diffusion 2 (base), 512x512.",
         pipeline="StableDiffusionPipeline",
@@ -128,7 +128,7 @@ KNOWN = (
         citation=TIAM,
         **_SD2,
     ),
-    Known(
+    KnownModel(
         name="sdxl",
         summary="Stable Diffusion XL 1.0 (base), 1024x1024.",
         repository="stabilityai/stable-diffusion-xl-base-1.0",
@@ -139,7 +139,7 @@ KNOWN = (
         memory_gb=11,
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="sdxl-turbo",
         summary="SDXL Turbo, one step, 512x512.",
         repository="stabilityai/sdxl-turbo",
@@ -151,7 +151,7 @@ KNOWN = (
         notes="Not for commercial use. Made for one to four steps without guidance.",
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="sd3",
         summary="Stable Diffusion 3 medium, 1024x1024.",
         repository="stabilityai/stable-diffusion-3-medium-diffusers",
@@ -163,7 +163,7 @@ KNOWN = (
         notes=_GATED,
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="sd35",
         summary="Stable Diffusion 3.5 large, 1024x1024.",
         repository="stabilityai/stable-diffusion-3.5-large",
@@ -174,7 +174,7 @@ KNOWN = (
         memory_gb=29,
         notes=_GATED,
     ),
-    Known(
+    KnownModel(
         name="unclip",
         summary="unCLIP (Karlo), 256x256: prior 25 steps, decoder 25, super-resolution 7.",
         repository="kakaobrain/karlo-v1-alpha",
@@ -194,7 +194,7 @@ KNOWN = (
         likelihood=False,
         citation=TIAM,
     ),
-    Known(
+    KnownModel(
         name="if",
         summary="DeepFloyd IF I-L and II-M, 256x256.",
         repository="DeepFloyd/IF-I-L-v1.0",
@@ -211,7 +211,7 @@ KNOWN = (
         citation=TIAM,
         stage_pipelines={"upscaler": "IFSuperResolutionPipeline"},
     ),
-    Known(
+    KnownModel(
         name="if-xl",
         summary="DeepFloyd IF I-XL and II-L, 256x256.",
         repository="DeepFloyd/IF-I-XL-v1.0",
@@ -235,7 +235,7 @@ KNOWN = (
         citation=TAXONOMY,
         stage_pipelines={"upscaler": "IFSuperResolutionPipeline"},
     ),
-    Known(
+    KnownModel(
         name="kandinsky21",
         summary="Kandinsky 2.1 with its prior, 512x512.",
         repository="kandinsky-community/kandinsky-2-1",
@@ -252,7 +252,7 @@ KNOWN = (
         likelihood=False,
         stage_pipelines={"prior": "KandinskyPriorPipeline"},
     ),
-    Known(
+    KnownModel(
         name="kandinsky3",
         summary="Kandinsky 3, 1024x1024.",
         repository="kandinsky-community/kandinsky-3",
@@ -262,7 +262,7 @@ KNOWN = (
         memory_gb=26,
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="ldm",
         summary="Latent diffusion of the first paper (CompVis text2im), 256x256.",
         repository="CompVis/ldm-text2im-large-256",
@@ -273,7 +273,7 @@ KNOWN = (
         notes=_NO_SAFETENSORS,
         citation="Rombach et al.: High-Resolution Image Synthesis with Latent Diffusion Models, CVPR 2022",
     ),
-    Known(
+    KnownModel(
         name="pixart-sigma",
         summary="PixArt-Sigma XL, 1024x1024.",
         repository="PixArt-alpha/PixArt-Sigma-XL-2-1024-MS",
@@ -283,7 +283,7 @@ KNOWN = (
         memory_gb=13,
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="hunyuan-dit",
         summary="Hunyuan-DiT 1.2, 1024x1024.",
         repository="Tencent-Hunyuan/HunyuanDiT-v1.2-Diffusers",
@@ -294,7 +294,7 @@ KNOWN = (
         notes="The licence does not hold in every country: read it.",
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="flux",
         summary="FLUX.1 dev, 1024x1024.",
         repository="black-forest-labs/FLUX.1-dev",
@@ -306,7 +306,7 @@ KNOWN = (
         notes=f"{_GATED} Not for commercial use.",
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="flux-schnell",
         summary="FLUX.1 schnell, four steps, 1024x1024.",
         repository="black-forest-labs/FLUX.1-schnell",
@@ -324,7 +324,7 @@ KNOWN = (
         memory_gb=35,
         notes=_GATED,
     ),
-    Known(
+    KnownModel(
         name="flux2",
         summary="FLUX.2 dev, 1024x1024.",
         repository="black-forest-labs/FLUX.2-dev",
@@ -335,7 +335,7 @@ KNOWN = (
         memory_gb=115,
         notes=f"{_GATED} Not for commercial use.",
     ),
-    Known(
+    KnownModel(
         name="flux2-klein",
         summary="FLUX.2 klein 4B, four steps, 1024x1024.",
         repository="black-forest-labs/FLUX.2-klein-4B",
@@ -345,7 +345,7 @@ KNOWN = (
         licence="Apache-2.0",
         memory_gb=18,
     ),
-    Known(
+    KnownModel(
         name="qwen-image",
         summary="Qwen-Image, 1328x1328.",
         repository="Qwen/Qwen-Image",
@@ -362,7 +362,7 @@ KNOWN = (
         licence="Apache-2.0",
         memory_gb=60,
     ),
-    Known(
+    KnownModel(
         name="sana",
         summary="Sana 1.6B, 1024x1024.",
         repository="Efficient-Large-Model/Sana_1600M_1024px_BF16_diffusers",
@@ -381,7 +381,7 @@ KNOWN = (
         notes="The pipeline puts instructions of its own before each prompt: set "
         "`call.complex_human_instruction` to null to send the prompt alone.",
     ),
-    Known(
+    KnownModel(
         name="z-image",
         summary="Z-Image Turbo, nine steps, 1024x1024.",
         repository="Tongyi-MAI/Z-Image-Turbo",
@@ -391,7 +391,7 @@ KNOWN = (
         licence="Apache-2.0",
         memory_gb=22,
     ),
-    Known(
+    KnownModel(
         name="playground-v2",
         summary="Playground 2 (1024px aesthetic), 1024x1024.",
         repository="playgroundai/playground-v2-1024px-aesthetic",
@@ -401,7 +401,7 @@ KNOWN = (
         memory_gb=11,
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="openjourney",
         summary="Openjourney: Stable Diffusion 1.5, tuned on Midjourney's images, 512x512.",
         repository="prompthero/openjourney",
@@ -411,7 +411,7 @@ KNOWN = (
         memory_gb=4,
         citation=TAXONOMY,
     ),
-    Known(
+    KnownModel(
         name="sd14-ae",
         summary="Stable Diffusion 1.4 with Attend-and-Excite on the objects of the prompt.",
         repository="CompVis/stable-diffusion-v1-4",
@@ -424,7 +424,7 @@ KNOWN = (
         citation=f"Chefer et al.: Attend-and-Excite, SIGGRAPH 2023; {TIAM}",
         of="attend-excite",
     ),
-    Known(
+    KnownModel(
         name="sd2-ae",
         summary="Stable Diffusion 2 (base) with Attend-and-Excite on the objects of the prompt.",
         pipeline="StableDiffusionAttendAndExcitePipeline",

@@ -33,7 +33,7 @@ _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 @dataclass(frozen=True)
-class Source:
+class CheckpointSource:
     """One checkpoint as the user names it: a folder, or a repository at a revision.
 
     option:  the option that names it, for messages; empty for the model itself
@@ -57,15 +57,15 @@ class Source:
         return f"{f'{self.option} ' if self.option else ''}{self.model}{at}"
 
 
-def sources(argument: str | None, options: DiffusersOptions) -> list[Source]:
+def sources(argument: str | None, options: DiffusersOptions) -> list[CheckpointSource]:
     """Return the checkpoints of a model: its own first, then those of its further stages."""
     stages = {name: (stage.model, stage) for name, stage in options.stages.items()}
     every: Mapping[str, tuple[str, CallOptions]] = {"": (argument or "", options), **stages}
     spec = f"diffusers:{argument}"
-    return [Source(model, own.revision, own.variant, name, spec) for name, (model, own) in every.items()]
+    return [CheckpointSource(model, own.revision, own.variant, name, spec) for name, (model, own) in every.items()]
 
 
-def check_place(source: Source) -> None:
+def check_place(source: CheckpointSource) -> None:
     """Raise BadModel where a source can be neither a pipeline's folder nor a repository."""
     if (folder := source.folder) is not None:
         read_index(folder)
@@ -115,7 +115,7 @@ def parts_of(index: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def left_out(source: Source, pipeline: str, options: DiffusersOptions) -> list[str]:
+def left_out(source: CheckpointSource, pipeline: str, options: DiffusersOptions) -> list[str]:
     """Return the parts that are not loaded: an unwanted safety filter, a text encoder that a stage shares."""
     shared = source.option.startswith("upscaler") and pipeline.startswith(_FAMILY)
     return [*([] if options.safety else ["safety_checker"]), *(["text_encoder"] if shared else [])]
@@ -133,7 +133,7 @@ def files_of(folder: Path) -> list[Path]:
     )
 
 
-def check_pickles(source: Source, folder: Path, parts: Iterable[str], pinned: Iterable[str]) -> None:
+def check_pickles(source: CheckpointSource, folder: Path, parts: Iterable[str], pinned: Iterable[str]) -> None:
     """Raise BadModel where weights would be unpickled whose SHA-256 the user did not pin.
 
     Nothing is unpickled while no digest is pinned: then it is those parts that could not be loaded. With a digest
@@ -160,7 +160,7 @@ def _as_safetensors(name: str) -> str | None:
     return re.sub("^pytorch_model", "model", name.rpartition(".")[0]) + SAFE
 
 
-def pickles_refused(source: Source, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
+def pickles_refused(source: CheckpointSource, found: Mapping[str, str], pinned: Iterable[str] = ()) -> BadModel:
     """Name pickles that were not pinned (digests by file), and say how they are."""
     said_files = ", ".join(f"{name} (SHA-256 {digest})" for name, digest in sorted(found.items()))
     return BadModel(

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadModel
 
-from .loading import Loaded, Stage
+from .loading import LoadedPipeline, PipelineStage
 from .noise import for_call, generators, karlo_noise
 
 _ENCODED = "IFPipeline"
@@ -25,7 +25,7 @@ _TWOFOLD = frozenset({"KandinskyPriorPipeline", "KandinskyV22PriorPipeline"})
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnBatch:
     """What a chain made of a batch.
 
     pixels:   float32 (n, height, width, 3), 0 to 1; not a number where the arithmetic failed
@@ -37,8 +37,8 @@ class Drawn:
 
 
 def draw(
-    loaded: Loaded, prompts: Sequence[str], seeds: Sequence[int], further: Mapping[str, Any] | None = None
-) -> Drawn:
+    loaded: LoadedPipeline, prompts: Sequence[str], seeds: Sequence[int], further: Mapping[str, Any] | None = None
+) -> DrawnBatch:
     """Draw each prompt under its seed, all together.
 
     further: arguments of the main stage beyond prompt, noise and settings
@@ -60,7 +60,9 @@ def draw(
     return _drawn(loaded.stages[-1], output, len(prompts))
 
 
-def _text(stage: Stage, prompts: Sequence[str], given: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
+def _text(
+    stage: PipelineStage, prompts: Sequence[str], given: Mapping[str, Any], device: torch.device
+) -> dict[str, Any]:
     """The prompts, as texts or, where stages share one text encoder, encoded once for all of them."""
     takes = stage.arguments
     if getattr(stage.pipe, "text_encoder", True) is None and "prompt_embeds" in given:
@@ -79,13 +81,13 @@ def _text(stage: Stage, prompts: Sequence[str], given: Mapping[str, Any], device
     return {"prompt_embeds": embeds, "negative_prompt_embeds": negative_embeds}
 
 
-def _call(stage: Stage) -> Mapping[str, Any]:
+def _call(stage: PipelineStage) -> Mapping[str, Any]:
     """The settings of the call, without what was encoded with the prompts."""
     encoded = type(stage.pipe).__name__ == _ENCODED
     return {name: value for name, value in stage.call.items() if not (encoded and name == "negative_prompt")}
 
 
-def _noise(stage: Stage, seeds: Sequence[int]) -> dict[str, Any]:
+def _noise(stage: PipelineStage, seeds: Sequence[int]) -> dict[str, Any]:
     own: dict[str, Any] = {}
     if "generator" in stage.arguments:
         each = generators(seeds, stage.name)
@@ -97,7 +99,7 @@ def _noise(stage: Stage, seeds: Sequence[int]) -> dict[str, Any]:
     return own
 
 
-def _handed_over(stage: Stage, output: Any) -> dict[str, Any]:
+def _handed_over(stage: PipelineStage, output: Any) -> dict[str, Any]:
     """What the stage before gives: embeddings by the names that this one takes, or its images."""
     if output is None:
         return {}
@@ -111,7 +113,7 @@ def _per_image(name: str, value: Any, images: int) -> Any:
     return [value] * images if name == "negative_prompt" else value
 
 
-def _drawn(stage: Stage, output: Any, images: int) -> Drawn:
+def _drawn(stage: PipelineStage, output: Any, images: int) -> DrawnBatch:
     pixels = getattr(output, "images", None)
     if not isinstance(pixels, np.ndarray) or pixels.ndim != 4 or len(pixels) != images or pixels.shape[3] != 3:
         raise BadModel(
@@ -122,4 +124,4 @@ def _drawn(stage: Stage, output: Any, images: int) -> Drawn:
         said = output.get(name)
         if said is not None:
             flags |= np.asarray(said, dtype=bool).reshape(images)
-    return Drawn(pixels.astype(np.float32, copy=False), flags.tolist())
+    return DrawnBatch(pixels.astype(np.float32, copy=False), flags.tolist())

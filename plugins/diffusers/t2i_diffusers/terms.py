@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
 
 from .arithmetic import forward, image_of, learned_variance, log_normal, mean_before, noise_of, noises
-from .asking import Asked
+from .asking import LikelihoodParams
 from .denoising import Asking, Denoiser
 from .giving_up import looks, order, stay
 from .schedules import Steps, midpoints, respaced
@@ -30,7 +30,7 @@ class NotNumbers(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class TermQuestion:
     """What is asked in one trial and step, of all captions alike.
 
     term: of the denoiser's output
@@ -41,11 +41,11 @@ class Question:
     term: Callable[[torch.Tensor], float]
 
 
-Trial = Callable[[int], Question]
+Trial = Callable[[int], TermQuestion]
 """A trial's noise is drawn: its question of each step."""
 
 
-def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: Asked) -> Terms:
+def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: LikelihoodParams) -> Terms:
     """Mean squared errors of the noise that the denoiser finds in the noised image; of a flow, of its velocity.
 
     error:   the mean over all coordinates
@@ -58,19 +58,19 @@ def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: 
     betas = torch.zeros(schedule.length) if schedule.betas is None else schedule.betas
     signal = torch.cumprod(1 - betas, 0)[times]
 
-    def of_flow(i: int, noise: torch.Tensor) -> Question:
+    def of_flow(i: int, noise: torch.Tensor) -> TermQuestion:
         velocity = noise - x0
         x = (1 - share[i]) * x0 + share[i] * noise
-        return Question(x, float(share[i]), lambda output: _mean_square(velocity - output))
+        return TermQuestion(x, float(share[i]), lambda output: _mean_square(velocity - output))
 
-    def of_noise(i: int, noise: torch.Tensor) -> Question:
+    def of_noise(i: int, noise: torch.Tensor) -> TermQuestion:
         x = signal[i].sqrt() * x0 + (1 - signal[i]).sqrt() * noise
 
         def term(output: torch.Tensor) -> float:
             prediction, _ = halves(output, x)
             return _mean_square(noise - noise_of(x, prediction, signal[i], schedule.prediction))
 
-        return Question(x, float(times[i]), term)
+        return TermQuestion(x, float(times[i]), term)
 
     ask = of_flow if schedule.is_flow else of_noise
 
@@ -85,7 +85,7 @@ def errors(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: 
     return found
 
 
-def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: Asked) -> Terms:
+def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: LikelihoodParams) -> Terms:
     """Logarithms of densities, in nats, of a chain from the image to noise.
 
     log_p:      of p(x_{t-1} | x_t, caption)
@@ -118,9 +118,9 @@ def chain(denoiser: Denoiser, x0: torch.Tensor, captions: Sequence[str], want: A
     def trial(n: int) -> Trial:
         xs = drawn(n)
 
-        def question(i: int) -> Question:
+        def question(i: int) -> TermQuestion:
             x, before = xs[i + 1], xs[i]
-            return Question(x, float(steps.timesteps[i]), lambda o: log_normal(before, *step(i, x, o)))
+            return TermQuestion(x, float(steps.timesteps[i]), lambda o: log_normal(before, *step(i, x, o)))
 
         return question
 
@@ -178,7 +178,7 @@ def _variance(kind: str, learned: torch.Tensor | None, steps: Steps, i: int) -> 
 
 
 def _collected(
-    denoiser: Denoiser, captions: Sequence[str], want: Asked, trial: Callable[[int], Trial], sign: int
+    denoiser: Denoiser, captions: Sequence[str], want: LikelihoodParams, trial: Callable[[int], Trial], sign: int
 ) -> NDArray[np.float64]:
     """Ask until it is settled. sign: 1 where higher terms are better, -1 where lower ones are."""
     terms = np.full((want.trials * want.steps, len(captions)), np.nan)

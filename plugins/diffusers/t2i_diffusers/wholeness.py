@@ -11,7 +11,7 @@ from t2i_core.api.errors import BadModel
 from t2i_torch_support.weights import find_damage
 
 from .options import DiffusersOptions
-from .sources import INDEX, PICKLES, SAFE, Source, check_pickles, left_out, parts_of, read_index
+from .sources import INDEX, PICKLES, SAFE, CheckpointSource, check_pickles, left_out, parts_of, read_index
 
 _NAMES = ("diffusion_pytorch_model", "model")
 """What weights are called, by diffusers and by transformers."""
@@ -25,7 +25,7 @@ _WITHOUT_WEIGHTS = ("Scheduler", "Tokenizer", "Processor", "FeatureExtractor")
 """Parts that are no models, by their classes' names."""
 
 
-def check_folder(source: Source, options: DiffusersOptions) -> None:
+def check_folder(source: CheckpointSource, options: DiffusersOptions) -> None:
     """Raise BadModel where a source is a folder from which its pipeline could not be loaded: one line says why."""
     if (folder := source.folder) is None:
         return
@@ -36,7 +36,9 @@ def check_folder(source: Source, options: DiffusersOptions) -> None:
         raise BadModel(f"{source}: {problem}")
 
 
-def problems(source: Source, folder: Path, left_out: Collection[str], options: DiffusersOptions) -> Iterator[str]:
+def problems(
+    source: CheckpointSource, folder: Path, left_out: Collection[str], options: DiffusersOptions
+) -> Iterator[str]:
     """Yield what is not whole in a pipeline's files, each part's first: the part, the file and what is wrong."""
     index = read_index(folder)
     if source.variant and not any(_has_variant(folder / p, source.variant) for p in parts_of(index)):

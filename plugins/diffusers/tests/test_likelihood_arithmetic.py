@@ -20,7 +20,7 @@ from t2i_diffusers.arithmetic import (
     noise_of,
     noises,
 )
-from t2i_diffusers.asking import Asked, asked
+from t2i_diffusers.asking import LikelihoodParams, asked
 from t2i_diffusers.giving_up import looks, order, stay
 from t2i_diffusers.schedules import Steps, midpoints, respaced, schedule_of
 
@@ -160,8 +160,11 @@ def test_more_steps_than_the_model_was_trained_on_are_refused() -> None:
         respaced(torch.full((10,), 0.1, dtype=torch.float64), 11)
 
 
-@pytest.mark.parametrize("want", [Asked(error_rate=0.05), Asked(stages=((20, 3), (50, 1))), Asked(trials=3)])
-def test_each_term_is_worked_out_at_most_once(want: Asked) -> None:
+@pytest.mark.parametrize(
+    "want",
+    [LikelihoodParams(error_rate=0.05), LikelihoodParams(stages=((20, 3), (50, 1))), LikelihoodParams(trials=3)],
+)
+def test_each_term_is_worked_out_at_most_once(want: LikelihoodParams) -> None:
     places, until = order(want), looks(want)
     assert len(set(places)) == len(places)
     assert until == sorted(until)
@@ -170,7 +173,7 @@ def test_each_term_is_worked_out_at_most_once(want: Asked) -> None:
 
 def test_captions_that_cannot_win_go_and_the_best_one_seldom_does() -> None:
     generator = np.random.default_rng(0)
-    want = Asked(error_rate=0.05)
+    want = LikelihoodParams(error_rate=0.05)
     rejected = kept = 0
     for _ in range(300):
         terms = generator.normal(size=(1000, 1)) + generator.normal(size=(1000, 3)) * [0.5, 0.5, 2.0]
@@ -187,9 +190,9 @@ def test_captions_that_cannot_win_go_and_the_best_one_seldom_does() -> None:
 
 def test_equal_captions_stay_together() -> None:
     terms = np.repeat(np.random.default_rng(0).normal(size=(64, 1)), 3, axis=1)
-    assert stay(terms, Asked(error_rate=0.05), 2) == [0, 1, 2]
+    assert stay(terms, LikelihoodParams(error_rate=0.05), 2) == [0, 1, 2]
 
 
 def test_by_stages_so_many_stay() -> None:
     terms = np.random.default_rng(0).normal([0, 3, 1, 2], size=(50, 4))
-    assert stay(terms, Asked(stages=((50, 2), (100, 1))), 0) == [1, 3]
+    assert stay(terms, LikelihoodParams(stages=((50, 2), (100, 1))), 0) == [1, 3]

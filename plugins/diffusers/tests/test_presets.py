@@ -12,7 +12,7 @@ import pytest
 from t2i_core.api import GeneratorInfo, Preset
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
-from t2i_diffusers.presets import KNOWN, Known
+from t2i_diffusers.presets import KNOWN, KnownModel
 
 WANTED = {
     *(
@@ -46,7 +46,7 @@ def test_each_component_is_entered_and_none_else() -> None:
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
-def test_its_class_accepts_its_settings(known: Known) -> None:
+def test_its_class_accepts_its_settings(known: KnownModel) -> None:
     import diffusers
     from t2i_diffusers.calls import call_arguments, call_of
     from t2i_diffusers.schedulers import replacement
@@ -64,7 +64,7 @@ def test_its_class_accepts_its_settings(known: Known) -> None:
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
-def test_it_says_what_a_user_must_know(known: Known) -> None:
+def test_it_says_what_a_user_must_know(known: KnownModel) -> None:
     preset = known.preset()
     assert preset.about.licence
     assert 1 < (preset.about.memory_gb or 0) < 200
@@ -76,7 +76,7 @@ def test_it_says_what_a_user_must_know(known: Known) -> None:
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
-def test_the_readme_has_its_row(known: Known) -> None:
+def test_the_readme_has_its_row(known: KnownModel) -> None:
     rows = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8").splitlines()
     (row,) = (row for row in rows if row.startswith(f"| `{known.name}` |"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]

@@ -9,14 +9,14 @@ import pytest
 from t2i_core.api import Generated, ImageRequest, Setup
 from t2i_diffusers.options import DiffusersOptions
 from t2i_diffusers.plugin import t2i_generators
-from t2i_diffusers.presets import KNOWN, Known
+from t2i_diffusers.presets import KNOWN, KnownModel
 
 pytestmark = [pytest.mark.weights, pytest.mark.timeout(3600)]
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda k: k.name)
 def test_it_is_fetched_and_then_draws_offline_the_same_in_any_batch(
-    known: Known, draw: Any, requests: Any
+    known: KnownModel, draw: Any, requests: Any
 ) -> None:
     info = next(i for i in t2i_generators() if i.name == known.of)
     setup = Setup(known.repository, DiffusersOptions(**known.options))

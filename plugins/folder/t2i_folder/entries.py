@@ -32,7 +32,7 @@ File = Path | Stored
 
 
 @dataclass(frozen=True)
-class Entry:
+class FolderEntry:
     """One image as the folder has it.
 
     where:   begins a message about it

@@ -21,7 +21,7 @@ from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObjec
 from t2i_core.io.text_file import read_text
 from t2i_torch_support.coco_classes import CLASSES
 
-from .entries import Entry
+from .entries import FolderEntry
 
 METADATA = "metadata.jsonl"
 _COCO = {"computer mouse": "mouse", "tv remote": "remote", "computer keyboard": "keyboard"}
@@ -45,14 +45,14 @@ def _numbered(folder: Path) -> list[Path]:
     return sorted(place for place in folder.iterdir() if place.name.isdecimal() and place.is_dir())
 
 
-def read(files: Iterable[Path], suffixes: Sequence[str]) -> tuple[list[Entry], list[Prompt]]:
+def read(files: Iterable[Path], suffixes: Sequence[str]) -> tuple[list[FolderEntry], list[Prompt]]:
     """Return the images and the prompts, those without images too. Raises BadModel."""
     entries, prompts = [], []
     for file in files:
         prompt = _prompt(file)
         prompts.append(prompt)
         entries += [
-            Entry(str(image), image, seed, prompt.id, prompt)
+            FolderEntry(str(image), image, seed, prompt.id, prompt)
             for seed, image in _samples(file.parent / "samples", suffixes)
         ]
     return entries, prompts

@@ -12,7 +12,7 @@ from typing import Any
 from t2i_core.api.errors import BadModel
 from t2i_core.io.prompt_file import FILE_FIELDS, Record, parse_prompts
 
-from .entries import Entry, File, image_path
+from .entries import File, FolderEntry, image_path
 
 GENERATED = frozenset({"prompt", "noise_seed", "facets", "scene"})
 """What a line of metadata.jsonl has that `t2i generate` wrote: the text is `text` there, and `prompt` its id."""
@@ -20,7 +20,7 @@ GENERATED = frozenset({"prompt", "noise_seed", "facets", "scene"})
 
 def entries(
     records: Iterable[Record], suffixes: Sequence[str], stored: Mapping[int, File] | None = None
-) -> list[Entry]:
+) -> list[FolderEntry]:
     """Return the images of a table. Raises BadModel and, where a prompt itself is malformed, BadPrompts.
 
     suffixes: endings of the files that are images
@@ -33,7 +33,7 @@ def entries(
             raise BadModel(f"{record.where}: prompt: is missing, and there is no id either")
     prompts = iter(parse_prompts(r for r in records if r.text is not None))
     return [
-        Entry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None)
+        FolderEntry(r.where, file, _seed(r), r.id, next(prompts) if r.text is not None else None)
         for r, file in zip(records, files, strict=True)
     ]
 
@@ -79,7 +79,7 @@ def _seed(record: Record) -> int | None:
     raise BadModel(f"{record.where}: seed: want a whole number from 0 on, not {seed!r}")
 
 
-def unlisted(entries: Iterable[Entry], suffixes: Iterable[str]) -> Iterator[str]:
+def unlisted(entries: Iterable[FolderEntry], suffixes: Iterable[str]) -> Iterator[str]:
     """Yield the images that lie beside those of a table and that it does not list."""
     known = {str(entry.file) for entry in entries if isinstance(entry.file, Path)}
     endings = tuple(suffixes)

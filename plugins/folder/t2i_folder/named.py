@@ -10,11 +10,11 @@ from pathlib import Path
 from t2i_core.api.prompt import Prompt
 from t2i_core.io.prompt_file import make_id
 
-from .entries import Entry
+from .entries import FolderEntry
 from .options import PLACES
 
 
-def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[Entry]:
+def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[FolderEntry]:
     """Yield the images under a folder whose paths match, in the order of their paths."""
     parts = re.split(r"(\{\w+\}|\*)", pattern)
     expression = re.compile("".join(PLACES.get(part, re.escape(part)) for part in parts))
@@ -24,7 +24,7 @@ def entries(folder: Path, pattern: str, suffixes: tuple[str, ...]) -> Iterator[E
             text, seed = found.get("text"), found.get("seed")
             prompt = Prompt(found.get("id") or make_id(text), text) if text else None
             file = folder / name
-            yield Entry(str(file), file, int(seed) if seed else None, found.get("id"), prompt)
+            yield FolderEntry(str(file), file, int(seed) if seed else None, found.get("id"), prompt)
 
 
 def _names(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:

@@ -28,7 +28,7 @@ _BUFFER = 1 << 20
 
 
 @dataclass(frozen=True)
-class Row(Record):
+class ParquetRow(Record):
     """A row of a parquet file, counted from 1."""
 
     @property
@@ -50,11 +50,11 @@ def fingerprint(file: Path) -> str:
         return f"parquet {size} {hashlib.sha256(opened.read()).hexdigest()}"
 
 
-def read(file: Path, suffixes: Sequence[str]) -> tuple[list[Row], dict[int, File]]:
+def read(file: Path, suffixes: Sequence[str]) -> tuple[list[ParquetRow], dict[int, File]]:
     """Return a table's rows without images and, by row, where the images lie that it holds. Raises BadModel."""
     import pyarrow as pa
 
-    rows: list[Row] = []
+    rows: list[ParquetRow] = []
     stored: dict[int, File] = {}
     with _opened(file) as table:
         image = _image_column(table.schema_arrow, file, suffixes)
@@ -70,7 +70,7 @@ def read(file: Path, suffixes: Sequence[str]) -> tuple[list[Row], dict[int, File
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(file, error) from error
             for number, fields in enumerate(columns.to_pylist(), start + 1):
-                rows.append(Row(file, number, {k: v for k, v in fields.items() if not _blank(v)}))
+                rows.append(ParquetRow(file, number, {k: v for k, v in fields.items() if not _blank(v)}))
                 if holds:
                     stored[number] = Stored(file, image, group, number - start - 1)
             if not names:

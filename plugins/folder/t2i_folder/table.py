@@ -12,7 +12,7 @@ from t2i_core.api.prompt import Prompt
 from t2i_core.io.prompt_file import merge_duplicates, read_records
 
 from . import geneval, listed, named, parquet
-from .entries import Entry, File, Made
+from .entries import File, FolderEntry, Made
 from .layouts import Layout, find_layout, passed_over
 from .options import FolderOptions
 
@@ -118,14 +118,14 @@ def _read(layout: Layout, options: FolderOptions) -> Table:
     return Table(layout.source, layout.kind, tuple(merged), *_by_seed(entries), beside, others)
 
 
-def _of_parquet(file: Path, suffixes: tuple[str, ...]) -> list[Entry]:
+def _of_parquet(file: Path, suffixes: tuple[str, ...]) -> list[FolderEntry]:
     rows, stored = parquet.read(file, suffixes)
     return listed.entries(rows, suffixes, stored)
 
 
-def _by_seed(entries: Iterable[Entry]) -> tuple[dict[Key, File], frozenset[Key]]:
+def _by_seed(entries: Iterable[FolderEntry]) -> tuple[dict[Key, File], frozenset[Key]]:
     """Key the files. An image without a seed gets the lowest, from 0, that its prompt does not have yet."""
-    keyed: dict[Key, Entry] = {}
+    keyed: dict[Key, FolderEntry] = {}
     ambiguous: set[Key] = set()
     for entry in entries:
         if entry.seed is not None:
@@ -141,7 +141,7 @@ def _by_seed(entries: Iterable[Entry]) -> tuple[dict[Key, File], frozenset[Key]]
     return {key: entry.file for key, entry in keyed.items()}, frozenset(ambiguous)
 
 
-def _put(entry: Entry, seed: int, keyed: dict[Key, Entry], ambiguous: set[Key]) -> None:
+def _put(entry: FolderEntry, seed: int, keyed: dict[Key, FolderEntry], ambiguous: set[Key]) -> None:
     """Enter an image. Raises BadModel where its prompt has one under this seed already."""
     key = (entry.made, seed)
     other = keyed.setdefault(key, entry)
@@ -155,7 +155,7 @@ def _put(entry: Entry, seed: int, keyed: dict[Key, Entry], ambiguous: set[Key]) 
             raise _twice(entry, same, seed)
 
 
-def _twice(entry: Entry, other: Entry, seed: int) -> BadModel:
+def _twice(entry: FolderEntry, other: FolderEntry, seed: int) -> BadModel:
     return BadModel(
         f"{entry.where}: seed: {other.where} has the same prompt under the same seed {seed}; "
         "give each image of a prompt a seed of its own"

@@ -10,7 +10,7 @@ from t2i_core.api import Instance
 from t2i_miniworld.annotations import leaf_of, relation_of
 from t2i_miniworld.laws import ATTRIBUTES
 from t2i_miniworld.names import called
-from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, Side
+from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, SideRelation
 from t2i_miniworld.vocabulary import LEAVES
 from t2i_miniworld.wording import STYLES, Style, say
 
@@ -42,11 +42,14 @@ def statement(shown: Sequence[Instance], rng: np.random.Generator) -> Reading:
     related = len(shown) == 2 and _clear(*order) and rng.random() < _RELATION
     groups = [[one] for one in order] if related else _groups(order, rng)
     phrases = tuple(_phrase(group, len(shown) > 1, rng) for group in groups)
-    sides: tuple[Side, ...] = ()
+    sides: tuple[SideRelation, ...] = ()
     if related:
         first, second = (0, 1) if rng.random() < 0.5 else (1, 0)
         predicate = relation_of(order[first], order[second])
-        sides = Side(phrases[first].leaves, predicate), Side(phrases[second].leaves, OPPOSITE[predicate])
+        sides = (
+            SideRelation(phrases[first].leaves, predicate),
+            SideRelation(phrases[second].leaves, OPPOSITE[predicate]),
+        )
         if phrases[0].leaves == phrases[1].leaves and first == 1:
             # Which of two of one name is meant is not said, so the first named is.
             sides = sides[1], sides[0]

@@ -6,7 +6,7 @@ from functools import cache
 
 from t2i_miniworld.kinds import animals, household, people, street, vehicles
 from t2i_miniworld.kinds.kind import Kind
-from t2i_miniworld.shapes.mesh import Model
+from t2i_miniworld.shapes.mesh import MeshModel
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import SYNSETS
 
@@ -20,6 +20,6 @@ KINDS: dict[str, Kind] = {name: _KINDS[name] for name in SYNSETS if name in _KIN
 
 
 @cache
-def model(kind: str, form: str, variant: int) -> Model:
+def model(kind: str, form: str, variant: int) -> MeshModel:
     """Build one variant of one form: the same in every process, kept after the first time."""
     return KINDS[kind].build(form, stream("shape", kind, form, variant))

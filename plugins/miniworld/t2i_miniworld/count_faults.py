@@ -25,10 +25,10 @@ from t2i_core.api.mask import PackedMask
 from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.count_cases import CASES, RATE, Case, related
 from t2i_miniworld.count_rows import Rows, alike, share, spread
-from t2i_miniworld.faults import Draw, Faults
+from t2i_miniworld.faults import Draw, FaultRates
 from t2i_miniworld.layout import box_of, pose
 from t2i_miniworld.options import SimulatorOptions
-from t2i_miniworld.scene import Placed, Plan, Scene, Stage
+from t2i_miniworld.scene import Placed, PlacedScene, ScenePlan, Stage
 from t2i_miniworld.simulator import annotation, cast_of, err, faults_of, key_of, prepare, simulate
 from t2i_miniworld.workers import map_ordered
 
@@ -77,7 +77,7 @@ def _seen(jobs: Sequence[Any], what: str) -> Iterator[Any]:
         yield job
 
 
-def _pair_plan(number: int) -> Plan:
+def _pair_plan(number: int) -> ScenePlan:
     return prepare(SimulatorOptions(), related(number))
 
 
@@ -85,7 +85,7 @@ def _annotations(
     options: SimulatorOptions,
     request: Callable[[int], ImageRequest],
     layouts: int,
-    job: tuple[range, list[Plan]],
+    job: tuple[range, list[ScenePlan]],
 ) -> list[Truth]:
     """What scenes show: of these plans, each time with faults of its own, or of things without a place."""
     numbers, plans = job
@@ -102,24 +102,24 @@ def _annotations(
     return truths
 
 
-def _nowhere(options: SimulatorOptions, request: ImageRequest) -> Scene:
+def _nowhere(options: SimulatorOptions, request: ImageRequest) -> PlacedScene:
     """The scene of a request with everything in it but not yet in its place."""
     cast, key = cast_of(options, request), key_of(options, request)
     right, wrong = (
         tuple(pose(slot, thing, *key) for slot, thing in enumerate(things))
         for things in (cast.things, cast.instead)
     )
-    plan = Plan(Scene(_NOWHERE, right), wrong, pose(len(right), cast.extra, *key))
+    plan = ScenePlan(PlacedScene(_NOWHERE, right), wrong, pose(len(right), cast.extra, *key))
     return err(plan, request, Draw(faults_of(options), *key))
 
 
-def _shown(scene: Scene, request: ImageRequest, laid: bool) -> Truth:
+def _shown(scene: PlacedScene, request: ImageRequest, laid: bool) -> Truth:
     """The annotations of a scene that is not drawn: of all but masks, which stay empty."""
     instances = tuple(annotation(placed, _mask(placed, scene, laid)) for placed in scene.placed)
     return Truth((10_000, 10_000), instances, request.prompt.scene, request.prompt.text)
 
 
-def _mask(placed: Placed, scene: Scene, laid: bool) -> PackedMask:
+def _mask(placed: Placed, scene: PlacedScene, laid: bool) -> PackedMask:
     x0, y0, x1, y1 = (round(10_000 * side) for side in box_of(placed, scene.stage)) if laid else (0, 0, 0, 0)
     return PackedMask((10_000, 10_000), (x0, y0, x1, y1), b"")
 
@@ -157,7 +157,7 @@ def _independence(scenes: int) -> Rows:
         yield spread(_ALL, f"{what}: both, one, the other, none", shares, [counts[cell] for cell in both])
 
 
-def _indifference(plans: Sequence[Plan]) -> Rows:
+def _indifference(plans: Sequence[ScenePlan]) -> Rows:
     """All faults at once: whether each happens without regard to the second thing's place and to the light."""
     happened = _decisions(len(plans))
     for fault, slot in _EVENTS:
@@ -170,7 +170,7 @@ def _indifference(plans: Sequence[Plan]) -> Rows:
 
 def _decisions(scenes: int) -> dict[tuple[str, tuple[int, ...]], list[bool]]:
     """For each event, in which scenes it happens."""
-    faults = Faults(**dict.fromkeys(_FAULTS, RATE))
+    faults = FaultRates(**dict.fromkeys(_FAULTS, RATE))
     draws = [Draw(faults, *key_of(SimulatorOptions(), related(number))) for number in range(scenes)]
     return {(fault, slot): [draw.happens(fault, *slot) for draw in draws] for fault, slot in _EVENTS}
 
@@ -182,7 +182,7 @@ _EVENTS: tuple[tuple[str, tuple[int, ...]], ...] = (
     *((fault, (slot,)) for slot in (1, 2) for fault in _FAULTS[:3]),
     *((fault, ()) for fault in _FAULTS[3:]),
 )
-_QUANTITIES: dict[str, Callable[[Plan], float]] = {
+_QUANTITIES: dict[str, Callable[[ScenePlan], float]] = {
     "u": lambda plan: plan.scene.placed[1].place.u,
     "v": lambda plan: plan.scene.placed[1].place.v,
     "width": lambda plan: plan.scene.placed[1].place.width,

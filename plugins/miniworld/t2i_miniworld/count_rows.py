@@ -10,7 +10,7 @@ from scipy.stats import binomtest, chisquare, ks_2samp, norm
 
 
 @dataclass(frozen=True)
-class Row:
+class CountRow:
     """One line of the table: what was counted in ``n`` cases, what was ``expected``, and the test's p-value."""
 
     case: str
@@ -27,40 +27,40 @@ class Row:
         return f"| {' | '.join(cells)} |"
 
 
-def share(case: str, what: str, expected: float, hits: Iterable[bool]) -> Row:
+def share(case: str, what: str, expected: float, hits: Iterable[bool]) -> CountRow:
     """A share, by the exact binomial test; of nothing, it fails."""
     seen = list(hits)
     n, counted = len(seen), sum(seen)
     p = binomtest(counted, n, min(max(expected, 0), 1)).pvalue if n else 0.0
-    return Row(case, what, f"{expected:.4f}", f"{counted / max(n, 1):.4f}", n, float(p))
+    return CountRow(case, what, f"{expected:.4f}", f"{counted / max(n, 1):.4f}", n, float(p))
 
 
-def spread(case: str, what: str, shares: Sequence[float], counts: Sequence[int]) -> Row:
+def spread(case: str, what: str, shares: Sequence[float], counts: Sequence[int]) -> CountRow:
     """Shares of several values, smallest and largest shown, by a chi-square test; of nothing, it fails."""
     n = sum(counts)
     p = chisquare(counts, np.multiply(shares, n)).pvalue if n else 0.0
     found = np.divide(counts, max(n, 1))
     texts = (f"{min(of):.4f} to {max(of):.4f}" for of in (shares, found))
-    return Row(case, what, *texts, n, float(p))
+    return CountRow(case, what, *texts, n, float(p))
 
 
-def alike(case: str, what: str, values: Sequence[float], happened: Sequence[bool]) -> Row:
+def alike(case: str, what: str, values: Sequence[float], happened: Sequence[bool]) -> CountRow:
     """Whether values are spread alike with a fault and without, by the two-sample Kolmogorov-Smirnov test."""
     with_, without = ([v for v, h in zip(values, happened, strict=True) if h is is_] for is_ in (True, False))
     if not (with_ and without):
-        return Row(case, what, "", "", len(values), 0.0)
+        return CountRow(case, what, "", "", len(values), 0.0)
     means = (f"mean {np.mean(of):.3f}" for of in (without, with_))
     # the exact p-value of many values can overflow; then the asymptotic one is as good
     method = "exact" if len(values) <= 500 else "asymp"
-    return Row(case, what, *means, len(values), float(ks_2samp(with_, without, method=method).pvalue))
+    return CountRow(case, what, *means, len(values), float(ks_2samp(with_, without, method=method).pvalue))
 
 
-def mean(case: str, what: str, expected: float, values: Sequence[float]) -> Row:
+def mean(case: str, what: str, expected: float, values: Sequence[float]) -> CountRow:
     """A mean of many values, by the normal approximation."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     found = sum(values) / max(len(values), 1)
     p = 2 * norm.sf(abs(found - expected) / error) if error > 0 else 0.0
-    return Row(case, what, f"{expected:.4f}", f"{found:.4f}", len(values), float(p))
+    return CountRow(case, what, f"{expected:.4f}", f"{found:.4f}", len(values), float(p))
 
 
-Rows = Iterator[Row]
+Rows = Iterator[CountRow]

@@ -48,7 +48,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrawnTrial:
     """A drawn trial: ``image`` (H, W, 3) uint8 and ``owner`` (H, W) int8, the index of the thing or -1."""
 
     trial: Trial
@@ -57,7 +57,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundInstance:
     """An instance, by the name of its class."""
 
     kind: str
@@ -88,7 +88,7 @@ def trials(alone: int, pairs: int, counts: int) -> Iterator[Trial]:
                 yield Trial("count", (Thing(kind, paint),) * count, count, number)
 
 
-def draw_trial(trial: Trial) -> Shown:
+def draw_trial(trial: Trial) -> DrawnTrial:
     """Draw one trial: the layout is that of all things asked for."""
     from t2i_miniworld.render import draw
 
@@ -97,7 +97,7 @@ def draw_trial(trial: Trial) -> Shown:
     kinds = [thing.kind for thing in trial.asked]
     scene = lay_out(trial.asked, "evaluation", family, *kinds, trial.number)
     picture = draw(replace(scene, placed=scene.placed[: trial.drawn]))
-    return Shown(trial, picture.image, picture.owner)
+    return DrawnTrial(trial, picture.image, picture.owner)
 
 
 def draw_trials(batch: tuple[Path, tuple[Trial, ...]]) -> Path:
@@ -111,15 +111,17 @@ def draw_trials(batch: tuple[Path, tuple[Trial, ...]]) -> Path:
     return path
 
 
-def look(network: SegformerForSemanticSegmentation, images: Iterable[NDArray[np.uint8]]) -> Iterator[list[Found]]:
+def look(
+    network: SegformerForSemanticSegmentation, images: Iterable[NDArray[np.uint8]]
+) -> Iterator[list[FoundInstance]]:
     """What the network finds in each image with `CONFIDENCE`."""
     names = segmenter.classes(network)
     for probabilities in segmenter.probabilities(network, images):
         found = regions(probabilities)
-        yield [Found(names[region.kind], region.mask) for region in found if region.score >= CONFIDENCE]
+        yield [FoundInstance(names[region.kind], region.mask) for region in found if region.score >= CONFIDENCE]
 
 
-def measure(shown: list[Shown], found: list[list[Found]]) -> dict[str, object]:
+def measure(shown: list[DrawnTrial], found: list[list[FoundInstance]]) -> dict[str, object]:
     """All figures of the model card on pictures as they are drawn, as plain data."""
     sets: dict[str, Counter[bool]] = defaultdict(Counter)
     tables: dict[str, dict[str, Counter[bool]]] = defaultdict(lambda: defaultdict(Counter))
@@ -155,7 +157,7 @@ def measure(shown: list[Shown], found: list[list[Found]]) -> dict[str, object]:
     }
 
 
-def colours(shown: list[Shown], found: list[list[Found]]) -> dict[str, object]:
+def colours(shown: list[DrawnTrial], found: list[list[FoundInstance]]) -> dict[str, object]:
     """How things of each paint (or none, ``natural``) are read through the found masks.
 
     By paint, how often as which; by class and paint, which part of those found as their paint and no other.
@@ -205,7 +207,7 @@ DEGRADED: dict[str, Callable[[NDArray[np.uint8]], torch.Tensor]] = {
 }
 
 
-def degraded(network: SegformerForSemanticSegmentation, shown: list[Shown]) -> dict[str, object]:
+def degraded(network: SegformerForSemanticSegmentation, shown: list[DrawnTrial]) -> dict[str, object]:
     """S of one thing, and exact counts, when pictures were changed after they were drawn."""
     table = {}
     for name, change in DEGRADED.items():
@@ -224,7 +226,7 @@ def share(count: Counter[bool]) -> dict[str, float]:
     return {"value": round(count[True] / total, 4), "low": round(low, 4), "high": round(high, 4), "n": total}
 
 
-def drawn(folder: Path, todo: list[Trial], name: str, workers: int | None = None) -> list[Shown]:
+def drawn(folder: Path, todo: list[Trial], name: str, workers: int | None = None) -> list[DrawnTrial]:
     """The trials' pictures, drawn once and kept in ``folder`` by hundreds; a stopped run goes on where it was."""
     folder.mkdir(parents=True, exist_ok=True)
     batches = [tuple(todo[start : start + _PER_SHARD]) for start in range(0, len(todo), _PER_SHARD)]
@@ -232,7 +234,7 @@ def drawn(folder: Path, todo: list[Trial], name: str, workers: int | None = None
     shown = []
     for (_, batch), path in map_ordered(draw_trials, jobs, workers):
         with np.load(path) as arrays:
-            shown += [Shown(*row) for row in zip(batch, arrays["image"], arrays["owner"], strict=True)]
+            shown += [DrawnTrial(*row) for row in zip(batch, arrays["image"], arrays["owner"], strict=True)]
     return shown
 
 

@@ -18,13 +18,13 @@ from t2i_miniworld.laws import Laws, dress, leaf_of
 from t2i_miniworld.layout import exchanged
 from t2i_miniworld.options import MOST_SD
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Placed, Plan, Scene, Thing
+from t2i_miniworld.scene import Placed, PlacedScene, ScenePlan, Thing
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LEAVES
 
 
 @dataclass(frozen=True)
-class Faults:
+class FaultRates:
     """How often a simulated model errs: probabilities, 0 to 1.
 
     drop           a thing is left out; each after the first, independently
@@ -62,7 +62,7 @@ class Faults:
 class Draw:
     """One picture of one prompt by one erring model: what the random streams of its faults are named by."""
 
-    faults: Faults
+    faults: FaultRates
     prompt: str
     seed: int
     salt: int
@@ -78,7 +78,7 @@ class Draw:
         return bool(stream(fault, *self.key, *slot).random() < rate(base, self.faults, *self.key))
 
 
-def rate(base: float, faults: Faults, prompt: str, seed: int, salt: int) -> float:
+def rate(base: float, faults: FaultRates, prompt: str, seed: int, salt: int) -> float:
     """The rate that holds for one prompt and seed: ``base`` moved by their effects; 0 and 1 stay exact."""
     if base in (0.0, 1.0):
         return base
@@ -91,7 +91,7 @@ def rate(base: float, faults: Faults, prompt: str, seed: int, salt: int) -> floa
     return 0.5 * (1 + math.tanh((math.log(base / (1 - base)) + effect) / 2))
 
 
-def apply(plan: Plan, groups: Sequence[int], draw: Draw) -> Scene:
+def apply(plan: ScenePlan, groups: Sequence[int], draw: Draw) -> PlacedScene:
     """Return what the erring model draws of a plan; ``groups`` says of which asked object each thing is one."""
     scene = plan.scene
     placed = [plan.instead[one.slot] if draw.happens("wrong_object", one.slot) else one for one in scene.placed]

@@ -20,7 +20,7 @@ from t2i_miniworld.classes import KINDS, VARIANTS, model
 from t2i_miniworld.laws import Laws, choose, dress, leaves_of
 from t2i_miniworld.owners import owners
 from t2i_miniworld.palette import RGB
-from t2i_miniworld.scene import Place, Placed, Plan, Scene, Stage, Thing, Tie
+from t2i_miniworld.scene import Place, Placed, PlacedScene, ScenePlan, Stage, Thing, Tie
 from t2i_miniworld.shapes.mesh import FloatArray, IntArray
 from t2i_miniworld.streams import stream
 
@@ -105,7 +105,7 @@ class _Body:
         return KINDS[self.placed.thing.kind].lift > 0
 
 
-def lay_out(things: Sequence[Thing], *key: str | int, ties: tuple[Tie, ...] = ()) -> Scene:
+def lay_out(things: Sequence[Thing], *key: str | int, ties: tuple[Tie, ...] = ()) -> PlacedScene:
     """Place 1 to `MOST` things on a stage: `plan` without faults to come."""
     return plan(things, *key, ties=ties).scene
 
@@ -116,7 +116,7 @@ def plan(
     ties: tuple[Tie, ...] = (),
     instead: Sequence[Thing] = (),
     extra: Thing | None = None,
-) -> Plan:
+) -> ScenePlan:
     """Place 1 to `MOST` things, and what faults may draw: a pure function of all of them, the ties and ``key``.
 
     What a thing leaves open is drawn: the leaf of its kind evenly, then a form of that leaf evenly. ``instead``
@@ -135,12 +135,14 @@ def plan(
     wrong = [_body(pose(slot, thing, "instead", *key), stage) for slot, thing in enumerate(instead)]
     more = _body(pose(len(things), extra, *key), stage) if extra else None
     guests = _guests([*zip(right, wrong, strict=True)] if wrong else [(body,) for body in right], ties)
-    best: tuple[float, Plan] | None = None
+    best: tuple[float, ScenePlan] | None = None
     for attempt in range(_ROUNDS):
         rng = stream("places", attempt, *key)
         for places in _sketches(guests, more, arrangements, ties, attempt, rng):
-            found = Plan(
-                Scene(stage, tuple(fit(body.placed, at, stage) for body, at in zip(right, places, strict=False))),
+            found = ScenePlan(
+                PlacedScene(
+                    stage, tuple(fit(body.placed, at, stage) for body, at in zip(right, places, strict=False))
+                ),
                 tuple(fit(body.placed, at, stage) for body, at in zip(wrong, places, strict=False)),
                 fit(more.placed, places[-1], stage) if more else None,
                 ties,
@@ -328,7 +330,7 @@ def _margins(
     return margins
 
 
-def margin_of(found: Plan) -> float:
+def margin_of(found: ScenePlan) -> float:
     """How well a plan keeps the floors, whatever faults happen: 1 or more where all of them are kept."""
     stage = found.scene.stage
     casts = [found.scene.placed, found.instead] if found.instead else [found.scene.placed]

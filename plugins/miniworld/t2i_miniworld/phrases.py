@@ -44,7 +44,7 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideRelation:
     """That a thing, one of ``leaves``, has another to its other side: it stands left of it, above it, ..."""
 
     leaves: frozenset[str]
@@ -56,7 +56,7 @@ class Reading:
     """What a text says. ``sides`` come in pairs, one for each end of a relation."""
 
     phrases: tuple[Phrase, ...] = ()
-    sides: tuple[Side, ...] = ()
+    sides: tuple[SideRelation, ...] = ()
 
 
 @dataclass
@@ -88,7 +88,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
-        self.sides: list[Side] = []
+        self.sides: list[SideRelation] = []
 
     def read(self, said: list[str], adds: bool) -> None:
         """Read one clause; ``adds``: whether the names in it are of things not named yet."""
@@ -108,7 +108,10 @@ class _Reader:
                     if adds:
                         self.phrases.append(_phrase(noun, pending))
                     if subject is not None and predicate is not None:
-                        self.sides += [Side(subject, predicate), Side(noun.leaves, OPPOSITE[predicate])]
+                        self.sides += [
+                            SideRelation(subject, predicate),
+                            SideRelation(noun.leaves, OPPOSITE[predicate]),
+                        ]
                     subject, predicate = noun.leaves, None
                 pending = _Pending()
             elif word in _WORN:

@@ -12,7 +12,7 @@ from t2i_core.io.prompt_images import PromptImages
 
 from t2i_miniworld.options import QuestionOptions
 from t2i_miniworld.question_pictures import Shot, draw_shot
-from t2i_miniworld.questions import TASKS, WINOGROUND, Question, ask
+from t2i_miniworld.questions import TASKS, WINOGROUND, CaptionQuestion, ask
 from t2i_miniworld.workers import map_ordered
 
 #: From so many on, it is said that pictures are drawn: it takes a while.
@@ -60,18 +60,18 @@ def _known(shots: Sequence[Shot], size: int, code: str) -> list[Path]:
         return [images.find(digest) or Path(digest) for digest in digests]
 
 
-def _questions(task: str, options: QuestionOptions) -> list[Question]:
+def _questions(task: str, options: QuestionOptions) -> list[CaptionQuestion]:
     """Whole questions alone: a part of one would have captions that are never right."""
     each = 1 if task == WINOGROUND else TASKS[task][0]
     return [ask(task, options.seed, number) for number in range(options.limit // each)]
 
 
-def _shots(question: Question) -> list[Shot]:
+def _shots(question: CaptionQuestion) -> list[Shot]:
     pictured = enumerate(zip(question.scenes, question.captions, strict=True))
     return [Shot(scene, caption, question.key(number)) for number, (scene, caption) in pictured]
 
 
-def _choices(task: str, question: Question, paths: Sequence[Path]) -> Iterator[Prompt]:
+def _choices(task: str, question: CaptionQuestion, paths: Sequence[Path]) -> Iterator[Prompt]:
     for number, (path, order) in enumerate(zip(paths, question.orders, strict=True)):
         yield Prompt(
             id=f"mini-{question.name}-{number}",
@@ -84,7 +84,7 @@ def _choices(task: str, question: Question, paths: Sequence[Path]) -> Iterator[P
         )
 
 
-def _pair(question: Question, paths: Sequence[Path]) -> Prompt:
+def _pair(question: CaptionQuestion, paths: Sequence[Path]) -> Prompt:
     return Prompt(
         id=f"mini-{question.name}",
         text=question.captions[0],

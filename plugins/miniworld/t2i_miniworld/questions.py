@@ -26,7 +26,7 @@ STREAM = "selfeval-mini"
 
 
 @dataclass(frozen=True)
-class Question:
+class CaptionQuestion:
     """Captions in the order of the scenes that they describe.
 
     tag     which fact differs, where questions of one task ask for several
@@ -44,14 +44,14 @@ class Question:
         return STREAM, self.name, number
 
 
-def ask(task: str, seed: int, number: int) -> Question:
+def ask(task: str, seed: int, number: int) -> CaptionQuestion:
     """One question of a task, a key of `TASKS`: the same for the same task, seed and number."""
     rng = stream(STREAM, task, seed, number)
     tag, scenes = TASKS[task][1](rng)
     weights = np.array(list(STYLES.values()))
     style = list(STYLES)[int(rng.choice(len(STYLES), p=weights / weights.sum()))]
     captions = tuple(say(reading_of(scene), style) for scene in scenes)
-    return Question(f"{task}-{seed}-{number:03}", captions, tuple(scenes), tag, _orders(len(scenes), rng))
+    return CaptionQuestion(f"{task}-{seed}-{number:03}", captions, tuple(scenes), tag, _orders(len(scenes), rng))
 
 
 def _orders(count: int, rng: np.random.Generator) -> tuple[tuple[int, ...], ...]:

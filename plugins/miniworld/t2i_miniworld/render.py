@@ -24,8 +24,8 @@ from t2i_miniworld.classes import KINDS, model  # noqa: E402
 from t2i_miniworld.layout import world_points  # noqa: E402
 from t2i_miniworld.owners import owners  # noqa: E402
 from t2i_miniworld.palette import PAINTS, RGB, to_linear, to_srgb  # noqa: E402
-from t2i_miniworld.scene import Placed, Scene, Stage  # noqa: E402
-from t2i_miniworld.shapes.mesh import FloatArray, IntArray, Model  # noqa: E402
+from t2i_miniworld.scene import Placed, PlacedScene, Stage  # noqa: E402
+from t2i_miniworld.shapes.mesh import FloatArray, IntArray, MeshModel  # noqa: E402
 
 SMALLEST, LARGEST = 64, 1024
 
@@ -34,14 +34,19 @@ _NOISE = 7
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A drawn scene: ``image`` (H, W, 3) uint8 sRGB; ``owner`` (H, W) int8, the index in `Scene.placed` or -1."""
+class RenderedPicture:
+    """A drawn scene: image and owners.
+
+    Attributes:
+        image: (H, W, 3) uint8 sRGB.
+        owner: (H, W) int8, the index in `PlacedScene.placed` or -1.
+    """
 
     image: NDArray[np.uint8]
     owner: NDArray[np.int8]
 
 
-def draw(scene: Scene, size: int = 128, samples: int = 16) -> Picture:
+def draw(scene: PlacedScene, size: int = 128, samples: int = 16) -> RenderedPicture:
     """Draw a scene at ``size`` x ``size`` pixels with ``samples`` light paths each.
 
     A pixel belongs to the thing at its centre. Raises ValueError for a size outside 64 to 1024 or
@@ -59,7 +64,7 @@ def draw(scene: Scene, size: int = 128, samples: int = 16) -> Picture:
     linear = np.array(mi.render(world, integrator=light, spp=samples, seed=_NOISE), dtype=np.float64)
     alpha = linear[..., 3:4]
     image = to_srgb(linear[..., :3] + (1 - alpha) * _backdrop(scene.stage, size))
-    return Picture(image, owners(shapes, scene.stage.elevation, size))
+    return RenderedPicture(image, owners(shapes, scene.stage.elevation, size))
 
 
 def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
@@ -143,7 +148,7 @@ def _fill(mesh: mi.Mesh, **buffers: FloatArray | IntArray) -> None:
     mesh.parameters_changed(list(buffers))
 
 
-def _model(placed: Placed) -> Model:
+def _model(placed: Placed) -> MeshModel:
     return model(placed.thing.kind, placed.form, placed.variant)
 
 

@@ -95,7 +95,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Scene:
+class PlacedScene:
     """A stage with things on it, complete: the same scene gives the same bytes wherever it is drawn."""
 
     stage: Stage
@@ -103,7 +103,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScenePlan:
     """All that a picture may show, whatever faults happen, each thing in its place.
 
     scene    the things asked for
@@ -112,7 +112,7 @@ class Plan:
     ties     the relations between the things asked for
     """
 
-    scene: Scene
+    scene: PlacedScene
     instead: tuple[Placed, ...] = ()
     extra: Placed | None = None
     ties: tuple[Tie, ...] = ()

@@ -23,18 +23,18 @@ from t2i_core.api import Scene as AskedScene
 from t2i_core.api.mask import PackedMask
 
 from t2i_miniworld.classes import KINDS
-from t2i_miniworld.faults import Draw, Faults, apply, extra_of, wrong_thing
+from t2i_miniworld.faults import Draw, FaultRates, apply, extra_of, wrong_thing
 from t2i_miniworld.laws import ATTRIBUTES, Laws, choose, dress, leaf_of, leaf_probabilities, parse_skews, worn
 from t2i_miniworld.layout import MOST, PREDICATES, NoArrangement, plan
 from t2i_miniworld.options import SimulatorOptions
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.scene import Placed, Plan, Scene, Thing, Tie
+from t2i_miniworld.scene import Placed, PlacedScene, ScenePlan, Thing, Tie
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LEAVES
 from t2i_miniworld.workers import map_ordered
 
 if TYPE_CHECKING:
-    from t2i_miniworld.render import Picture
+    from t2i_miniworld.render import RenderedPicture
 
 
 class CannotDraw(ValueError):
@@ -69,12 +69,12 @@ def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Fa
     return Generated(picture.image, truth=truth(scene, picture, request.prompt))
 
 
-def commission(options: SimulatorOptions, request: ImageRequest) -> Scene:
+def commission(options: SimulatorOptions, request: ImageRequest) -> PlacedScene:
     """The scene that is drawn for a request, faults applied. Raises CannotDraw where there is none."""
     return err(prepare(options, request), request, Draw(faults_of(options), *key_of(options, request)))
 
 
-def prepare(options: SimulatorOptions, request: ImageRequest) -> Plan:
+def prepare(options: SimulatorOptions, request: ImageRequest) -> ScenePlan:
     """Where everything is that faults may or may not show: no rate has a part in it. Raises CannotDraw."""
     cast, key = cast_of(options, request), key_of(options, request)
     try:
@@ -85,7 +85,7 @@ def prepare(options: SimulatorOptions, request: ImageRequest) -> Plan:
 
 @dataclass(frozen=True)
 class Cast:
-    """All that a picture may show, before anything has a place: see `Plan`."""
+    """All that a picture may show, before anything has a place: see `ScenePlan`."""
 
     things: Sequence[Thing]
     instead: Sequence[Thing]
@@ -112,7 +112,7 @@ def key_of(options: SimulatorOptions, request: ImageRequest) -> tuple[str, int, 
     return request.prompt.scene_digest, request.seed, options.salt
 
 
-def err(prepared: Plan, request: ImageRequest, draw: Draw) -> Scene:
+def err(prepared: ScenePlan, request: ImageRequest, draw: Draw) -> PlacedScene:
     """The scene that a model with these faults draws of what is prepared for a request."""
     asked = request.prompt.scene
     assert asked is not None
@@ -120,9 +120,9 @@ def err(prepared: Plan, request: ImageRequest, draw: Draw) -> Scene:
     return apply(prepared, groups, draw)
 
 
-def faults_of(options: SimulatorOptions) -> Faults:
+def faults_of(options: SimulatorOptions) -> FaultRates:
     """The rates of faults among the options."""
-    return Faults(**{field.name: getattr(options, field.name) for field in fields(Faults)})
+    return FaultRates(**{field.name: getattr(options, field.name) for field in fields(FaultRates)})
 
 
 def spread(scene: AskedScene) -> tuple[list[SceneObject], tuple[Tie, ...]]:
@@ -181,13 +181,13 @@ def _check_relation(relation: Relation, scene: AskedScene) -> None:
         raise CannotDraw("a relation is one between single things")
 
 
-def truth(scene: Scene, picture: Picture, prompt: Prompt) -> Truth:
+def truth(scene: PlacedScene, picture: RenderedPicture, prompt: Prompt) -> Truth:
     """What the picture of a prompt really shows."""
     height, width = picture.owner.shape
     return Truth((width, height), instances(scene, picture), prompt.scene, prompt.text)
 
 
-def instances(scene: Scene, picture: Picture) -> tuple[Instance, ...]:
+def instances(scene: PlacedScene, picture: RenderedPicture) -> tuple[Instance, ...]:
     """Every thing with at least one pixel, in the scene's order."""
     masks = [PackedMask.pack(np.asarray(picture.owner == number)) for number in range(len(scene.placed))]
     return tuple(annotation(one, mask) for one, mask in zip(scene.placed, masks, strict=True) if mask.data)

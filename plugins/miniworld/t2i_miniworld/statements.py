@@ -8,7 +8,7 @@ from itertools import permutations, product
 from t2i_core.api import Instance, Scene
 
 from t2i_miniworld.annotations import leaf_of, relation_of
-from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, Side
+from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, SideRelation
 from t2i_miniworld.taxonomy import leaves_under
 
 
@@ -23,7 +23,7 @@ def reading_of(scene: Scene) -> Reading:
     sides = []
     for relation in scene.relations:
         subject, object_ = phrases[relation.subject].leaves, phrases[relation.object].leaves
-        sides += [Side(subject, relation.predicate), Side(object_, OPPOSITE[relation.predicate])]
+        sides += [SideRelation(subject, relation.predicate), SideRelation(object_, OPPOSITE[relation.predicate])]
     return Reading(tuple(phrases), tuple(sides))
 
 
@@ -52,7 +52,7 @@ def _enough(phrase: Phrase, found: int) -> bool:
     return found == phrase.count if phrase.count is not None else found > 0
 
 
-def _stand(subject: Side, object_: Side, shown: Sequence[Instance]) -> bool:
+def _stand(subject: SideRelation, object_: SideRelation, shown: Sequence[Instance]) -> bool:
     return any(
         leaf_of(one) in subject.leaves
         and leaf_of(other) in object_.leaves

@@ -29,7 +29,7 @@ from t2i_miniworld.train_text import fit_of, ideal, texts_of, tokens, truths_of
 _MIDWAY, _CHANNELS = 3, 48
 
 
-class Learning(nn.Module):
+class ClipLearner(nn.Module):
     """The network, and the layer that reads what stands in each cell from features midway through its trunk."""
 
     def __init__(self, network: Clip) -> None:
@@ -51,7 +51,7 @@ class Learning(nn.Module):
 def trained(folder: Path) -> tuple[CLIPTokenizer, Clip]:
     """Tokenizer and averaged network of a training folder."""
     tokenizer = CLIPTokenizer.from_pretrained(folder / "tokenizer")
-    network: Learning = load_average(Learning(Clip(TextSide(tokenizer))), folder)
+    network: ClipLearner = load_average(ClipLearner(Clip(TextSide(tokenizer))), folder)
     return tokenizer, network.clip
 
 
@@ -79,7 +79,7 @@ def run(
     clip = Clip(told)
     begin_as_classifier(clip)
     # The order of memory in which convolutions are fastest.
-    network = Learning(clip).train().to(device, memory_format=torch.channels_last)
+    network = ClipLearner(clip).train().to(device, memory_format=torch.channels_last)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         rng = np.random.default_rng((course.seed, step))

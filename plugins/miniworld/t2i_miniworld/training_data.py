@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from t2i_core.api import Truth
 
 from t2i_miniworld.layout import plan
-from t2i_miniworld.scene import Scene
+from t2i_miniworld.scene import PlacedScene
 from t2i_miniworld.simulator import instances
 from t2i_miniworld.training_scenes import SAMPLERS
 from t2i_miniworld.vocabulary import SYNSETS
@@ -54,7 +54,7 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnScenes:
     """Scenes that were drawn: images (N, S, S, 3) uint8, and what is true of each."""
 
     images: NDArray[np.uint8]
@@ -73,15 +73,15 @@ def draw_shard(shard: Shard) -> Path:
         key = _KEYS[shard.purpose], shard.split, index
         planned = plan(wanted.things, *key, ties=wanted.ties, extra=wanted.extra)
         more = (planned.extra,) if planned.extra else ()
-        scene = Scene(planned.scene.stage, (*planned.scene.placed, *more))
+        scene = PlacedScene(planned.scene.stage, (*planned.scene.placed, *more))
         picture = draw(scene, shard.size, shard.samples)
         images.append(picture.image)
         truths.append(Truth((shard.size, shard.size), instances(scene, picture)))
-    write_shard(shard.path, Drawn(np.stack(images), tuple(truths)))
+    write_shard(shard.path, DrawnScenes(np.stack(images), tuple(truths)))
     return shard.path
 
 
-def write_shard(path: Path, drawn: Drawn) -> None:
+def write_shard(path: Path, drawn: DrawnScenes) -> None:
     """Write scenes whole, or not at all."""
     part, truths = path.with_suffix(".part.npz"), [truth.to_bytes() for truth in drawn.truths]
     joined, ends = np.frombuffer(b"".join(truths), dtype=np.uint8), np.cumsum([len(truth) for truth in truths])
@@ -94,15 +94,17 @@ def shards(folder: Path, split: str) -> list[Path]:
     return sorted(folder.glob(f"{split}-[0-9][0-9][0-9][0-9].npz"))
 
 
-def read_shard(path: Path) -> Drawn:
+def read_shard(path: Path) -> DrawnScenes:
     """Read what `write_shard` wrote."""
     with np.load(path) as arrays:
         images, ends, data = arrays["image"], arrays["ends"].tolist(), arrays["truth"].tobytes()
     starts = [0, *ends[:-1]]
-    return Drawn(images, tuple(Truth.from_bytes(data[start:end]) for start, end in zip(starts, ends, strict=True)))
+    return DrawnScenes(
+        images, tuple(Truth.from_bytes(data[start:end]) for start, end in zip(starts, ends, strict=True))
+    )
 
 
-def load(folder: Path, split: str, most: int | None = None) -> Iterator[Drawn]:
+def load(folder: Path, split: str, most: int | None = None) -> Iterator[DrawnScenes]:
     """The shards of a split that are on disk, in order, of at most so many scenes. SystemExit where none is."""
     paths = shards(folder, split)[: None if most is None else most // PER_SHARD]
     if not paths:

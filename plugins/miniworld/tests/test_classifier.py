@@ -14,7 +14,7 @@ from t2i_miniworld import classifier, evaluate_classifier, train_classifier, tra
 from t2i_miniworld.evaluate_classifier import Answers, calibration_error, measure
 from t2i_miniworld.laws import leaf_of
 from t2i_miniworld.layout import lay_out
-from t2i_miniworld.training_data import Drawn, write_shard
+from t2i_miniworld.training_data import DrawnScenes, write_shard
 from t2i_miniworld.training_scenes import for_classifier
 from t2i_miniworld.views import Things, View, cut
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
@@ -111,7 +111,7 @@ def data(tmp_path_factory):
         images = np.full((len(LEAVES), SIDE, SIDE, 3), 128, np.uint8)
         for number, image in enumerate(images):
             image[truths[number].instances[0].mask.unpack()] = 6 * number
-        write_shard(folder / f"{split}-0000.npz", Drawn(images, truths))
+        write_shard(folder / f"{split}-0000.npz", DrawnScenes(images, truths))
     return folder
 
 

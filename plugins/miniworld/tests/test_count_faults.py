@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from t2i_miniworld.count_cases import CASES
 from t2i_miniworld.count_faults import ALARM, run
-from t2i_miniworld.count_rows import Row, alike, mean, share, spread
+from t2i_miniworld.count_rows import CountRow, alike, mean, share, spread
 
 RATES = ("drop", "wrong_object", "wrong_color", "swap_colors", "extra", "flip_relation")
 
@@ -94,5 +94,7 @@ def test_rows_of_nothing_fail():
 
 
 def test_a_row_says_whether_it_passes():
-    assert Row("set", "what", "0.3", "0.2", 10, 0.5).line(0.1) == "| set | what | 0.3 | 0.2 | 10 | 0.5 | yes |"
-    assert Row("set", "what", "0.3", "0.2", 10, 0.05).line(0.1).endswith("| NO |")
+    assert (
+        CountRow("set", "what", "0.3", "0.2", 10, 0.5).line(0.1) == "| set | what | 0.3 | 0.2 | 10 | 0.5 | yes |"
+    )
+    assert CountRow("set", "what", "0.3", "0.2", 10, 0.05).line(0.1).endswith("| NO |")

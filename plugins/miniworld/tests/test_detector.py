@@ -17,7 +17,7 @@ from t2i_core.api import Instance, Truth
 from t2i_core.api.mask import PackedMask
 from t2i_miniworld import classifier, detector, oracle, training_data
 from t2i_miniworld.laws import leaves_of
-from t2i_miniworld.training_data import Drawn, write_shard
+from t2i_miniworld.training_data import DrawnScenes, write_shard
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_registry import Registry
 from t2i_torch_support.training import Course
@@ -64,7 +64,7 @@ def scenes(tmp_path, monkeypatch):
         for one in truth.instances:
             image[one.mask.unpack()] += 100
     for split in ("train", "heldout"):
-        write_shard(tmp_path / f"{split}-0000.npz", Drawn(images, TRUTHS))
+        write_shard(tmp_path / f"{split}-0000.npz", DrawnScenes(images, TRUTHS))
     return tmp_path
 
 

@@ -18,7 +18,7 @@ from t2i_miniworld.layout import (
     plan,
 )
 from t2i_miniworld.render import draw
-from t2i_miniworld.scene import Scene, Thing, Tie
+from t2i_miniworld.scene import PlacedScene, Thing, Tie
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 
@@ -63,10 +63,10 @@ def test_whatever_faults_happen_each_thing_is_seen_whole_and_by_itself(count):
         wrong = stream("test-wrong", number).integers(2, size=count)
         chosen = [whole.instead[one.slot] if wrong[one.slot] else one for one in whole.scene.placed]
         placed = (*chosen, whole.extra)
-        owner = draw(Scene(whole.scene.stage, placed), 128, 1).owner
+        owner = draw(PlacedScene(whole.scene.stage, placed), 128, 1).owner
         assert not (set(np.concatenate([owner[0], owner[-1], owner[:, 0], owner[:, -1]])) - {-1})
         for one in range(len(placed)):
-            alone = draw(Scene(whole.scene.stage, (placed[one],)), 128, 1).owner == 0
+            alone = draw(PlacedScene(whole.scene.stage, (placed[one],)), 128, 1).owner == 0
             np.testing.assert_array_equal(owner == one, alone)
             assert alone.mean() >= 0.95 * LEAST_AREA
             beside = distance_transform_edt(owner != one)[(owner >= 0) & (owner != one)]

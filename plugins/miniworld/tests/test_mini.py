@@ -39,7 +39,7 @@ from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import read
 from t2i_miniworld.statements import holds
 from t2i_miniworld.train_autoencoder import Weighing, losses
-from t2i_miniworld.training_data import Drawn, load, write_shard
+from t2i_miniworld.training_data import DrawnScenes, load, write_shard
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 from t2i_torch_support import training
 from t2i_torch_support.training import Course
@@ -79,7 +79,7 @@ def data(tmp_path_factory):
         images = np.full((SHARD, SIDE, SIDE, 3), 200, np.uint8)
         for image, truth in zip(images, truths, strict=True):
             image[truth.instances[0].mask.unpack()] = (168, 16, 30)
-        write_shard(folder / f"{name}.npz", Drawn(images, truths))
+        write_shard(folder / f"{name}.npz", DrawnScenes(images, truths))
     return folder
 
 

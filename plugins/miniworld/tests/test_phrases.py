@@ -6,7 +6,7 @@ import pytest
 from t2i_core.api import ObjectClass
 from t2i_miniworld.names import FILE, nouns, words
 from t2i_miniworld.palette import PAINTS
-from t2i_miniworld.phrases import Phrase, Side, read
+from t2i_miniworld.phrases import Phrase, SideRelation, read
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, LEAVES
 
@@ -91,13 +91,13 @@ def test_a_text_states_a_relation_and_names_its_ends_once(text, predicate):
     opposite = {"left": "right", "right": "left", "above": "below", "below": "above"}
     reading = read(text)
     assert sorted((len(phrase.leaves), phrase.count) for phrase in reading.phrases) == [(1, 1), (3, 1)]
-    assert reading.sides == (Side(BUS, predicate), Side(DOG, opposite[predicate]))
+    assert reading.sides == (SideRelation(BUS, predicate), SideRelation(DOG, opposite[predicate]))
 
 
 def test_two_of_one_kind_stand_on_both_sides():
     reading = read("a photo of dog and dog; dog is above dog")
     assert len(reading.phrases) == 2
-    assert reading.sides == (Side(DOG, "above"), Side(DOG, "below"))
+    assert reading.sides == (SideRelation(DOG, "above"), SideRelation(DOG, "below"))
 
 
 @pytest.mark.parametrize("label", dict.fromkeys((*LABELS, *LEAF_LABELS)), ids=lambda label: label.name)

@@ -3,7 +3,7 @@ import pytest
 import torch
 from t2i_miniworld import plugin, segmenter
 from t2i_miniworld.augment import augment, shift_hue
-from t2i_miniworld.evaluate_segmenter import Found, draw_trial, look, measure, trials
+from t2i_miniworld.evaluate_segmenter import FoundInstance, draw_trial, look, measure, trials
 from t2i_miniworld.segmenting import FLOOR, SMALLEST, regions
 from t2i_miniworld.vocabulary import LABELS, SYNSETS
 
@@ -88,7 +88,10 @@ def test_it_finds_what_is_drawn_and_no_more(network, heldout):
 def test_a_class_that_is_not_seen_is_missed_and_one_too_many_is_counted(heldout):
     """The figures, on findings made up from the truth."""
     truth = [
-        [Found(thing.kind, shown.owner == n) for n, thing in enumerate(shown.trial.asked[: shown.trial.drawn])]
+        [
+            FoundInstance(thing.kind, shown.owner == n)
+            for n, thing in enumerate(shown.trial.asked[: shown.trial.drawn])
+        ]
         for shown in heldout
     ]
     exact = measure(heldout, truth)
@@ -97,7 +100,9 @@ def test_a_class_that_is_not_seen_is_missed_and_one_too_many_is_counted(heldout)
     assert [blind[name]["value"] for name in ("S one", "S two", "F", "count exact")] == [0, 0, 0, 0]
     twice = measure(heldout, [seen + seen[:1] for seen in truth])
     assert twice["count exact"]["value"] == 0
-    greedy = measure(heldout, [[Found(kind, np.ones((128, 128), bool)) for kind in SYNSETS] for _ in heldout])
+    greedy = measure(
+        heldout, [[FoundInstance(kind, np.ones((128, 128), bool)) for kind in SYNSETS] for _ in heldout]
+    )
     assert greedy["F"]["value"] == 1
 
 

@@ -23,7 +23,7 @@ from t2i_miniworld import detector
 from t2i_miniworld.training_data import load
 from t2i_torch_support.training import load_average
 from t2i_transformers.coloured_network import Coloured
-from train_detector import Learning, pack
+from train_detector import DetectorLearner, pack
 
 
 def fitted(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> tuple[float, float]:
@@ -58,7 +58,7 @@ def main() -> None:
     scores = np.concatenate([one.scores for one, _ in found]).astype(np.float64)
     right = np.concatenate([are_right(one, truth) for one, truth in found])
     slope, shift = fitted(scores, right)
-    learning: Learning = load_average(Learning(None), given.trained, given.snapshot)
+    learning: DetectorLearner = load_average(DetectorLearner(None), given.trained, given.snapshot)
     scale(learning.coloured, slope, shift)
     learning.coloured.save(detector.processor(), given.out, half=True)
     print(f"{len(right)} detections, {right.mean():.4f} right: logit' = {slope:.4f} logit + {shift:.4f}")

@@ -29,7 +29,7 @@ from t2i_miniworld.annotations import relation_of
 from t2i_miniworld.detector import NATURAL
 from t2i_miniworld.evaluate_segmenter import share
 from t2i_miniworld.layout import LEAST_TIE
-from t2i_miniworld.training_data import Drawn, load
+from t2i_miniworld.training_data import DrawnScenes, load
 from t2i_paintskills import decisions
 from t2i_transformers import plugin
 
@@ -39,7 +39,7 @@ CONFIDENCES = (0.5, 0.7, 0.8)
 Tables = dict[str, Counter[bool]]
 
 
-def answers(folder: Path, pictures: Sequence[Drawn], device: str) -> Iterator[tuple[Detections, Truth]]:
+def answers(folder: Path, pictures: Sequence[DrawnScenes], device: str) -> Iterator[tuple[Detections, Truth]]:
     """What the judge says of each picture, and what is true of it."""
     (info,) = (one for one in plugin.t2i_judges() if one.name == plugin.COLOURED)
     judge = info.create(Setup(str(folder), info.options(), device, 32, offline=True))
@@ -110,7 +110,7 @@ def overlap(one: Sequence[float], other: Sequence[float]) -> float:
     return float(both / (areas - both))
 
 
-def measure(folder: Path, pictures: Sequence[Drawn], device: str = "cpu") -> dict[str, Any]:
+def measure(folder: Path, pictures: Sequence[DrawnScenes], device: str = "cpu") -> dict[str, Any]:
     """All figures on these pictures, each with Wilson's interval, as plain data."""
     right: Tables = defaultdict(Counter)
     for found, truth in answers(folder, pictures, device):

@@ -30,7 +30,7 @@ KINDS = {one.synset: number for number, one in enumerate(detector.CLASSES)}
 _MIDWAY, _LAYERS = 1, 48
 
 
-class Learning(nn.Module):
+class DetectorLearner(nn.Module):
     """The detector, and the layer that reads what stands in each cell from features midway through its trunk."""
 
     def __init__(self, start: Path | None = classifier.WEIGHTS) -> None:
@@ -73,7 +73,7 @@ def run(folders: list[Path], out: Path, course: Course, most: int, device: str =
     """Train on at most so many pictures of each folder; return the averaged detector."""
     images, truths = read(folders, most)
     torch.manual_seed(course.seed)
-    network = Learning().train().to(device)
+    network = DetectorLearner().train().to(device)
 
     def batch(step: int, random: torch.Generator) -> dict[str, Tensor]:
         torch.manual_seed(int(torch.randint(2**62, (), generator=random)))  # the noise that queries learn to undo
@@ -91,7 +91,7 @@ def run(folders: list[Path], out: Path, course: Course, most: int, device: str =
 
 def pack(out: Path, folder: Path, snapshot: int | None = None) -> Coloured:
     """Write what a training has so far, or had at a ``snapshot``, as the judge reads it: in half precision."""
-    learning: Learning = load_average(Learning(None), out, snapshot)
+    learning: DetectorLearner = load_average(DetectorLearner(None), out, snapshot)
     learning.coloured.save(detector.processor(), folder, half=True)
     return learning.coloured
 

@@ -22,7 +22,7 @@ from t2i_torch_support.weights import explain_load_error
 
 from t2i_open_clip import sources
 from t2i_open_clip.options import ClipOptions
-from t2i_open_clip.sources import Source
+from t2i_open_clip.sources import ClipSource
 
 _ON_GPU, _ELSEWHERE = 64, 16
 """How many images or texts at a time, at first."""
@@ -141,7 +141,7 @@ def token_count(tokenizer: Any, text: str) -> int | None:
     return None
 
 
-def load(source: Source, file: Path, setup: Setup[ClipOptions]) -> Any:
+def load(source: ClipSource, file: Path, setup: Setup[ClipOptions]) -> Any:
     """Build the model and load its weights: safetensors, or a pickle of nothing but weights. Raises BadModel."""
     options = setup.options
     precision = _PRECISIONS[options.dtype]

@@ -25,7 +25,7 @@ _FAILS = (OSError, ValueError, KeyError, RuntimeError)
 
 
 @dataclass(frozen=True)
-class Source:
+class ClipSource:
     """One CLIP.
 
     argument:   as the user named it
@@ -57,12 +57,12 @@ class Source:
         return repository, name
 
 
-def find(argument: str) -> Source:
+def find(argument: str) -> ClipSource:
     """Return what an argument names. Raises UnknownName or BadModel."""
     if argument.startswith(places.HUB):
-        return Source(argument, repository=argument.removeprefix(places.HUB))
+        return ClipSource(argument, repository=argument.removeprefix(places.HUB))
     if folder := places.folder(argument):
-        found = Source(argument, folder=folder)
+        found = ClipSource(argument, folder=folder)
         _text_config(found, f"local-dir:{folder}")  # one that cannot be read is told here
         return found
     model, _, pretrained = argument.partition("/")
@@ -70,15 +70,15 @@ def find(argument: str) -> Source:
         hint = f"there is no folder {argument} either" if "/" in argument else ""
         raise UnknownName.among("model of open_clip", model, open_clip.list_models(), hint)
     if tag := open_clip.get_pretrained_cfg(model, pretrained):
-        return Source(argument, model, tag)
+        return ClipSource(argument, model, tag)
     if file := places.own_file(argument):
-        return Source(argument, model, file=file)
+        return ClipSource(argument, model, file=file)
     tags = open_clip.list_pretrained_tags_by_model(model)
     hint = f"it has {', '.join(tags) or 'none'}, and there is no such file"
     raise UnknownName.among(f"weights of {model}", pretrained, tags, hint)
 
 
-def fetch(source: Source, options: ClipOptions, offline: bool) -> Path:
+def fetch(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
     """Return the file of weights, downloaded where it is not there and may be. Raises BadModel."""
     found = source.file
     if source.folder:
@@ -88,7 +88,7 @@ def fetch(source: Source, options: ClipOptions, offline: bool) -> Path:
     return check_file(found, options.sha256, source.spec)
 
 
-def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
+def _from_hub(source: ClipSource, options: ClipOptions, offline: bool) -> Path:
     wanted = (*_WEIGHTS, *_PICKLES) if options.sha256 else _WEIGHTS
     repository, name = source.repository_and_name
     if source.repository:
@@ -104,7 +104,7 @@ def _from_hub(source: Source, options: ClipOptions, offline: bool) -> Path:
     return hub_files.fetch_from_hub(repository, wanted, options.revision, offline, source.spec)
 
 
-def place(source: Source, options: ClipOptions, offline: bool) -> str:
+def place(source: ClipSource, options: ClipOptions, offline: bool) -> str:
     """Return the name by which open_clip finds architecture and tokenizer."""
     if source.repository:
         config = hub_files.fetch_from_hub(
@@ -114,7 +114,7 @@ def place(source: Source, options: ClipOptions, offline: bool) -> str:
     return f"local-dir:{source.folder}" if source.folder else source.model
 
 
-def tokenizer(source: Source, options: ClipOptions, offline: bool) -> Any:
+def tokenizer(source: ClipSource, options: ClipOptions, offline: bool) -> Any:
     """Return the tokenizer. Raises BadModel where it wants files that cannot be had."""
     name = place(source, options, offline)
     in_repository = bool(source.repository and _text_config(source, name).get("hf_tokenizer_name"))
@@ -132,7 +132,7 @@ def tokenizer(source: Source, options: ClipOptions, offline: bool) -> Any:
     return _here_or_fetched(source, "its tokenizer", offline, made, of_hub=source.folder is None)
 
 
-def text_config(source: Source, options: ClipOptions, offline: bool) -> None:
+def text_config(source: ClipSource, options: ClipOptions, offline: bool) -> None:
     """Fetch the config of a text tower that is transformers' own, as multilingual CLIPs have. Raises BadModel."""
     if tower := _text_config(source, place(source, options, offline)).get("hf_model_name"):
         from transformers import AutoConfig
@@ -141,7 +141,7 @@ def text_config(source: Source, options: ClipOptions, offline: bool) -> None:
         _here_or_fetched(source, what, offline, lambda: AutoConfig.from_pretrained(tower))
 
 
-def _text_config(source: Source, name: str) -> Mapping[str, Any]:
+def _text_config(source: ClipSource, name: str) -> Mapping[str, Any]:
     if not name.startswith("local-dir:"):
         return open_clip.get_model_config(name)["text_cfg"]  # type: ignore[no-any-return]
     file = Path(name.removeprefix("local-dir:")) / places.CONFIG
@@ -153,7 +153,7 @@ def _text_config(source: Source, name: str) -> Mapping[str, Any]:
 
 
 def _here_or_fetched(
-    source: Source, what: str, offline: bool, made: Callable[[], Any], of_hub: bool = True
+    source: ClipSource, what: str, offline: bool, made: Callable[[], Any], of_hub: bool = True
 ) -> Any:
     """Return what a library makes of files that it finds itself: those that are here, else those of the hub.
 

@@ -17,7 +17,7 @@ from t2i_core.files.image_file import DamagedImage, decode
 from .flight import in_flight
 from .image_fetch import ImageFetcher, web_address
 from .options import ImageOptions
-from .replies import ImageData, ImagesReply, Refused, Unusable, read
+from .replies import ImageData, ImagesReply, Refused, UnusableReply, read
 from .server import Failed, Server, is_here
 
 
@@ -48,7 +48,7 @@ class ImageServer:
         except Refused as refusal:
             self.server.refused()
             return Failure(f"refused by the server: {refusal}", final=True)
-        except (Failed, Unusable, DamagedImage) as error:
+        except (Failed, UnusableReply, DamagedImage) as error:
             return Failure(str(error))
         record = {**used, "seed_sent": self.options.send_seed}
         if image.revised_prompt:
@@ -74,13 +74,13 @@ class ImageServer:
             try:
                 return base64.b64decode(image.b64_json, validate=True)
             except binascii.Error as error:
-                raise Unusable(f"the server's image is not base64: {error}") from error
+                raise UnusableReply(f"the server's image is not base64: {error}") from error
         if not image.url:
-            raise Unusable("the answer holds neither an image nor an address of one")
+            raise UnusableReply("the answer holds neither an image nor an address of one")
         address = image.url
         host = web_address(address).host
         if self.server.offline and not is_here(address):
-            raise Unusable(
+            raise UnusableReply(
                 f"the image lies on {host}, which cannot be asked offline; "
                 "with response_format=b64_json servers mostly send it along"
             )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 import httpx2
 from t2i_core.api.errors import BadModel
 
-from .replies import Unreadable, Unusable
+from .replies import Unreadable, UnusableReply
 
 ACCEPTED = {"Accept-Encoding": "gzip"}
 """The only compression that is asked for and undone: its output can be taken in small pieces."""
@@ -49,7 +49,7 @@ def refuse_other_servers(base_url: str) -> Callable[[httpx2.Request], Awaitable[
 
 
 def limit_size(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a response hook that ends an answer that is longer, decompressed, with Unusable.
+    """Return a response hook that ends an answer that is longer, decompressed, with UnusableReply.
 
     The answer is decompressed and counted piece by piece, so memory holds no more than the limit.
     """
@@ -57,7 +57,7 @@ def limit_size(most_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
     async def limit(response: httpx2.Response) -> None:
         encoding = response.headers.pop("Content-Encoding", "identity").strip().lower()
         if encoding not in ("identity", "gzip", "x-gzip"):
-            raise Unusable("the answer is compressed in a way that was not asked for")
+            raise UnusableReply("the answer is compressed in a way that was not asked for")
         length = response.headers.get("Content-Length", "")
         if length.isdecimal() and int(length) > most_bytes:
             raise _too_large(most_bytes)
@@ -103,5 +103,5 @@ def _unzipped(unzip: zlib._Decompress, data: bytes) -> Iterator[bytes]:
         raise Unreadable("the answer's gzip is damaged") from None
 
 
-def _too_large(most_bytes: int) -> Unusable:
-    return Unusable(f"the answer is larger than {most_bytes / 1e6:g} MB (option max_answer_mb), decompressed")
+def _too_large(most_bytes: int) -> UnusableReply:
+    return UnusableReply(f"the answer is larger than {most_bytes / 1e6:g} MB (option max_answer_mb), decompressed")

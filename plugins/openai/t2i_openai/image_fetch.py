@@ -17,7 +17,7 @@ import openai
 from t2i_core.api.errors import BadModel
 
 from .http_limits import ACCEPTED, address_of, limit_size, origin
-from .replies import Unusable
+from .replies import UnusableReply
 
 _MOST_REDIRECTS = 5
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -45,7 +45,8 @@ class ImageFetcher:
 
         Raises:
             BadModel: It lies on a host that is not allowed.
-            Unusable: It is no web address, lies in a private network, is too large or is redirected too often.
+            UnusableReply: It is no web address, lies in a private network, is too large or is redirected too
+                often.
             openai.APIStatusError, openai.APIConnectionError: As for any request.
         """
         url = web_address(address)
@@ -57,7 +58,7 @@ class ImageFetcher:
                     raise openai.APIStatusError("", response=response, body=None)
                 return response.content
             url = web_address(response.headers["Location"], url)
-        raise Unusable("the image's address is redirected too often")
+        raise UnusableReply("the image's address is redirected too often")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -112,14 +113,14 @@ class ImageFetcher:
 
 
 def web_address(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
-    """Return an address as the client will read it. Raises Unusable where it is none of the web."""
+    """Return an address as the client will read it. Raises UnusableReply where it is none of the web."""
     try:
         url = base.join(text) if base is not None else httpx2.URL(text)
         if url.scheme in ("http", "https") and url.host and url.port != 0 and text.isprintable():
             return url.copy_with(username=None, password=None)
     except (httpx2.InvalidURL, ValueError):
         pass
-    raise Unusable("the address of the image is none of the web")
+    raise UnusableReply("the address of the image is none of the web")
 
 
 def is_public(address: str) -> bool:
@@ -146,14 +147,14 @@ def _matches(allowed: str, host: str, port: int) -> bool:
 
 
 async def _public_addresses(host: str, url: httpx2.URL) -> list[str]:
-    """Return the addresses of a host. Raises Unusable where one of them is not public."""
+    """Return the addresses of a host. Raises UnusableReply where one of them is not public."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
     except OSError as error:
         raise openai.APIConnectionError(request=httpx2.Request("GET", url)) from error
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(map(is_public, addresses)):
-        raise Unusable(
+        raise UnusableReply(
             f"the image lies on {host}, an address of this machine or of a private network: nothing is fetched "
             "from there; ask for images in the answer itself (response_format=b64_json)"
         )

@@ -17,7 +17,7 @@ from t2i_torch_support.pair_questions import read_verdict, write_question
 
 from .flight import in_flight
 from .options import JudgeOptions
-from .replies import ChatReply, Choice, Refused, Unusable, read
+from .replies import ChatReply, Choice, Refused, UnusableReply, read
 from .server import Failed, Server
 
 _CUT = ("length", "model_length", "max_tokens")
@@ -49,7 +49,7 @@ class PairJudge:
         except Refused as refusal:
             self.server.refused()
             return Preference("refused", reasoning=str(refusal))
-        except (Failed, Unusable) as error:
+        except (Failed, UnusableReply) as error:
             return Failure(str(error))
         self.server.used(reply)
         if reply.choices[0].finish_reason == "error":  # as gateways say of a model behind them

@@ -15,7 +15,7 @@ class Unreadable(Exception):
     """The answer is no JSON: it was cut, or a page of some proxy. It is worth another try."""
 
 
-class Unusable(Exception):
+class UnusableReply(Exception):
     """The answer is JSON, but not what was asked for. Another try would be answered likewise."""
 
 
@@ -98,7 +98,7 @@ class ChatReply(Reply):
 
 
 def read(kind: type[ReplyT], body: bytes) -> ReplyT:
-    """Read an answer. Raises Unreadable, Refused or Unusable, which say nothing of what else it holds."""
+    """Read an answer. Raises Unreadable, Refused or UnusableReply, which say nothing of what else it holds."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):  # also where the bytes are no text, or lists in lists without end
@@ -111,13 +111,13 @@ def read(kind: type[ReplyT], body: bytes) -> ReplyT:
             raise _error_in_answer(data["error"]) from None
         problem = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in problem["loc"]) or "the whole"
-        raise Unusable(f"the answer is JSON of another shape: {where}: {problem['msg']}") from None
+        raise UnusableReply(f"the answer is JSON of another shape: {where}: {problem['msg']}") from None
 
 
-def _error_in_answer(error: Any) -> Refused | Unusable:
+def _error_in_answer(error: Any) -> Refused | UnusableReply:
     if is_refusal(error):
         return Refused(codes_of(error) or CONTENT_POLICY)
-    return Unusable(f"the answer holds an error instead of what was asked for{in_brackets(codes_of(error))}")
+    return UnusableReply(f"the answer holds an error instead of what was asked for{in_brackets(codes_of(error))}")
 
 
 CONTENT_POLICY = "content policy"

@@ -29,7 +29,7 @@ from .replies import (
     Refused,
     Reply,
     Unreadable,
-    Unusable,
+    UnusableReply,
     codes_of,
     in_brackets,
     is_refusal,
@@ -58,8 +58,8 @@ class Failed(Exception):
 class Server:
     """Sends requests, again where that may help, and counts what it did.
 
-    Raises Refused, Failed (or Unusable, which another try would not mend) for one request, and BadModel for what
-    no request will ever get past: a wrong key, an unknown model, no credit, nobody there.
+    Raises Refused, Failed (or UnusableReply, which another try would not fix) for one request, and BadModel for
+    what no request will ever get past: a wrong key, an unknown model, no credit, nobody there.
     """
 
     def __init__(self, model: str, options: ServerOptions, at_once: int | None, offline: bool) -> None:
@@ -134,7 +134,7 @@ class Server:
                 trouble = f"no answer within {self.options.timeout:g} s"
             except Unreadable as error:
                 trouble = str(error)
-            except (Refused, Unusable):
+            except (Refused, UnusableReply):
                 self._unanswered = 0
                 raise
             except openai.APIStatusError as error:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from t2i_core.api.errors import BadPrompts, did_you_mean
 from t2i_core.io.text_file import read_text
 
-from .skills import COLOURS, RELATIONS, SHAPES, SKILLS, Item, items
+from .skills import COLOURS, RELATIONS, SHAPES, SKILLS, SkillText, items
 
 PLAIN = "plain"
 """The colour of an object that has none of its own."""
@@ -35,7 +35,7 @@ class SceneConfig:
 
     id: str
     text: str
-    item: Item
+    item: SkillText
     data: Mapping[str, Any]
 
 
@@ -110,7 +110,7 @@ class _Reader:
             self.fail("text", f"want {item.text!r}, as the objects are, not {_shown(text)}")
         return SceneConfig(self.word(self.raw, "id"), text, item, self.raw)
 
-    def item(self, skill: Any) -> Item:
+    def item(self, skill: Any) -> SkillText:
         objects = self.raw.get("objects")
         wanted = {"count": range(1, 5), "spatial": (2,)}.get(skill, (1,))
         if not isinstance(objects, list) or len(objects) not in wanted:
@@ -121,7 +121,7 @@ class _Reader:
         colour = self.one_of(objects[0], "color", COLOURS, "objects[0].") if skill == "color" else None
         relation = self.relation(objects[1]) if skill == "spatial" else None
         shown = shapes if skill == "spatial" else shapes[:1]
-        return Item(skill, shown, colour, len(shapes) if skill == "count" else 1, relation)
+        return SkillText(skill, shown, colour, len(shapes) if skill == "count" else 1, relation)
 
     def thing(self, data: Any, at: str) -> str:
         """Check one object, and return its shape without the name of a character."""
@@ -173,7 +173,7 @@ class _Reader:
 
 
 @cache
-def _items() -> dict[str, Item]:
+def _items() -> dict[str, SkillText]:
     """What each text of the four skills asks for."""
     return {item.text: item for skill in SKILLS for item in items(skill)}
 

@@ -48,7 +48,7 @@ SEEDS: dict[Skill, int] = {"object": 50, "count": 30, "color": 20, "spatial": 2}
 
 
 @dataclass(frozen=True)
-class Item:
+class SkillText:
     """One distinct text.
 
     shapes:    one object, or A and B of the spatial skill
@@ -111,15 +111,15 @@ class Item:
         return Prompt(id=self.id, text=self.text, scene=self.scene, facets=self.facets)
 
 
-def items(skill: Skill, shapes: Sequence[str] = tuple(SHAPES)) -> Iterator[Item]:
+def items(skill: Skill, shapes: Sequence[str] = tuple(SHAPES)) -> Iterator[SkillText]:
     """Yield each text of a skill once, in the order of the scene files: 21, 84, 126, 1764 of all objects."""
     match skill:
         case "object":
-            yield from (Item(skill, (shape,)) for shape in shapes)
+            yield from (SkillText(skill, (shape,)) for shape in shapes)
         case "count":
-            yield from (Item(skill, (shape,), count=count) for count, shape in product(COUNTS, shapes))
+            yield from (SkillText(skill, (shape,), count=count) for count, shape in product(COUNTS, shapes))
         case "color":
-            yield from (Item(skill, (shape,), colour=colour) for colour, shape in product(COLOURS, shapes))
+            yield from (SkillText(skill, (shape,), colour=colour) for colour, shape in product(COLOURS, shapes))
         case "spatial":
             pairs = product(RELATIONS, shapes, shapes)
-            yield from (Item(skill, (a, b), relation=relation) for relation, a, b in pairs)
+            yield from (SkillText(skill, (a, b), relation=relation) for relation, a, b in pairs)

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Literal, get_args
 
 from .scene_file import PLAIN, SceneFile, of_scenes
-from .skills import SEEDS, Item, Skill, items
+from .skills import SEEDS, Skill, SkillText, items
 
 Split = Literal["train", "val"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -51,7 +51,7 @@ def _scenes(skill: Skill, split: Split, rng: Random) -> Iterator[dict[str, Any]]
         }
 
 
-def _thing(item: Item, number: int, rng: Random) -> dict[str, Any]:
+def _thing(item: SkillText, number: int, rng: Random) -> dict[str, Any]:
     shape = item.shapes[min(number, len(item.shapes) - 1)]
     return {
         "id": number,

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from t2i_core.api import Detections, Prompt, Row, Sample, Unit
 from t2i_core.api.metric import Answer, Observed
 from t2i_paintskills.metrics import NEED
-from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, Item
+from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, SkillText
 
 # shared machines stall: a slow example is no failure
 settings.register_profile(
@@ -30,8 +30,8 @@ class World:
 
     labels = LABELS
 
-    def item(self, skill: str, *names: str, **more: Any) -> Item:
-        return Item(skill, tuple(NAMES[name] for name in names), **more)  # type: ignore[arg-type]
+    def item(self, skill: str, *names: str, **more: Any) -> SkillText:
+        return SkillText(skill, tuple(NAMES[name] for name in names), **more)  # type: ignore[arg-type]
 
     def detections(self, queries: Sequence[Mapping[str, Any]], size: tuple[int, int] = (100, 100)) -> Detections:
         """Detections from queries: `p` by shape, `box` as centre and size in shares, `color` by name."""

@@ -12,7 +12,7 @@ from t2i_core.api.metric import Row
 from t2i_paintskills import retrieval
 from t2i_paintskills.metrics import ColorSkill, ObjectSkill
 from t2i_paintskills.options import ColorOptions, ConfidenceOptions
-from t2i_paintskills.skills import COLOURS, COUNTS, RELATIONS, SHAPES, SKILLS, Item, items
+from t2i_paintskills.skills import COLOURS, COUNTS, RELATIONS, SHAPES, SKILLS, SkillText, items
 from t2i_paintskills.splits import REPEATS, SPLITS, draw_split
 
 ELSEWHERE = {"09": "the Frechet distance is t2i-torchmetrics'"}
@@ -32,7 +32,7 @@ def target(sample):
     (thing,) = sample["objects"]
     shape = "human" if thing["shape"].startswith("human") else thing["shape"]
     colour = None if thing["color"] == "plain" else thing["color"]
-    return Item("color" if colour else "object", (shape,), colour).prompt()
+    return SkillText("color" if colour else "object", (shape,), colour).prompt()
 
 
 def test_01_object(golden, world):
@@ -99,7 +99,7 @@ def test_08_a_text_of_large_norm(golden):
 
 
 def test_rows_have_what_they_are_broken_down_by(world):
-    prompt = Item("color", ("bed",), "red").prompt()
+    prompt = SkillText("color", ("bed",), "red").prompt()
     metric = ColorSkill(Setup(None, ColorOptions()))
     rows = world.rows(metric, prompt, world.detections([{"p": {"bed": 0.9}, "color": {"red": 1}}]))
     facets = {"object": "bed", "colour": "red"}
@@ -116,7 +116,7 @@ def test_rows_have_what_they_are_broken_down_by(world):
     ],
 )
 def test_a_colour_outdoes_the_skills_or_all(world, colours, among, right):
-    prompt = Item("color", ("bed",), "white").prompt()
+    prompt = SkillText("color", ("bed",), "white").prompt()
     metric = ColorSkill(Setup(None, ColorOptions(colours=among)))
     rows = world.rows(metric, prompt, world.detections([{"p": {"bed": 0.9}, "color": colours}]))
     assert [row.value for row in rows] == [right, True, right]

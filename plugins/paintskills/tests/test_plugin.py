@@ -29,7 +29,7 @@ from t2i_core.testing import MetricContract, PromptSourceContract, StaticResolve
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import SYNSETS
 from t2i_paintskills.plugin import t2i_metrics, t2i_prompt_sources
-from t2i_paintskills.skills import COLOURS, SEEDS, SHAPES, SKILLS, Item, items
+from t2i_paintskills.skills import COLOURS, SEEDS, SHAPES, SKILLS, SkillText, items
 
 MODULE = "t2i_paintskills.plugin"
 
@@ -173,11 +173,15 @@ def test_the_mini_world_has_all_of_it():
 @pytest.mark.parametrize(
     ("name", "item", "said"),
     [
-        ("paintskills-object", Item("spatial", ("dog", "bed"), relation="left"), "one object and no relation"),
-        ("paintskills-object", Item("count", ("dog",), count=2), "one thing alone"),
-        ("paintskills-count", Item("spatial", ("dog", "bed"), relation="left"), "one object and no relation"),
-        ("paintskills-color", Item("object", ("dog",)), "one thing in a colour"),
-        ("paintskills-spatial", Item("object", ("dog",)), "two objects and one relation between them"),
+        (
+            "paintskills-object",
+            SkillText("spatial", ("dog", "bed"), relation="left"),
+            "one object and no relation",
+        ),
+        ("paintskills-object", SkillText("count", ("dog",), count=2), "one thing alone"),
+        ("paintskills-count", SkillText("spatial", ("dog", "bed"), relation="left"), "one object and no relation"),
+        ("paintskills-color", SkillText("object", ("dog",)), "one thing in a colour"),
+        ("paintskills-spatial", SkillText("object", ("dog",)), "two objects and one relation between them"),
     ],
 )
 def test_prompts_of_other_skills_are_refused(name, item, said):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 from t2i_core.api.image import encode_png
-from t2i_report.gallery import Column, Gallery, Shown
+from t2i_report.gallery import Gallery, GalleryColumn, ShownImage
 from t2i_report.page import write_page
 from t2i_report.thumbnails import Picture, Thumbnails
 
@@ -49,12 +49,12 @@ def write(folder: Path) -> Path:
     """Write the page."""
     places = [divmod(number, SEEDS) for number in range(IMAGES)]
     images = [
-        Shown("model", f"p{prompt}", f"a photo of thing {prompt}", seed, picture(folder, number))
+        ShownImage("model", f"p{prompt}", f"a photo of thing {prompt}", seed, picture(folder, number))
         for number, (prompt, seed) in enumerate(places)
     ]
     rng = np.random.default_rng(0)
     wall = Gallery(
-        images, [Column(f"score {n}", True, rng.random(IMAGES).tolist()) for n in range(SCORES)],
+        images, [GalleryColumn(f"score {n}", True, rng.random(IMAGES).tolist()) for n in range(SCORES)],
         {"kind": [f"kind {prompt % 9}" for prompt, _ in places]},
     )  # fmt: skip
     page = folder / "report.html"

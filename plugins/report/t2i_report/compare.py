@@ -17,10 +17,10 @@ from t2i_core.results.analysis import list_metrics
 from t2i_core.results.number_format import format_interval, format_number, format_p_value
 from t2i_core.results.run import Run
 
-from .gallery import Column, Gallery, Shown, gallery
+from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .names import model_names, run_names
 from .page import write_page
-from .stored_comparison import Paired, Side, paired
+from .stored_comparison import ComparedModel, Paired, paired
 from .thumbnails import CHUNK, Thumbnails
 
 MOST_ROWS = 1000
@@ -31,8 +31,8 @@ MOST_ROWS = 1000
 class Compared:
     """Two models of stored runs. left_out: metrics without a comparison, and why."""
 
-    a: Side
-    b: Side
+    a: ComparedModel
+    b: ComparedModel
     pairs: Sequence[Paired]
     left_out: Sequence[tuple[str, str]]
 
@@ -86,7 +86,7 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
     names = [own[label] for own, label in zip(model_names([first, second]), (a, b), strict=True)]
     if names[0] == names[1]:  # one model, measured in two runs
         names = [f"{label} ({name})" for label, name in zip((a, b), run_names([first, second]), strict=True)]
-    sides = Side(first, a, names[0]), Side(second, b, names[1])
+    sides = ComparedModel(first, a, names[0]), ComparedModel(second, b, names[1])
     metrics = list_metrics(first, resolver)
     theirs = _metrics(second)
     found, left_out = [], []
@@ -224,7 +224,7 @@ class _Sides:
         self.found = found
         names = model_names([found.a.run, found.b.run])
         wanted = [own[side.label] for own, side in zip(names, (found.a, found.b), strict=True)]
-        by_side: list[dict[tuple[str, str, int], Shown]] = [
+        by_side: list[dict[tuple[str, str, int], ShownImage]] = [
             {(i.prompt, i.text, i.seed): i for i in shown.images if i.model == name} for name in wanted
         ]
         both = _shared(found)  # one model's pictures, of two runs, may be of either
@@ -248,10 +248,10 @@ class _Sides:
             better = pair.measure.higher_is_better
             title = f"{pair.metric}: a - b"
             measures.append(
-                {**Column(title, None, apart).plain(), "sides": list(map(escape_control_characters, names))}
+                {**GalleryColumn(title, None, apart).plain(), "sides": list(map(escape_control_characters, names))}
             )
             measures += [
-                Column(f"{pair.metric}: {name}", better, own).plain()
+                GalleryColumn(f"{pair.metric}: {name}", better, own).plain()
                 for name, own in zip(names, columns, strict=True)
             ]
         plain = Gallery(images).plain({})

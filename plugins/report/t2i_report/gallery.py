@@ -29,7 +29,7 @@ Place = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownImage:
     """An image that was asked for. why: there is none, where there is no picture."""
 
     model: str
@@ -46,7 +46,7 @@ class Shown:
 
 
 @dataclass
-class Column:
+class GalleryColumn:
     """What was measured, by place in the gallery; None where there is nothing.
 
     better: whether higher is better; None where neither is, or where nobody knows
@@ -74,8 +74,8 @@ class Gallery:
     facets: by name, the level of each place (None: it has none)
     """
 
-    images: list[Shown]
-    columns: list[Column] = field(default_factory=list)
+    images: list[ShownImage]
+    columns: list[GalleryColumn] = field(default_factory=list)
     facets: dict[str, list[str | None]] = field(default_factory=dict)
 
     @property
@@ -127,7 +127,7 @@ def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> G
     measures: what each metric measures, of those that are installed, the headline first
     """
     names = model_names(runs)
-    found: dict[Place, Shown] = {}
+    found: dict[Place, ShownImage] = {}
     for run, own in zip(runs, names, strict=True):
         for image in _images(run, own):
             place = (image.model, image.prompt, image.text, image.seed)
@@ -140,10 +140,10 @@ def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> G
     return shown
 
 
-def _images(run: Run, names: Mapping[str, str]) -> Iterable[Shown]:
+def _images(run: Run, names: Mapping[str, str]) -> Iterable[ShownImage]:
     samples, images = run.samples(), run.images()
     for row, image in zip(samples.itertuples(), images, strict=True):
-        yield Shown(
+        yield ShownImage(
             names[row.model],
             row.prompt,
             _text(row.text),
@@ -174,15 +174,15 @@ def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 Cells = dict[tuple[str, str, int | None], Any]
-"""By model, prompt as `Shown.asked` has it, and seed (None: of all seeds)."""
+"""By model, prompt as `ShownImage.asked` has it, and seed (None: of all seeds)."""
 
 
 def _columns(
-    images: Sequence[Shown],
+    images: Sequence[ShownImage],
     tables: Sequence[pd.DataFrame],
     names: Sequence[str],
     measures: Mapping[str, Sequence[Measure]],
-) -> Iterable[Column]:
+) -> Iterable[GalleryColumn]:
     """A column for each measure: one of each run, where runs measured the same image differently."""
     found: dict[tuple[str, str], dict[str, Cells]] = {}
     for table, name in zip(tables, names, strict=True):
@@ -198,7 +198,7 @@ def _columns(
         for name, cells in {"": merged}.items() if agree else found[key].items():
             values = [_of(cells, image) for image in images]
             if any(value is not None for value in values):
-                yield Column(f"{title} ({name})" if name else title, better.get(key), values)
+                yield GalleryColumn(f"{title} ({name})" if name else title, better.get(key), values)
 
 
 def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:
@@ -211,12 +211,12 @@ def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:
     return cells
 
 
-def _of(cells: Cells, image: Shown) -> Any:
+def _of(cells: Cells, image: ShownImage) -> Any:
     found = cells.get((image.model, image.asked, image.seed))
     return cells.get((image.model, image.asked, None)) if found is None else found
 
 
-def _facets(images: Sequence[Shown], tables: Sequence[pd.DataFrame]) -> dict[str, list[str | None]]:
+def _facets(images: Sequence[ShownImage], tables: Sequence[pd.DataFrame]) -> dict[str, list[str | None]]:
     """What each image has one level of: a facet with several in one image (a position) divides no gallery."""
     cells: dict[str, Cells] = {}
     several: set[str] = set()

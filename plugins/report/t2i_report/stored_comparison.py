@@ -20,7 +20,7 @@ from t2i_core.statistics import PairedDifference
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedModel:
     """A model of a stored run. label: as the run calls it; name: as the comparison calls it."""
 
     run: Run
@@ -55,7 +55,7 @@ class _StoredScoring:
     noise: str
 
 
-def paired(a: Side, b: Side, metric: ResolvedComponent[MetricInfo]) -> Paired:
+def paired(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Paired:
     """Compare two models under a metric that both runs have, by the rules of an evaluation.
 
     A prompt is shared where its id and its text are the same: runs do not hold scenes.
@@ -85,7 +85,9 @@ def paired(a: Side, b: Side, metric: ResolvedComponent[MetricInfo]) -> Paired:
     return Paired(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
 
 
-def _incomparable(a: Side, b: Side, metric: ResolvedComponent[MetricInfo], instance: Metric) -> str | None:
+def _incomparable(
+    a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo], instance: Metric
+) -> str | None:
     """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
     said = [_measured(side, metric) for side in (a, b)]
     if instance.group_by == "pair":
@@ -116,27 +118,27 @@ def _incomparable(a: Side, b: Side, metric: ResolvedComponent[MetricInfo], insta
     return None
 
 
-def _measured(side: Side, metric: ResolvedComponent[MetricInfo]) -> Result | None:
+def _measured(side: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Result | None:
     """Return the model's result under the metric, if it has a score."""
     theirs = (r for r in side.run.results if r.metric == metric.spec and r.label == side.label)
     return next((result for result in theirs if result.score is not None), None)
 
 
-def _versions(side: Side, metric: str) -> set[int]:
+def _versions(side: ComparedModel, metric: str) -> set[int]:
     """The versions of the metric that measured; 1 in a run from before metrics had versions."""
     return {c.metric_version or 1 for c in _of_metric(side, metric)}
 
 
-def _options(side: Side, metric: str) -> list[dict[str, Any]]:
+def _options(side: ComparedModel, metric: str) -> list[dict[str, Any]]:
     return [c.options for c in _of_metric(side, metric)]
 
 
-def _of_metric(side: Side, metric: str) -> list[PartRecord]:
+def _of_metric(side: ComparedModel, metric: str) -> list[PartRecord]:
     """Return the manifest's entries of a metric: one for each set of options."""
     return [c for c in side.run.manifest.components if c.kind == "metric" and c.name == metric]
 
 
-def _judges(side: Side, metric: str, result: Result) -> dict[str, tuple[str, ...]]:
+def _judges(side: ComparedModel, metric: str, result: Result) -> dict[str, tuple[str, ...]]:
     """By need who answered it, with the fingerprints of all judges of this name; the model itself is left out."""
     manifest = side.run.manifest
     itself = {j.need for j in manifest.judges if j.metric == metric and j.judge == "the model itself"}
@@ -148,7 +150,7 @@ def _judges(side: Side, metric: str, result: Result) -> dict[str, tuple[str, ...
     return {judge.need: (judge.name, *sorted(prints.get(judge.name, []))) for judge in asked}
 
 
-def _rows(side: Side, metric: str) -> pd.DataFrame:
+def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:
     table = side.run.measurements()
     if "model" not in table:
         return table.iloc[:0]
@@ -161,7 +163,7 @@ def _categorical(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype({name: "category" for name in table.columns if name != "value"})
 
 
-def _same_prompts(a: Side, b: Side, table: pd.DataFrame) -> set[str]:
+def _same_prompts(a: ComparedModel, b: ComparedModel, table: pd.DataFrame) -> set[str]:
     """The prompts whose texts are the same; of metrics without images texts are not known."""
     if "prompt" not in table:
         return set()
@@ -171,13 +173,13 @@ def _same_prompts(a: Side, b: Side, table: pd.DataFrame) -> set[str]:
     return {id for id in table["prompt"].unique() if texts[0].get(id) == texts[1].get(id)}
 
 
-def _texts(side: Side) -> dict[str, str]:
+def _texts(side: ComparedModel) -> dict[str, str]:
     samples = side.run.samples()
     own = samples[samples["model"] == side.label].drop_duplicates("prompt")
     return dict(zip(own["prompt"], own["text"].fillna(""), strict=True))
 
 
-def _cells(table: pd.DataFrame, same: set[str], measure: str, a: Side, b: Side) -> pd.DataFrame:
+def _cells(table: pd.DataFrame, same: set[str], measure: str, a: ComparedModel, b: ComparedModel) -> pd.DataFrame:
     """The mean of the headline in each cell that both have."""
     if "prompt" not in table:
         return pd.DataFrame(columns=["prompt", "model", "value"])

@@ -12,7 +12,7 @@ import pytest
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.compare import compare, write_comparison
-from t2i_report.gallery import Column, Gallery, Shown
+from t2i_report.gallery import Gallery, GalleryColumn, ShownImage
 from t2i_report.page import write_page
 from t2i_report.report import write_report
 from t2i_report.thumbnails import Thumbnails
@@ -164,9 +164,9 @@ def test_the_gallery_by_keyboard_alone(reader: Reader) -> None:
 
 def test_of_ten_thousand_only_those_in_view_are_there(browser: Any, tmp_path: Path) -> None:
     images = [
-        Shown("m", f"p{n // 20}", f"a thing {n // 20}", n % 20, None, "failed: blank") for n in range(10_000)
+        ShownImage("m", f"p{n // 20}", f"a thing {n // 20}", n % 20, None, "failed: blank") for n in range(10_000)
     ]
-    wall = Gallery(images, [Column("score", True, [n % 977 / 977 for n in range(10_000)])])
+    wall = Gallery(images, [GalleryColumn("score", True, [n % 977 / 977 for n in range(10_000)])])
     target = tmp_path / "many.html"
     pictures = Thumbnails(wall.pictures, 160)
     known = {"told": [], "pictures": pictures, "n_images": 10_000, "most_rows": 1}

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from t2i_core import evaluate
 from t2i_core.statistics import wilson
 from t2i_diffusers.arithmetic import forward, mean_before, noises
-from t2i_diffusers.asking import Asked
+from t2i_diffusers.asking import LikelihoodParams
 from t2i_diffusers.giving_up import looks, order, stay
 from t2i_diffusers.schedules import Steps, respaced
 from t2i_selfeval.asking import NEED
@@ -42,7 +42,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @dataclass(frozen=True)
-class World:
+class CaptionWorld:
     """Images around captions' means.
 
     means:  float64 (captions, coordinates)
@@ -53,7 +53,9 @@ class World:
     sd: float
 
     @classmethod
-    def of(cls, captions: int, distance: float, coordinates: int = 64, sd: float = 1.0, seed: int = 0) -> World:
+    def of(
+        cls, captions: int, distance: float, coordinates: int = 64, sd: float = 1.0, seed: int = 0
+    ) -> CaptionWorld:
         """Return a world whose captions' means lie so far from each other, about."""
         generator = torch.Generator().manual_seed(seed)
         means = torch.randn(captions, coordinates, generator=generator, dtype=torch.float64)
@@ -81,7 +83,7 @@ def betas() -> torch.Tensor:
     return torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2
 
 
-def all_terms(world: World, x0: torch.Tensor, want: Asked) -> Floats:
+def all_terms(world: CaptionWorld, x0: torch.Tensor, want: LikelihoodParams) -> Floats:
     """Return log p(x_t-1 | x_t, caption), (trials, steps, captions), as the generator's own chain has it."""
     steps: Steps = respaced(betas(), want.steps)
     wide = Steps(steps.timesteps, *(of[:, None, None] for of in (steps.beta, steps.signal, steps.before)))
@@ -96,7 +98,7 @@ def all_terms(world: World, x0: torch.Tensor, want: Asked) -> Floats:
     return torch.stack(found).numpy()
 
 
-def given_up(terms: Floats, want: Asked) -> tuple[Floats, int]:
+def given_up(terms: Floats, want: LikelihoodParams) -> tuple[Floats, int]:
     """Return the terms that would have been asked for, NaN in place of the others, and how many those are."""
     flat = terms.reshape(-1, terms.shape[-1])
     seen = np.full_like(flat, np.nan)
@@ -143,7 +145,7 @@ def _point(samples: Samples, rate: float) -> Point:
     calls = every = same = 0
     accuracy = exact = 0.0
     for terms, answer in samples:
-        want = Asked(trials=terms.shape[0], steps=terms.shape[1], error_rate=rate)
+        want = LikelihoodParams(trials=terms.shape[0], steps=terms.shape[1], error_rate=rate)
         seen, asked = given_up(terms, want)
         calls += asked
         every += terms.size
@@ -162,12 +164,12 @@ def sure(samples: Samples, most: int = 300) -> Samples:
 
 def toy(count: int, trials: int, steps: int, nearest: float = 0.3) -> Iterator[tuple[Floats, int]]:
     """Yield terms and right captions of samples with two to five captions at distances from `nearest` to 30."""
-    want = Asked(trials=trials, steps=steps)
+    want = LikelihoodParams(trials=trials, steps=steps)
     for n in range(count):
         rng = np.random.default_rng(n)
         captions = int(rng.integers(2, 6))
         answer = int(rng.integers(captions))
-        world = World.of(captions, float(np.exp(rng.uniform(np.log(nearest), np.log(30)))), seed=n)
+        world = CaptionWorld.of(captions, float(np.exp(rng.uniform(np.log(nearest), np.log(30)))), seed=n)
         yield all_terms(world, world.image(answer, n + 1_000_000), want), answer
 
 

@@ -35,7 +35,7 @@ CAPTIONS = ("dark", "light")
 
 
 @dataclass(frozen=True)
-class World:
+class GaussianWorld:
     """Two captions and a model.
 
     delta:   how far their means lie from each other, in sigmas
@@ -77,7 +77,7 @@ class World:
         model = SelfJudgingInfo(
             name=f"gaussians-{self.delta}-{self.tau}-{self.trials}-{salt}",
             summary="Gaussians.",
-            create=lambda setup: Model(self, salt),
+            create=lambda setup: CaptionModel(self, salt),
             capabilities=frozenset({"likelihood"}),
         )
         source = PromptSourceInfo(name="levels", summary="Levels.", prompts=lambda setup: found)
@@ -92,10 +92,10 @@ class World:
         )
 
 
-class Model:
+class CaptionModel:
     """Knows an image's log-likelihood under either caption, but for noise."""
 
-    def __init__(self, world: World, salt: int) -> None:
+    def __init__(self, world: GaussianWorld, salt: int) -> None:
         self.world, self.salt = world, salt
 
     def generate(self, requests: Iterable[Any]) -> Iterator[Any]:

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 Terms = Mapping[str, Floats]
 
 
-class Unusable(Exception):
+class UnusableTerms(Exception):
     """Terms that do not tell what is asked, and why."""
 
 
@@ -23,7 +23,7 @@ def trials_of(terms: Terms, corrected: bool) -> Floats:
 
     corrected: less log q(x_1 ... x_T | x_0), whose expectation is the bound on log p(x_0 | caption)
 
-    Raises Unusable where a term is not there.
+    Raises UnusableTerms where a term is not there.
     """
     found: Floats = _term(terms, "log_p").sum(axis=1) + _term(terms, "log_prior")
     if corrected:
@@ -47,7 +47,7 @@ def estimated(trials: Floats, estimator: str) -> Floats:
 
 
 def log_likelihood(terms: Terms, estimator: str) -> Floats:
-    """Return log p(x | caption), (captions,), in nats, where no caption was given up. Raises Unusable."""
+    """Return log p(x | caption), (captions,), in nats, where no caption was given up. Raises UnusableTerms."""
     return estimated(trials_of(terms, estimator.startswith("q-")), estimator)
 
 
@@ -56,7 +56,7 @@ def errors_of(terms: Terms, weighted: bool) -> Floats:
 
     weighted: by the weights of a flow's bound, in nats
 
-    Raises Unusable where there are no weights.
+    Raises UnusableTerms where there are no weights.
     """
     error = _term(terms, "error")
     return -(_term(terms, "weight") * error if weighted else error)
@@ -107,5 +107,5 @@ def certainty(values: Floats) -> float:
 
 def _term(terms: Terms, name: str) -> Floats:
     if name not in terms:
-        raise Unusable(f"the model gave no terms {name!r} (it gave {', '.join(sorted(terms))})")
+        raise UnusableTerms(f"the model gave no terms {name!r} (it gave {', '.join(sorted(terms))})")
     return terms[name]

@@ -18,7 +18,7 @@ from .choices import Choices
 from .estimators import (
     Floats,
     Terms,
-    Unusable,
+    UnusableTerms,
     certainty,
     complete,
     errors_of,
@@ -27,7 +27,7 @@ from .estimators import (
     standing,
     trials_of,
 )
-from .options import ClipOptions, ElboOptions, EliminationOptions, SelfEvalOptions, TermsOptions
+from .options import ElboOptions, EliminationOptions, SelfEvalClipOptions, SelfEvalOptions, TermsOptions
 
 CALLS, ALL_CALLS, POSTERIOR, GAIN, Z = "calls", "calls_unpruned", "posterior", "gain", "z"
 
@@ -65,7 +65,7 @@ class SelfEval(Choices):
                 yield from rows
                 steps |= by_steps(prompt, terms["log_p"][..., : len(prompt.texts)])
             yield from self.decided(prompt, scores[0], {**facets, **({STEPS: written(steps)} if steps else {})})
-        except Unusable as why:
+        except UnusableTerms as why:
             yield Failure(str(why))
             return
         yield from calls(answers, options.trials * sum(self._lengths) * (len(prompt.texts) + options.minus_empty))
@@ -112,7 +112,7 @@ class SelfEvalElbo(Choices):
         weighted = self.options.weights == "bound"
         try:
             values = errors_of(answer.terms, weighted)
-        except Unusable as why:
+        except UnusableTerms as why:
             yield Failure(f"{why}: only a flow has weights" if weighted else str(why))
             return
         facets: dict[str, str] = {}
@@ -128,9 +128,9 @@ class SelfEvalElbo(Choices):
 class SelfEvalClip(Choices):
     """Picks the caption that a CLIP finds nearest to the image."""
 
-    options: ClipOptions
+    options: SelfEvalClipOptions
 
-    def __init__(self, setup: Setup[ClipOptions]) -> None:
+    def __init__(self, setup: Setup[SelfEvalClipOptions]) -> None:
         super().__init__(setup)
         self.needs = (embeddings(),)
 

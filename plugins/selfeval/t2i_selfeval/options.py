@@ -143,7 +143,7 @@ class ElboOptions(EliminationOptions):
         return not self.exact and self.weights == "none"
 
 
-class ClipOptions(Options):
+class SelfEvalClipOptions(Options):
     """Options of `selfeval-clip`."""
 
     votes: Votes = _VOTES

@@ -9,7 +9,7 @@ from typing import Any
 from t2i_core.api import About, Measure, Metric, MetricInfo, Preset, Prompt, PromptSourceInfo, Setup, hookimpl
 from t2i_core.api.errors import BadPrompts
 
-from .options import ClipOptions, ElboOptions, SelfEvalOptions, WinogroundOptions
+from .options import ElboOptions, SelfEvalClipOptions, SelfEvalOptions, WinogroundOptions
 
 CITATION = "SelfEval: Leveraging the discriminative nature of generative models for evaluation"
 ELBO_CITATION = "Li et al.: Your Diffusion Model is Secretly a Zero-Shot Classifier. ICCV 2023"
@@ -99,7 +99,7 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
         MetricInfo(
             name="selfeval-clip",
             summary="SelfEval's tasks by the cosines of a CLIP, the paper's baseline; models have no part in it.",
-            options=ClipOptions,
+            options=SelfEvalClipOptions,
             about=About(citation=CITATION),
             create=_made("metrics", "SelfEvalClip"),
             code=_CODE,

@@ -12,7 +12,7 @@ from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
 from .asking import NEED, chain_params, need
-from .estimators import Floats, Terms, Unusable, errors_of, log_likelihood
+from .estimators import Floats, Terms, UnusableTerms, errors_of, log_likelihood
 from .metrics import CALLS, amount, cosines, cut, embeddings
 from .options import WinogroundOptions
 from .samples import wrong_with
@@ -68,7 +68,7 @@ class Winoground(Metric):
             answers = observed.all(NEED)
             try:
                 found = np.stack([self._scores(answer.terms) for answer in answers])
-            except Unusable as why:
+            except UnusableTerms as why:
                 yield Failure(str(why))
                 return
             yield Row(CALLS, float(sum(answer.calls for answer in answers)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from t2i_diffusers.asking import Asked
+from t2i_diffusers.asking import LikelihoodParams
 from t2i_diffusers.schedules import Schedule
 from t2i_diffusers.terms import chain
 from t2i_selfeval.estimators import certainty, share, standing
@@ -35,10 +35,10 @@ class PerfectDenoiser:
 
 def test_the_generators_own_terms_are_those_of_the_benchmark(elimination: Any) -> None:
     """And so are those that it gives up."""
-    world = elimination.World.of(3, 8.0, seed=3)
+    world = elimination.CaptionWorld.of(3, 8.0, seed=3)
     x0, captions = world.image(1, 4), ("0", "1", "2")
     for rate in (None, 0.05):
-        want = Asked(trials=2, steps=40, error_rate=rate)
+        want = LikelihoodParams(trials=2, steps=40, error_rate=rate)
         denoiser = PerfectDenoiser(world, elimination.betas())
         own = chain(denoiser, x0, captions, want)["log_p"]
         terms = elimination.all_terms(world, x0, want)
@@ -78,8 +78,8 @@ def test_a_smaller_error_rate_costs_calls_and_accuracy_stays(elimination: Any) -
 
 
 def test_equal_captions_share_the_decision(elimination: Any) -> None:
-    world = elimination.World(torch.zeros(2, 16, dtype=torch.float64), 1.0)
-    terms = elimination.all_terms(world, world.image(0, 0), Asked(trials=2, steps=10))
-    seen, asked = elimination.given_up(terms, Asked(trials=2, steps=10, error_rate=0.05))
+    world = elimination.CaptionWorld(torch.zeros(2, 16, dtype=torch.float64), 1.0)
+    terms = elimination.all_terms(world, world.image(0, 0), LikelihoodParams(trials=2, steps=10))
+    seen, asked = elimination.given_up(terms, LikelihoodParams(trials=2, steps=10, error_rate=0.05))
     assert asked == terms.size
     assert share(standing(seen), 0) == 0.5

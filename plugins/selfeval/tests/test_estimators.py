@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from t2i_selfeval.estimators import (
-    Unusable,
+    UnusableTerms,
     certainty,
     errors_of,
     estimated,
@@ -88,7 +88,7 @@ def test_z_is_the_paired_difference_of_the_best_two() -> None:
 
 
 def test_terms_that_are_not_there_are_named() -> None:
-    with pytest.raises(Unusable, match=r"no terms 'log_p' \(it gave error\)"):
+    with pytest.raises(UnusableTerms, match=r"no terms 'log_p' \(it gave error\)"):
         log_likelihood({"error": np.zeros((1, 2, 2))}, "mean")
-    with pytest.raises(Unusable, match="no terms 'weight'"):
+    with pytest.raises(UnusableTerms, match="no terms 'weight'"):
         errors_of({"error": np.zeros((1, 2, 2))}, weighted=True)

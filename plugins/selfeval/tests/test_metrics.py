@@ -12,7 +12,7 @@ from t2i_core.api import Embedding, Failure, Note, Row, Sample
 from t2i_core.api.errors import BadPrompts
 from t2i_selfeval.ablation import read
 from t2i_selfeval.metrics import SelfEval, SelfEvalClip, SelfEvalElbo
-from t2i_selfeval.options import ClipOptions, ElboOptions, SelfEvalOptions, WinogroundOptions
+from t2i_selfeval.options import ElboOptions, SelfEvalClipOptions, SelfEvalOptions, WinogroundOptions
 from t2i_selfeval.samples import PAPER_CHANCE, TASKS, choice, pair
 from t2i_selfeval.winoground import Winoground, scored
 
@@ -172,7 +172,7 @@ def vectors(*of: Any) -> list[Embedding]:
 
 
 def test_a_clip_picks_the_nearest_caption(bench: Any) -> None:
-    metric = bench.metric(SelfEvalClip, ClipOptions)
+    metric = bench.metric(SelfEvalClip, SelfEvalClipOptions)
     found = vectors([1, 0], [5, 5], [0.1, 0.01])  # the second caption is longer, the third nearer
     rows = bench.measured(metric, bench.prompt(answer=1, captions=2), *found, need="embeddings")
     assert values(rows)["accuracy"] == 1

@@ -12,7 +12,7 @@ from t2i_core.api.metric import Answer, Excluded, Metric, Need, Row, Sample, Uni
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
-from .options import CosineOptions
+from .options import ObjectCosineOptions
 from .sources import SENTENCES
 from .templates import with_article
 
@@ -23,9 +23,9 @@ class ObjectCosine(Metric):
     """Cosine of the texts for the two objects of a prompt; looks at no image."""
 
     group_by = "prompt"
-    options: CosineOptions
+    options: ObjectCosineOptions
 
-    def __init__(self, setup: Setup[CosineOptions]) -> None:
+    def __init__(self, setup: Setup[ObjectCosineOptions]) -> None:
         super().__init__(setup)
         self.needs = (Need(NEED, "embed", images="prompt", per="run", queries=self._queries),)
         self._places: dict[str, int] = {}

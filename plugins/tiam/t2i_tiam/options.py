@@ -36,7 +36,7 @@ class TiamOptions(Options):
     )
 
 
-class CosineOptions(Options):
+class ObjectCosineOptions(Options):
     """Options of `object-cosine`."""
 
     text: Literal["sentence", "label"] = Field(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2i_core.api import About, Defaults, Measure, MetricInfo, Prompt, PromptSourceInfo, Setup, hookimpl
 
-from .options import CosineOptions, TiamOptions
+from .options import ObjectCosineOptions, TiamOptions
 from .sources import TEMPLATES
 from .templates import Template, read_template
 
@@ -54,7 +54,7 @@ def _create(setup: Setup[TiamOptions]) -> Tiam:
     return Tiam(setup)
 
 
-def _create_cosine(setup: Setup[CosineOptions]) -> ObjectCosine:
+def _create_cosine(setup: Setup[ObjectCosineOptions]) -> ObjectCosine:
     from .object_cosine import ObjectCosine
 
     return ObjectCosine(setup)
@@ -96,7 +96,7 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="object-cosine",
             summary="How near a text encoder puts the two objects of a prompt; looks at no image.",
-            options=CosineOptions,
+            options=ObjectCosineOptions,
             about=About(citation=CITATION),
             create=_create_cosine,
             code=("object_cosine.py", "options.py", "sources.py", "templates.py"),

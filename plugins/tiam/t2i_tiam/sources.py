@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .labels import COLOURS_6, LABELS_5, LABELS_24, LABELS_28
-from .templates import Position, Template
+from .templates import Template, TemplatePosition
 
 SENTENCES = {
     1: "a photo of {1}",
@@ -14,17 +14,20 @@ SENTENCES = {
 """By number of objects; without commas, which an ablation of the paper tries."""
 
 
-def _shared(count: int, position: Position) -> Template:
+def _shared(count: int, position: TemplatePosition) -> Template:
     return Template(template=SENTENCES[count], positions=(position,) * count)
 
 
-_FIVE = Position(objects=LABELS_5)
-_FIVE_COLOURED = Position(objects=LABELS_5, colours=COLOURS_6)
+_FIVE = TemplatePosition(objects=LABELS_5)
+_FIVE_COLOURED = TemplatePosition(objects=LABELS_5, colours=COLOURS_6)
 
 TEMPLATES: dict[str, tuple[str, Template]] = {
-    "tiam-24-1": ("One of 24 objects: 24 prompts.", _shared(1, Position(objects=LABELS_24))),
-    "tiam-24-2": ("Two of 24 objects: 552 prompts.", _shared(2, Position(objects=LABELS_24))),
-    "tiam-28": ("Two of 28 vehicles, animals and foods: 756 prompts.", _shared(2, Position(objects=LABELS_28))),
+    "tiam-24-1": ("One of 24 objects: 24 prompts.", _shared(1, TemplatePosition(objects=LABELS_24))),
+    "tiam-24-2": ("Two of 24 objects: 552 prompts.", _shared(2, TemplatePosition(objects=LABELS_24))),
+    "tiam-28": (
+        "Two of 28 vehicles, animals and foods: 756 prompts.",
+        _shared(2, TemplatePosition(objects=LABELS_28)),
+    ),
     "tiam-5-1": ("One of five objects: 5 prompts.", _shared(1, _FIVE)),
     "tiam-5-2": ("Two of five objects: 20 prompts.", _shared(2, _FIVE)),
     "tiam-5-3": ("Three of five objects: 60 prompts.", _shared(3, _FIVE)),

@@ -41,7 +41,7 @@ def _object(value: Any) -> Any:
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 
 
-class Position(BaseModel):
+class TemplatePosition(BaseModel):
     """What may stand at one place of a template.
 
     objects:  the classes, O_i
@@ -82,7 +82,7 @@ class Template(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     template: str
-    positions: tuple[Position, ...] = Field(min_length=1)
+    positions: tuple[TemplatePosition, ...] = Field(min_length=1)
     rule: Literal["parts", "whole"] | None = None
     id_suffix: str = ""
 

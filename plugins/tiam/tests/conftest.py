@@ -18,7 +18,7 @@ from t2i_core.results.images import find_images
 from t2i_tiam.labels import LABELS
 from t2i_tiam.metric import NEED, Tiam
 from t2i_tiam.options import TiamOptions
-from t2i_tiam.templates import Position, Template
+from t2i_tiam.templates import Template, TemplatePosition
 
 # one sRGB value that is nearest to each reference
 PAINT = {
@@ -100,7 +100,7 @@ class Runs:
 
     def prompts(self, sentence: str, *objects: str, colours: Sequence[str] = (), suffix: str = "") -> list[Prompt]:
         """The prompts of a template whose positions share their objects and colours."""
-        places = (Position(objects=objects, colours=tuple(colours)),) * sentence.count("{")
+        places = (TemplatePosition(objects=objects, colours=tuple(colours)),) * sentence.count("{")
         return list(Template(template=sentence, positions=places, id_suffix=suffix).prompts())
 
     def rows(

@@ -15,7 +15,7 @@ from t2i_core.api.errors import BadPrompts
 from t2i_core.api.metric import Answer, Excluded, Row
 from t2i_tiam.labels import LABELS
 from t2i_tiam.object_cosine import NEED, ObjectCosine
-from t2i_tiam.options import CosineOptions
+from t2i_tiam.options import ObjectCosineOptions
 from t2i_tiam.study.mantel import mantel
 from t2i_tiam.study.scaling import scale, turned
 from t2i_tiam.study.wu_palmer import similarities
@@ -190,16 +190,16 @@ def cosine(metric, of, vectors):
 
 
 def test_object_cosine_is_that_of_the_two_texts():
-    metric = ObjectCosine(Setup(None, CosineOptions()))
+    metric = ObjectCosine(Setup(None, ObjectCosineOptions()))
     vectors = {"a photo of a car": [1, 0], "a photo of an elephant": [3, 4]}
     (row,) = cosine(metric, prompt("car", "elephant"), vectors)
     assert row == Row("object-cosine", pytest.approx(0.6))
-    label = ObjectCosine(Setup(None, CosineOptions(text="label")))
+    label = ObjectCosine(Setup(None, ObjectCosineOptions(text="label")))
     assert label.texts(prompt("car", "elephant")) == ["car", "elephant"]
 
 
 def test_prompts_of_other_numbers_of_objects_have_no_cosine():
-    metric = ObjectCosine(Setup(None, CosineOptions()))
+    metric = ObjectCosine(Setup(None, ObjectCosineOptions()))
     (said,) = cosine(metric, prompt("car"), {"a photo of a car": [1, 0]})
     assert said == Excluded("names 1 objects: the cosine is of two")
     with pytest.raises(BadPrompts, match="'x' does not say which objects it expects"):

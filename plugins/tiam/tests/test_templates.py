@@ -9,7 +9,7 @@ from t2i_core.api.errors import BadPrompts
 from t2i_tiam.labels import LABELS
 from t2i_tiam.plugin import t2i_prompt_sources
 from t2i_tiam.sources import TEMPLATES
-from t2i_tiam.templates import Position, Template, read_template
+from t2i_tiam.templates import Template, TemplatePosition, read_template
 
 SOURCES = {s.name: s for s in t2i_prompt_sources()}
 
@@ -85,8 +85,8 @@ def test_unlike_positions_forbid_only_the_same_coloured_object_twice(sets):
 
 
 def test_two_unlike_positions_follow_the_closed_form():
-    a = Position(objects=["car", "dog", "cat"], colours=["red", "blue"])
-    b = Position(objects=["dog", "cat", "bus", "cow"], colours=["blue", "green", "pink"])
+    a = TemplatePosition(objects=["car", "dog", "cat"], colours=["red", "blue"])
+    b = TemplatePosition(objects=["dog", "cat", "bus", "cow"], colours=["blue", "green", "pink"])
     made = list(Template(template="{1} {2}", positions=(a, b)).prompts())
     assert len(made) == (3 * 2) * (4 * 3) - 2 * 1  # all pairs but the coloured objects that both have
 

@@ -21,7 +21,7 @@ _ON_GPU, _ELSEWHERE = 64, 16
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedClassifier:
     """A classifier with its weights.
 
     network:     images (n, 3, height, width) to logits (n, len(labels))
@@ -42,7 +42,7 @@ class Classifier:
     The same for any batch up to rounding (1e-5 of the largest logit in float32 on a CPU).
     """
 
-    def __init__(self, loaded: Loaded, setup: Setup[ClassifierOptions]) -> None:
+    def __init__(self, loaded: LoadedClassifier, setup: Setup[ClassifierOptions]) -> None:
         self._device = select_device(setup.device)
         self._dtype: torch.dtype = getattr(torch, setup.options.dtype)
         self._network = loaded.network.eval().requires_grad_(False).to(self._device, self._dtype)

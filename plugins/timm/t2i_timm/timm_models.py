@@ -17,7 +17,7 @@ from t2i_timm import synsets
 from t2i_timm.options import TimmOptions
 
 if TYPE_CHECKING:
-    from t2i_timm.classifier import Loaded
+    from t2i_timm.classifier import LoadedClassifier
 
 _CONFIG = "config.json"
 _WEIGHTS = ("model.safetensors",)
@@ -104,13 +104,13 @@ def fetch(argument: str, options: TimmOptions, offline: bool) -> Path:
     return check_file(found, options.sha256, spec)
 
 
-def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
+def load(argument: str, options: TimmOptions, offline: bool) -> LoadedClassifier:
     """Return the classifier. Raises UnknownName or BadModel."""
     import timm
     from timm.data import create_transform, resolve_model_data_config
 
     from t2i_timm import preprocessing
-    from t2i_timm.classifier import Loaded, check_head
+    from t2i_timm.classifier import LoadedClassifier, check_head
 
     source, classes = _labels(argument, options, offline)
     file = fetch(argument, options, offline)
@@ -122,7 +122,7 @@ def load(argument: str, options: TimmOptions, offline: bool) -> Loaded:
     size = (config["input_size"][1], config["input_size"][2])
     check_head(network, classes, size, f"timm:{argument}")
     own = create_transform(**config, is_training=False)
-    return Loaded(
+    return LoadedClassifier(
         network,
         preprocessing.transform(options.preprocessing, own, size, config["mean"], config["std"]),
         classes,

@@ -12,7 +12,7 @@ from t2i_torch_support import url_files
 from t2i_torch_support.weights import check_file, explain_load_error
 
 from t2i_timm import preprocessing, synsets
-from t2i_timm.classifier import Loaded, check_head
+from t2i_timm.classifier import LoadedClassifier, check_head
 from t2i_timm.options import ClassifierOptions
 
 #: Their weights want other arguments of the architecture, which torchvision sets only where it loads them itself;
@@ -60,7 +60,7 @@ def fetch(weights: Any, options: ClassifierOptions, offline: bool) -> Path:
     return check_file(file, options.sha256, spec)
 
 
-def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
+def load(argument: str, options: ClassifierOptions, offline: bool) -> LoadedClassifier:
     """Return the classifier. Raises UnknownName or BadModel."""
     weights = find(argument)
     file = fetch(weights, options, offline)
@@ -75,7 +75,7 @@ def load(argument: str, options: ClassifierOptions, offline: bool) -> Loaded:
     size = (own.crop_size[0], own.crop_size[0])
     labels = synsets.labels("imagenet-1k")
     check_head(network, labels, size, f"torchvision:{argument}")
-    return Loaded(
+    return LoadedClassifier(
         network,
         preprocessing.transform(options.preprocessing, own, size, own.mean, own.std),
         labels,

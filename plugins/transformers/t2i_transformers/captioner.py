@@ -10,7 +10,7 @@ from . import loading
 from .generating import searching
 from .judge import Features, TransformersJudge, in_groups
 from .options import CaptionerOptions
-from .places import Place
+from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 32, 8
 
@@ -21,7 +21,7 @@ class Captioner(TransformersJudge):
     The same for any batch, but where two words are as probable as each other up to rounding.
     """
 
-    def __init__(self, setup: Setup[CaptionerOptions], place: Place) -> None:
+    def __init__(self, setup: Setup[CaptionerOptions], place: CheckpointPlace) -> None:
         super().__init__(
             loading.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"), setup, _ON_GPU, _ELSEWHERE
         )

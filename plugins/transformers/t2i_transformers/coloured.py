@@ -17,7 +17,7 @@ from . import places
 from .detector import Detector
 from .judge import Features
 from .options import DetectorOptions
-from .places import Place
+from .places import CheckpointPlace
 
 TOGETHER = frozenset({"detr"})
 """The architectures whose queries hold one softmax over classes and none; the others' classes are scored apart."""
@@ -30,7 +30,7 @@ class ColouredDetector(Detector):
     each class's own probability (`together`). Colours: the softmax of the head.
     """
 
-    def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
+    def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(setup, place)
         config = places.config(place, setup.offline)
         self.colours = places.colours(place, config)
@@ -50,7 +50,7 @@ class ColouredDetector(Detector):
         return list(zip(*found, strict=True))
 
 
-def load_head(place: Place, file: Path, shape: tuple[int, int]) -> nn.Linear:
+def load_head(place: CheckpointPlace, file: Path, shape: tuple[int, int]) -> nn.Linear:
     """Load a head of colours, in single precision. Raises BadModel where it is none of this shape."""
     try:
         tensors: dict[str, Tensor] = load_file(file)

@@ -14,7 +14,7 @@ from t2i_core.api.text import describe_error
 
 
 @dataclass(frozen=True)
-class Thing:
+class LabelledThing:
     """One thing of an image: class, box (x0, y0, x1, y1) in shares of the image, colour where it is known."""
 
     cls: ObjectClass
@@ -23,11 +23,11 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Picture:
+class LabelledPicture:
     """An image file and what it shows."""
 
     file: Path
-    things: tuple[Thing, ...]
+    things: tuple[LabelledThing, ...]
 
 
 def annotations_of(images: Path) -> Path:
@@ -35,7 +35,7 @@ def annotations_of(images: Path) -> Path:
     return images.resolve().parent.parent / "annotations" / f"{images.resolve().name}.json"
 
 
-def read(images: Path, annotations: Path, plain: str | None = None) -> list[Picture]:
+def read(images: Path, annotations: Path, plain: str | None = None) -> list[LabelledPicture]:
     """Read a file of annotations. Crowds, and boxes without area, are left out; so are images that show nothing.
 
     plain: the colour of things of which none is said; None: theirs is not known
@@ -54,7 +54,7 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Pict
         _of(one, "id", int, where): ObjectClass(_of(one, "name", str, where), one.get("synset"))
         for where, one in _entries(data, "categories", annotations)
     }
-    shown: dict[int, list[Thing]] = {}
+    shown: dict[int, list[LabelledThing]] = {}
     known = {_of(one, "id", int, where): (where, one) for where, one in _entries(data, "images", annotations)}
     for where, one in _entries(data, "annotations", annotations):
         image, category = _of(one, "image_id", int, where), _of(one, "category_id", int, where)
@@ -64,9 +64,9 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Pict
             raise BadFolder(f"{where}: its category_id {category} is none of the categories")
         box = _box(one, where, known[image])
         if not one.get("iscrowd") and box[0] < box[2] and box[1] < box[3]:
-            shown.setdefault(image, []).append(Thing(classes[category], box, _colour(one, where, plain)))
+            shown.setdefault(image, []).append(LabelledThing(classes[category], box, _colour(one, where, plain)))
     pictures = [
-        Picture(images / _of(one, "file_name", str, where), tuple(shown[number]))
+        LabelledPicture(images / _of(one, "file_name", str, where), tuple(shown[number]))
         for number, (where, one) in known.items()
         if number in shown
     ]
@@ -79,7 +79,7 @@ def read(images: Path, annotations: Path, plain: str | None = None) -> list[Pict
     return pictures
 
 
-def classes_of(pictures: Sequence[Picture]) -> tuple[ObjectClass, ...]:
+def classes_of(pictures: Sequence[LabelledPicture]) -> tuple[ObjectClass, ...]:
     """The classes of all things, by name; one for each synset."""
     found: dict[str, ObjectClass] = {}
     for thing in (thing for picture in pictures for thing in picture.things):
@@ -87,7 +87,7 @@ def classes_of(pictures: Sequence[Picture]) -> tuple[ObjectClass, ...]:
     return tuple(sorted(found.values(), key=lambda one: one.name))
 
 
-def colours_of(pictures: Sequence[Picture]) -> tuple[str, ...]:
+def colours_of(pictures: Sequence[LabelledPicture]) -> tuple[str, ...]:
     """The colours that are said of things, by name. Raises BadFolder where there are none to tell apart."""
     found = sorted({t.colour for picture in pictures for t in picture.things if t.colour is not None})
     if len(found) < 2:

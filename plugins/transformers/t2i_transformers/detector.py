@@ -12,7 +12,7 @@ from t2i_core.api.judge import Capability
 from . import loading, places
 from .judge import Features, TransformersJudge, in_groups
 from .options import DetectorOptions
-from .places import Place
+from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 16, 4
 
@@ -27,7 +27,7 @@ class Detector(TransformersJudge):
     colours: tuple[str, ...] = ()
     """What a subclass tells apart beside classes."""
 
-    def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
+    def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(
             loading.load(setup, place, "AutoModelForObjectDetection", "AutoImageProcessor"),
             setup, _ON_GPU, _ELSEWHERE,

@@ -10,7 +10,7 @@ from t2i_core.api import Failure, Query, Setup
 from t2i_core.api.judge import Capability
 from t2i_torch_support.batch import Batches
 
-from .loading import Loaded
+from .loading import LoadedCheckpoint
 
 ResultT = TypeVar("ResultT")
 Features = Mapping[str, torch.Tensor]
@@ -22,7 +22,7 @@ class TransformersJudge:
     on_gpu, elsewhere: how many queries at a time, at first
     """
 
-    def __init__(self, loaded: Loaded, setup: Setup[Any], on_gpu: int, elsewhere: int) -> None:
+    def __init__(self, loaded: LoadedCheckpoint, setup: Setup[Any], on_gpu: int, elsewhere: int) -> None:
         self.loaded = loaded
         self._batches = Batches(setup.batch_size, on_gpu if loaded.device.type == "cuda" else elsewhere)
 

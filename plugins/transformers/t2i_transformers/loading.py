@@ -19,11 +19,11 @@ from transformers.utils import logging
 
 from . import places
 from .options import CheckpointOptions, precision
-from .places import Place
+from .places import CheckpointPlace
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedCheckpoint:
     """A checkpoint that is ready to look at images.
 
     processor: what makes a model's input of images and texts
@@ -45,8 +45,12 @@ class Loaded:
 
 
 def load(
-    setup: Setup[Any], place: Place, network_class: str, processor_class: str, processor: Place | None = None
-) -> Loaded:
+    setup: Setup[Any],
+    place: CheckpointPlace,
+    network_class: str,
+    processor_class: str,
+    processor: CheckpointPlace | None = None,
+) -> LoadedCheckpoint:
     """Load a checkpoint by the names of two of transformers' Auto classes.
 
     processor: another place whose processor is taken
@@ -63,7 +67,7 @@ def load(
     with quiet():
         processing = _processor(place, of_processor, processor_class)
         network = _network(place, folder, network_class, weights, dtype)
-    return Loaded(
+    return LoadedCheckpoint(
         network.eval().requires_grad_(False).to(device),
         processing,
         device,
@@ -80,7 +84,7 @@ def load(
     )
 
 
-def _processor(place: Place, folder: Path, name: str) -> Any:
+def _processor(place: CheckpointPlace, folder: Path, name: str) -> Any:
     try:
         return getattr(transformers, name).from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # of many kinds: files that are missing, or say what no class knows
@@ -89,7 +93,7 @@ def _processor(place: Place, folder: Path, name: str) -> Any:
         ) from error
 
 
-def _network(place: Place, folder: Path, name: str, weights: list[Path], dtype: torch.dtype) -> Any:
+def _network(place: CheckpointPlace, folder: Path, name: str, weights: list[Path], dtype: torch.dtype) -> Any:
     try:
         network, report = getattr(transformers, name).from_pretrained(
             folder,

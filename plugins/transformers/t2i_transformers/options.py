@@ -59,7 +59,7 @@ class PreferenceOptions(CheckpointOptions):
     max_tokens: int = Field(512, ge=1, description="Most tokens of an answer; reasoning models need more.")
 
 
-class RewardOptions(CheckpointOptions):
+class RewardJudgeOptions(CheckpointOptions):
     """What rewards take beyond."""
 
     processor: str | None = Field(

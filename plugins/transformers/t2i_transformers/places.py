@@ -36,7 +36,7 @@ NEVER_ANNOTATED = frozenset(
 
 
 @dataclass(frozen=True)
-class Place:
+class CheckpointPlace:
     """A folder, or a repository at a revision.
 
     spec: what the user asked for, for messages
@@ -53,12 +53,12 @@ class Place:
         return path if path.is_dir() else None
 
 
-def find(spec: str, name: str, revision: str | None = None) -> Place:
+def find(spec: str, name: str, revision: str | None = None) -> CheckpointPlace:
     """Return the place of a name.
 
     Raises BadModel where it can be neither a folder nor a repository, and BadOption for a folder's revision.
     """
-    place = Place(spec, name, revision)
+    place = CheckpointPlace(spec, name, revision)
     if place.folder is not None:
         hub_files.refuse_revision(revision, place.folder, spec)
     elif not _REPOSITORY.fullmatch(name):
@@ -66,7 +66,7 @@ def find(spec: str, name: str, revision: str | None = None) -> Place:
     return place
 
 
-def config(place: Place, offline: bool) -> Mapping[str, Any]:
+def config(place: CheckpointPlace, offline: bool) -> Mapping[str, Any]:
     """Return a checkpoint's config, fetched where it is not there and may be. Raises BadModel."""
     if place.folder is not None:
         file = check_file(place.folder / CONFIG, None, place.spec)
@@ -84,14 +84,14 @@ def config(place: Place, offline: bool) -> Mapping[str, Any]:
     return found
 
 
-def check_type(place: Place, types: Collection[str], offline: bool) -> None:
+def check_type(place: CheckpointPlace, types: Collection[str], offline: bool) -> None:
     """Raise BadModel where a checkpoint is of none of these architectures; none named: any will do."""
     found = config(place, offline)["model_type"]
     if types and found not in types:
         raise BadModel(f"{place.spec}: is a {found!r}; this judge runs {', '.join(sorted(types))}")
 
 
-def commit(place: Place, offline: bool) -> str | None:
+def commit(place: CheckpointPlace, offline: bool) -> str | None:
     """Return the commit of a repository, as it lies here or else as the hub has it; None for a folder."""
     if place.folder is not None:
         return None
@@ -116,7 +116,7 @@ def classes(config: Mapping[str, Any]) -> dict[int, ObjectClass]:
     }
 
 
-def colours(place: Place, config: Mapping[str, Any]) -> tuple[str, ...]:
+def colours(place: CheckpointPlace, config: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the colours that a checkpoint's head tells apart. Raises BadModel where it has none."""
     names = config.get("colours")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -127,7 +127,7 @@ def colours(place: Place, config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def check_colours(place: Place, folder: Path) -> Path:
+def check_colours(place: CheckpointPlace, folder: Path) -> Path:
     """Return the file of a checkpoint's head of colours. Raises BadModel where it is not there, or not whole."""
     return check_file(folder / COLOURS, None, place.spec)
 
@@ -148,7 +148,7 @@ def weights_of(folder: Path) -> list[Path]:
         raise BadModel(f"{folder / INDEX} is no index of weights ({describe_error(error)})") from error
 
 
-def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
+def weights_file(place: CheckpointPlace, folder: Path, sha256: str | None, offline: bool) -> list[Path]:
     """Return the files to load weights from, all there and of the digest asked for. Raises BadModel.
 
     A pickle is among them only where its digest is given.
@@ -169,7 +169,7 @@ def weights_file(place: Place, folder: Path, sha256: str | None, offline: bool) 
     return [check_file(file, sha256, place.spec) for file in found]
 
 
-def check_processor(place: Place, folder: Path, words: bool) -> None:
+def check_processor(place: CheckpointPlace, folder: Path, words: bool) -> None:
     """Raise BadModel where a folder does not say how images are prepared, or, where words are read, knows none."""
     if not any((folder / name).is_file() for name in _OF_IMAGES):
         raise BadModel(f"{place.spec}: {folder} holds no processor of images: none of {', '.join(_OF_IMAGES)}")
@@ -177,7 +177,7 @@ def check_processor(place: Place, folder: Path, words: bool) -> None:
         raise BadModel(f"{place.spec}: {folder} holds no tokenizer: none of {', '.join(_OF_WORDS)}")
 
 
-def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool = True) -> Path:
+def fetch(place: CheckpointPlace, offline: bool, sha256: str | None = None, weights: bool = True) -> Path:
     """Return a checkpoint's folder; what a repository's lacks here is downloaded, where that may be.
 
     weights: with its weights, and not only what is small. Raises BadModel.
@@ -210,7 +210,7 @@ def fetch(place: Place, offline: bool, sha256: str | None = None, weights: bool 
     return folder
 
 
-def depends_on(place: Place) -> Iterator[Path | str]:
+def depends_on(place: CheckpointPlace) -> Iterator[Path | str]:
     """Yield what results depend on: a folder's files, or a repository's name and commit."""
     if place.folder is None:
         yield f"{place.name}@{commit(place, offline=False)}"
@@ -221,7 +221,7 @@ def depends_on(place: Place) -> Iterator[Path | str]:
     yield from place.folder.glob(COLOURS)
 
 
-def _not_whole(place: Place, missing: str, offline: bool) -> BadModel:
+def _not_whole(place: CheckpointPlace, missing: str, offline: bool) -> BadModel:
     """Say why a repository's folder lacks a file after all was fetched that could be."""
     from huggingface_hub import constants
 

@@ -15,7 +15,7 @@ from .options import (
     CheckpointOptions,
     DetectorOptions,
     PreferenceOptions,
-    RewardOptions,
+    RewardJudgeOptions,
     precision,
 )
 from .presets import KNOWN
@@ -23,7 +23,7 @@ from .presets import KNOWN
 if TYPE_CHECKING:
     from t2i_core.api import Judge
 
-    from .places import Place
+    from .places import CheckpointPlace
 
 DETECTOR, SEGMENTER = "transformers-detector", "transformers-segmenter"
 COLOURED = "coloured-detector"
@@ -97,7 +97,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         _info(
             REWARD,
             "Any CLIP or SigLIP of transformers: the scaled cosine of image and text, and their vectors.",
-            options=RewardOptions,
+            options=RewardJudgeOptions,
             capabilities={"reward": frozenset(), "embed": frozenset()},
             create=_reward,
             code=(*_SHARED, "reward.py"),
@@ -148,22 +148,24 @@ def _captioner(setup: Setup[CaptionerOptions]) -> Judge:
 
 
 def _preference(setup: Setup[PreferenceOptions]) -> Judge:
-    from .preference import PairJudge
+    from .preference import PreferenceJudge
 
-    return PairJudge(setup, _places(PREFERENCE, setup.argument, setup.options)[0])
+    return PreferenceJudge(setup, _places(PREFERENCE, setup.argument, setup.options)[0])
 
 
-def _reward(setup: Setup[RewardOptions]) -> Judge:
+def _reward(setup: Setup[RewardJudgeOptions]) -> Judge:
     from .reward import Rewarder
 
     return Rewarder(setup, *_places(REWARD, setup.argument, setup.options))
 
 
-def _places(name: str, argument: str | None, options: CheckpointOptions) -> tuple[Place, Place | None]:
+def _places(
+    name: str, argument: str | None, options: CheckpointOptions
+) -> tuple[CheckpointPlace, CheckpointPlace | None]:
     """Return the place of the checkpoint, and that of another processor than its own, where one is asked for."""
     from . import places
 
-    given = options.processor if isinstance(options, RewardOptions) else None
+    given = options.processor if isinstance(options, RewardJudgeOptions) else None
     spec = f"{name}:{argument}"
     if not given:
         return places.find(spec, argument or "", options.revision), None

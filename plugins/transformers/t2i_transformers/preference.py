@@ -14,13 +14,13 @@ from . import loading
 from .generating import searching
 from .judge import Features, TransformersJudge, in_groups
 from .options import PreferenceOptions
-from .places import Place
+from .places import CheckpointPlace
 
 _AT_ONCE = 1
 """Answers are long, and in half precision a word may turn with what is answered beside it."""
 
 
-class PairJudge(TransformersJudge):
+class PreferenceJudge(TransformersJudge):
     """Answers `prefer`: all that the model says is kept as reasoning, its last word is the verdict.
 
     An answer that the model did not end itself gives none.
@@ -30,7 +30,7 @@ class PairJudge(TransformersJudge):
     to rounding.
     """
 
-    def __init__(self, setup: Setup[PreferenceOptions], place: Place) -> None:
+    def __init__(self, setup: Setup[PreferenceOptions], place: CheckpointPlace) -> None:
         super().__init__(
             loading.load(setup, place, "AutoModelForImageTextToText", "AutoProcessor"), setup, _AT_ONCE, _AT_ONCE
         )

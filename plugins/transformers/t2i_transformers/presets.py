@@ -16,7 +16,7 @@ _QWEN3 = "Bai et al.: Qwen3-VL Technical Report. 2025"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownCheckpoint:
     """One checkpoint of the hub. memory_gb: an estimate, in the precision of its preset on a GPU."""
 
     name: str
@@ -42,44 +42,44 @@ class Known:
 
 
 KNOWN = (
-    Known(
+    KnownCheckpoint(
         "detr-resnet50",
         "DETR with a ResNet-50 on COCO's 80 classes: boxes with class probabilities.",
         "transformers-detector", "facebook/detr-resnet-50", "Apache-2.0", _DETR, 2.0,
     ),
-    Known(
+    KnownCheckpoint(
         "mask2former-swin-small",
         "Mask2Former with Swin-S on COCO's 80 classes: instances, masks with class probabilities.",
         "transformers-segmenter", "facebook/mask2former-swin-small-coco-instance",
         "MIT (Mask2Former, by its repository; the hub's card says `other`)", _MASK2FORMER, 4.0,
     ),
-    Known(
+    KnownCheckpoint(
         "mask2former-swin-large",
         "Mask2Former with Swin-L on COCO's 80 classes: instances, masks with class probabilities.",
         "transformers-segmenter", "facebook/mask2former-swin-large-coco-instance",
         "MIT (Mask2Former, by its repository; the hub's card says `other`)", _MASK2FORMER, 7.0,
     ),
-    Known(
+    KnownCheckpoint(
         "blip-large",
         "BLIP with ViT-L, for captions of COCO's style.",
         "transformers-captioner", "Salesforce/blip-image-captioning-large", "BSD-3-Clause", _BLIP, 4.0,
     ),
-    Known(
+    KnownCheckpoint(
         "qwen25-vl-7b",
         "Which of two images is better? Qwen2.5-VL 7B on this machine, with its reasoning.",
         "transformers-vlm", "Qwen/Qwen2.5-VL-7B-Instruct", "Apache-2.0", _QWEN25, 20.0,
     ),
-    Known(
+    KnownCheckpoint(
         "qwen3-vl-4b",
         "Which of two images is better? Qwen3-VL 4B on this machine, with its reasoning.",
         "transformers-vlm", "Qwen/Qwen3-VL-4B-Instruct", "Apache-2.0", _QWEN3, 12.0,
     ),
-    Known(
+    KnownCheckpoint(
         "qwen3-vl-8b",
         "Which of two images is better? Qwen3-VL 8B on this machine, with its reasoning.",
         "transformers-vlm", "Qwen/Qwen3-VL-8B-Instruct", "Apache-2.0", _QWEN3, 22.0,
     ),
-    Known(
+    KnownCheckpoint(
         "pickscore",
         "PickScore: CLIP ViT-H/14 trained on what users of Pick-a-Pic preferred.",
         "transformers-reward", "yuvalkirstain/PickScore_v1", "its card names none; the code is MIT",

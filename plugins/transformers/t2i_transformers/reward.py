@@ -11,8 +11,8 @@ from t2i_core.api.judge import Capability
 
 from . import loading
 from .judge import Features, TransformersJudge, in_groups
-from .options import RewardOptions
-from .places import Place
+from .options import RewardJudgeOptions
+from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 64, 16
 _SHOWN = 5
@@ -30,7 +30,9 @@ class Rewarder(TransformersJudge):
     says so. Every text is filled up to the length that the model reads: the same for any batch up to rounding.
     """
 
-    def __init__(self, setup: Setup[RewardOptions], place: Place, processor: Place | None = None) -> None:
+    def __init__(
+        self, setup: Setup[RewardJudgeOptions], place: CheckpointPlace, processor: CheckpointPlace | None = None
+    ) -> None:
         super().__init__(
             loading.load(setup, place, "AutoModel", "AutoProcessor", processor), setup, _ON_GPU, _ELSEWHERE
         )

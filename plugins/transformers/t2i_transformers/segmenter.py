@@ -14,7 +14,7 @@ from t2i_core.api.mask import PackedMask
 from . import loading, places
 from .judge import Features, TransformersJudge, in_groups
 from .options import DetectorOptions
-from .places import Place
+from .places import CheckpointPlace
 
 _ON_GPU, _ELSEWHERE = 8, 2
 
@@ -28,7 +28,7 @@ class Segmenter(TransformersJudge):
     padded. The same for any batch up to rounding (1e-4 of a probability in float32 on a CPU).
     """
 
-    def __init__(self, setup: Setup[DetectorOptions], place: Place) -> None:
+    def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:
         super().__init__(
             loading.load(setup, place, "AutoModelForUniversalSegmentation", "AutoImageProcessor"),
             setup, _ON_GPU, _ELSEWHERE,

@@ -25,7 +25,7 @@ from t2i_torch_support.weights import explain_load_error
 from torch import Tensor
 
 from . import places
-from .coloured_data import Picture, annotations_of, classes_of, colours_of, read
+from .coloured_data import LabelledPicture, annotations_of, classes_of, colours_of, read
 from .coloured_network import UNKNOWN, Coloured, named
 from .judge import Features
 from .loading import quiet
@@ -63,13 +63,13 @@ class Batch:
         self._classes = {one.synset or one.name: number for number, one in enumerate(classes)}
         self._colours: dict[str | None, int] = {None: UNKNOWN, **{c: n for n, c in enumerate(colours)}}
 
-    def prepared(self, picture: Picture, mirrored: bool) -> Features:
+    def prepared(self, picture: LabelledPicture, mirrored: bool) -> Features:
         """The pixels of an image (1, 3, H, W), mirrored or not."""
         image = Image.open(picture.file, formats=("PNG", "JPEG", "WEBP")).convert("RGB")
         pixels = self._processor(images=ImageOps.mirror(image) if mirrored else image, return_tensors="pt")
         return {"pixel_values": pixels["pixel_values"]}
 
-    def labels(self, picture: Picture, mirrored: bool) -> dict[str, Tensor]:
+    def labels(self, picture: LabelledPicture, mirrored: bool) -> dict[str, Tensor]:
         """What is true of an image, mirrored or not, as `Coloured` takes it."""
         x0, y0, x1, y1 = torch.tensor([thing.box for thing in picture.things]).T
         if mirrored:
@@ -83,7 +83,12 @@ class Batch:
 
 
 def run(
-    pictures: Sequence[Picture], out: Path, course: Course, model: str, share: float = 0.1, device: str = "cpu"
+    pictures: Sequence[LabelledPicture],
+    out: Path,
+    course: Course,
+    model: str,
+    share: float = 0.1,
+    device: str = "cpu",
 ) -> Coloured:
     """Train in the folder ``out`` and return the averaged network, which lies in OUT/model as well.
 

@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Words:
+class CaptionWords:
     """What is looked for, so that a caption is met by operations on whole sets.
 
     single:  words of one part
@@ -33,7 +33,7 @@ class Words:
     longer: Mapping[tuple[str, str], Sequence[str]]
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> Words:
+    def of(cls, words: Iterable[str]) -> CaptionWords:
         """Sort words, as `word_of` writes them."""
         longer: dict[tuple[str, str], list[str]] = {}
         for word in set(words):
@@ -48,7 +48,7 @@ def word_of(lemma: str) -> str:
     return " ".join(_WORD.findall(lemma.lower()))
 
 
-def count_in(text: str, words: Words) -> tuple[Counter[str], int]:
+def count_in(text: str, words: CaptionWords) -> tuple[Counter[str], int]:
     """Count the captions, one a line, in which each word stands, and the captions; empty lines are none."""
     found: Counter[str] = Counter()
     captions = 0
@@ -62,11 +62,11 @@ def count_in(text: str, words: Words) -> tuple[Counter[str], int]:
     return found, captions
 
 
-_ASKED: list[Words] = []
+_ASKED: list[CaptionWords] = []
 """What this process looks for."""
 
 
-def _remember(words: Words) -> None:
+def _remember(words: CaptionWords) -> None:
     _ASKED[:] = [words]
 
 
@@ -101,7 +101,7 @@ def count_captions(
     cannot be read or hold no captions.
     """
     words = {name: word_of(taxonomy.lemmas(name)[0]) for name in taxonomy.names}
-    asked = Words.of([word for word in words.values() if word])
+    asked = CaptionWords.of([word for word in words.values() if word])
     total: Counter[str] = Counter()
     captions = 0
     parts = (part for file in files for part in parts_of(file))

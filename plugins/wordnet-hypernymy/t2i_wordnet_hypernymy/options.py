@@ -59,7 +59,7 @@ class ScsOptions(HypernymyOptions):
     images: ImageCounts = Field((), description=f"{IMAGES} None by default.")
 
 
-class CosineOptions(Options):
+class HyponymCosineOptions(Options):
     """Options of `hyponym-cosine`."""
 
     taxonomy: Path | None = TAXONOMY
@@ -84,7 +84,7 @@ class SimilarityOptions(Options):
     )
 
 
-class PromptOptions(Options):
+class SynsetPromptOptions(Options):
     """How synsets become prompts."""
 
     template: Literal["sentence", "phrase"] = Field(
@@ -95,7 +95,7 @@ class PromptOptions(Options):
     definition: bool = Field(False, description="Whether the definition follows in brackets.")
 
 
-class LabelOptions(PromptOptions):
+class LabelOptions(SynsetPromptOptions):
     """Of prompts that follow from the judge's classes."""
 
     taxonomy: Path | None = TAXONOMY
@@ -109,7 +109,7 @@ class NearLeafOptions(LabelOptions):
     seed: int = Field(0, ge=0, description="Of the draw.")
 
 
-class PhraseOptions(PromptOptions):
+class PhraseOptions(SynsetPromptOptions):
     """How synsets become prompts in the taxonomy paper."""
 
     template: Literal["sentence", "phrase"] = Field(

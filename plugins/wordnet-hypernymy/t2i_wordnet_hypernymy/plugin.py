@@ -22,16 +22,16 @@ from t2i_core.api import (
 )
 
 from .options import (
-    CosineOptions,
     HypernymyOptions,
+    HyponymCosineOptions,
     IspOptions,
     LabelOptions,
     NearLeafOptions,
     PhraseOptions,
-    PromptOptions,
     RandomOptions,
     ScsOptions,
     SimilarityOptions,
+    SynsetPromptOptions,
 )
 
 HYPERNYMY = (
@@ -119,7 +119,7 @@ def t2i_metrics() -> list[MetricInfo]:
         MetricInfo(
             name="hyponym-cosine",
             summary="How near a text encoder puts a synset's words to those of its hyponyms; looks at no image.",
-            options=CosineOptions,
+            options=HyponymCosineOptions,
             about=About(citation=HYPERNYMY),
             create=_metric("texts", "HyponymCosine"),
             code=(*_CODE, "texts.py", "prompts.py"),
@@ -220,7 +220,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         _source(
             "wordnet-mini",
             "Every synset above the mini world's things that is above a class of the judge.",
-            PromptOptions,
+            SynsetPromptOptions,
             HYPERNYMY,
             "of_mini_world",
             labels=True,

@@ -13,7 +13,7 @@ from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
 
 from .leaves import Leaves, node_of
 from .metrics import taxonomy_of
-from .options import LabelOptions, NearLeafOptions, PhraseOptions, PromptOptions, RandomOptions
+from .options import LabelOptions, NearLeafOptions, PhraseOptions, RandomOptions, SynsetPromptOptions
 from .taxonomy import Taxonomy
 from .taxonomy_file import is_synset
 from .wordnet import imagenet_classes, mini_world, nouns
@@ -39,7 +39,7 @@ def text_of(lemma: str, definition: str, template: Literal["sentence", "phrase"]
     return f"An image of {'an' if lower[0] in 'aeiou' else 'a'} {lower}{bracket}."
 
 
-def prompt_of(taxonomy: Taxonomy, synset: str, options: PromptOptions, **facets: str) -> Prompt:
+def prompt_of(taxonomy: Taxonomy, synset: str, options: SynsetPromptOptions, **facets: str) -> Prompt:
     """The prompt of a synset, which is its id."""
     lemma = taxonomy.lemmas(synset)[0]
     return Prompt(
@@ -64,7 +64,7 @@ def above_labels(setup: Setup[LabelOptions]) -> Iterator[Prompt]:
         yield prompt_of(taxonomy, synset, setup.options)
 
 
-def of_mini_world(setup: Setup[PromptOptions]) -> Iterator[Prompt]:
+def of_mini_world(setup: Setup[SynsetPromptOptions]) -> Iterator[Prompt]:
     """Every synset of the mini world's things above a class of the judge; without one, above its leaves."""
     taxonomy, synsets = nouns(), mini_world()
     if setup.labels is None:

@@ -27,7 +27,7 @@ Part = Literal["lemma", "hypernyms", "cohyponyms", "others"]
 
 
 @dataclass(frozen=True)
-class Words:
+class ComparedWords:
     """What an image is compared with; a word counts as often as it stands here.
 
     lemma:       what the prompt calls its synset
@@ -42,7 +42,7 @@ class Words:
     others: tuple[str, ...]
 
     @classmethod
-    def of(cls, prompt: Prompt, taxonomy: Taxonomy, keep_itself: bool) -> Words:
+    def of(cls, prompt: Prompt, taxonomy: Taxonomy, keep_itself: bool) -> ComparedWords:
         """Find them. Raises BadPrompts where the taxonomy does not have the synset."""
         asked = asked_class(prompt)
         node = asked_node(taxonomy, asked)
@@ -68,7 +68,7 @@ class _Similarity(Metric):
     def __init__(self, setup: Setup[SimilarityOptions]) -> None:
         super().__init__(setup)
         self.taxonomy = taxonomy_of(setup.options.taxonomy)
-        self._words: dict[str, Words] = {}
+        self._words: dict[str, ComparedWords] = {}
         self.needs = (Need(NEED, "embed", queries=self._queries),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
@@ -76,10 +76,10 @@ class _Similarity(Metric):
         for prompt in prompts:
             self.words(prompt)
 
-    def words(self, prompt: Prompt) -> Words:
+    def words(self, prompt: Prompt) -> ComparedWords:
         """What an image of this prompt is compared with."""
         if prompt.id not in self._words:
-            self._words[prompt.id] = Words.of(prompt, self.taxonomy, self._keeps_itself(prompt))
+            self._words[prompt.id] = ComparedWords.of(prompt, self.taxonomy, self._keeps_itself(prompt))
         return self._words[prompt.id]
 
     def _keeps_itself(self, prompt: Prompt) -> bool:

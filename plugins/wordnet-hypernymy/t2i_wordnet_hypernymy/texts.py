@@ -13,7 +13,7 @@ from t2i_core.api.prompt import Prompt
 
 from .leaves import asked_node
 from .metrics import asked_class, taxonomy_of
-from .options import CosineOptions
+from .options import HyponymCosineOptions
 from .prompts import text_of
 
 NEED = "texts"
@@ -23,9 +23,9 @@ class HyponymCosine(Metric):
     """Mean cosine of the texts for a synset and for each synset directly below it."""
 
     group_by = "prompt"
-    options: CosineOptions
+    options: HyponymCosineOptions
 
-    def __init__(self, setup: Setup[CosineOptions]) -> None:
+    def __init__(self, setup: Setup[HyponymCosineOptions]) -> None:
         super().__init__(setup)
         self.taxonomy = taxonomy_of(setup.options.taxonomy)
         self.needs = (Need(NEED, "embed", images="prompt", per="run", queries=self._queries),)

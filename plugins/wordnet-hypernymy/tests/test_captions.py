@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from t2i_core.api.errors import BadFolder, BadOption
-from t2i_wordnet_hypernymy.captions import Words, count_captions, count_in, parts_of, word_of
+from t2i_wordnet_hypernymy.captions import CaptionWords, count_captions, count_in, parts_of, word_of
 from t2i_wordnet_hypernymy.taxonomy_file import read_taxonomy
 from typer.testing import CliRunner
 
-KNOWN = Words.of(["dog", "fire truck", "fire", "truck", "t shirt"])
+KNOWN = CaptionWords.of(["dog", "fire truck", "fire", "truck", "t shirt"])
 TEXT = """A dog, a DOG and another dog.
 fire-truck on fire
 the truck; fire exit

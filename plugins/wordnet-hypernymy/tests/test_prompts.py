@@ -10,8 +10,8 @@ from t2i_wordnet_hypernymy.options import (
     LabelOptions,
     NearLeafOptions,
     PhraseOptions,
-    PromptOptions,
     RandomOptions,
+    SynsetPromptOptions,
 )
 from t2i_wordnet_hypernymy.prompts import above_labels, all_nouns, near_leaf, of_mini_world, random_split
 from t2i_wordnet_hypernymy.wordnet import imagenet_classes, mini_world, nouns
@@ -44,15 +44,15 @@ def test_the_list_of_a_taxonomy_of_ones_own(tmp_path):
 
 
 def test_the_mini_worlds_list():
-    every = ids(of_mini_world(Setup(None, PromptOptions())))
+    every = ids(of_mini_world(Setup(None, SynsetPromptOptions())))
     assert "dog.n.01" in every
     assert "dachshund.n.01" not in every
     assert every[0] == "entity.n.01"
-    kinds = ids(of_mini_world(Setup(None, PromptOptions(), labels=(ObjectClass("dog", "dog.n.01"),))))
+    kinds = ids(of_mini_world(Setup(None, SynsetPromptOptions(), labels=(ObjectClass("dog", "dog.n.01"),))))
     assert set(kinds) == nouns().closure("dog.n.01")
     # what is beside the mini world is left out, whatever the judge knows
     labels = tuple(ObjectClass(s, s) for s in imagenet_classes())
-    assert set(ids(of_mini_world(Setup(None, PromptOptions(), labels=labels)))) < mini_world()
+    assert set(ids(of_mini_world(Setup(None, SynsetPromptOptions(), labels=labels)))) < mini_world()
 
 
 def test_synsets_near_a_leaf():

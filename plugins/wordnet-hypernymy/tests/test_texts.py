@@ -5,7 +5,7 @@ import pytest
 from t2i_core.api import Embedding, Excluded, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.metric import Answer
-from t2i_wordnet_hypernymy.options import CosineOptions
+from t2i_wordnet_hypernymy.options import HyponymCosineOptions
 from t2i_wordnet_hypernymy.texts import HyponymCosine
 
 VECTORS = {
@@ -24,7 +24,7 @@ def prompt(word):
 def metric(tmp_path):
     path = tmp_path / "taxonomy.csv"
     path.write_text("pug,dog\ncorgi,dog\ndog,animal\n")
-    return HyponymCosine(Setup(None, CosineOptions(taxonomy=path)))
+    return HyponymCosine(Setup(None, HyponymCosineOptions(taxonomy=path)))
 
 
 def test_it_is_the_mean_cosine_with_what_is_directly_below(metric):

@@ -10,11 +10,11 @@ from random import Random
 
 from t2i_core.api.errors import BadFolder
 
-from .pictures import Picture
+from .pictures import StudyPicture
 
 
 @dataclass(frozen=True)
-class Item:
+class VoteItem:
     """What votes are counted for: two models, by name, or one; a prompt; the seeds of the images."""
 
     models: tuple[str, ...]
@@ -30,7 +30,7 @@ class Agenda:
     each:  so many people are wanted for an item before another one is begun
     """
 
-    def __init__(self, pictures: Iterable[Picture], pairs: bool, grid: int = 1, each: int = 1) -> None:
+    def __init__(self, pictures: Iterable[StudyPicture], pairs: bool, grid: int = 1, each: int = 1) -> None:
         self._pairs, self._grid, self._each = pairs, grid, each
         self.seeds: dict[str, dict[str, list[int]]] = {}
         for picture in sorted(pictures, key=lambda p: (p.model, p.prompt, p.seed)):
@@ -65,20 +65,22 @@ class Agenda:
         """The models that can be shown."""
         return sorted({model for group in self._groups for model in group})
 
-    def items(self, models: tuple[str, ...], prompt: str) -> list[Item]:
+    def items(self, models: tuple[str, ...], prompt: str) -> list[VoteItem]:
         """The items of a prompt, as many as its images allow."""
         first, *others = (self.seeds[model].get(prompt, []) for model in models)
         shared = [seed for seed in first if all(seed in other for other in others)]
         step = self._grid
         if not self._pairs:
-            return [Item(models, prompt, tuple(shared[:step]))]
-        return [Item(models, prompt, tuple(shared[i : i + step])) for i in range(0, len(shared) - step + 1, step)]
+            return [VoteItem(models, prompt, tuple(shared[:step]))]
+        return [
+            VoteItem(models, prompt, tuple(shared[i : i + step])) for i in range(0, len(shared) - step + 1, step)
+        ]
 
-    def give(self, item: Item) -> None:
+    def give(self, item: VoteItem) -> None:
         """Count an item that somebody is shown."""
         self._given.update([(item.models,), (item.models, item.prompt), (item.prompt,), (item,)])
 
-    def choose(self, done: Container[Item], random: Random) -> Item | None:
+    def choose(self, done: Container[VoteItem], random: Random) -> VoteItem | None:
         """The next item for one who has done these; None where nothing is left."""
         for group in sorted(self._groups, key=lambda group: (self._given[group,], random.random())):
             for prompt in self._prompts(group, random):

@@ -19,8 +19,8 @@ from .guard import Access, Guard
 from .pages import fault, form_of, rendered, static_routes
 from .questions import VERDICT
 from .records import Annotator
-from .standing import Standing
-from .study import Study
+from .standing import AnnotatorProgress
+from .study import VotingStudy
 
 LONGEST_FORM = 16 << 10
 
@@ -31,7 +31,7 @@ NOTES = {
 
 
 def make_app(
-    study: Study, access: Access, prompts: Mapping[str, tuple[str, str]], say: Callable[[str], None]
+    study: VotingStudy, access: Access, prompts: Mapping[str, tuple[str, str]], say: Callable[[str], None]
 ) -> Guard:
     """Make the application of a study.
 
@@ -51,7 +51,7 @@ class _Page:
 
     def __init__(
         self,
-        study: Study,
+        study: VotingStudy,
         access: Access,
         entrance: Entrance,
         prompts: Mapping[str, tuple[str, str]],
@@ -91,7 +91,7 @@ class _Page:
         pictures = self._study.shelf
         return rendered(name, **known, task=task, text=text, questions=self._study.questions, pictures=pictures)
 
-    def _told(self, standing: Standing) -> dict[str, object] | None:
+    def _told(self, standing: AnnotatorProgress) -> dict[str, object] | None:
         """What is said of a training task after it was answered."""
         if standing.told is None:
             return None

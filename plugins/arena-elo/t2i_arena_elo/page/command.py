@@ -84,7 +84,7 @@ def serve(
     from t2i_core.api.errors import BadOption
 
     from .groups import read_groups
-    from .opening import Asked
+    from .opening import StudyRequest
     from .questions import BETTER, MORE_DIVERSE
     from .serve import serve
     from .standing import Rules
@@ -93,7 +93,7 @@ def serve(
         raise BadOption("--controls 1: would leave no votes; want 2 or more, or 0")
     groups = {} if people is None else read_groups(people)
     side = grid or (9 if groups else 1)
-    asked = Asked(
+    asked = StudyRequest(
         runs=runs,
         votes=votes,
         models=model or (),

@@ -153,7 +153,7 @@ class Connection(H11Protocol):
             self._deadline = None
 
 
-class Server(uvicorn.Server):
+class LimitedServer(uvicorn.Server):
     """uvicorn's server with limits on its connections. Before it stops it answers the requests that it has."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:

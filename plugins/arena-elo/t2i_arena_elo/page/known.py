@@ -10,10 +10,10 @@ from random import Random
 from typing import Protocol
 
 from t2i_core.api.errors import BadOption
-from t2i_core.io.table import Row, read_table
+from t2i_core.io.table import TableRow, read_table
 
-from .agenda import Agenda, Item
-from .questions import VERDICT, Question, checked
+from .agenda import Agenda, VoteItem
+from .questions import VERDICT, StudyQuestion, checked
 
 CONSIDERED = 50
 """So many other prompts are looked at for one that has least in common."""
@@ -22,7 +22,7 @@ PARTS = ("training", "control")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ModelImages:
     """One model's images of one prompt."""
 
     model: str
@@ -31,28 +31,28 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTask:
     """A task and what is right. right: nothing where one model's images are shown alone."""
 
     prompt: str
-    left: Shown
-    right: Shown | None
+    left: ModelImages
+    right: ModelImages | None
     expected: dict[str, str]
     why: str = ""
 
-    def turned(self) -> Known:
+    def turned(self) -> KnownTask:
         """The same with left and right exchanged."""
         if self.right is None:
             return self
         turned = {"left": "right", "right": "left"}
         expected = {name: turned.get(value, value) for name, value in self.expected.items()}
-        return Known(self.prompt, self.right, self.left, expected, self.why)
+        return KnownTask(self.prompt, self.right, self.left, expected, self.why)
 
 
 class KnownTasks(Protocol):
     """Where tasks with a known answer come from."""
 
-    def draw(self, part: str, number: int, random: Random) -> Known:
+    def draw(self, part: str, number: int, random: Random) -> KnownTask:
         """The next one for one who has had `number` of this part already."""
 
 
@@ -72,7 +72,7 @@ class Mismatches:
         seeds = self._seeds[model][prompt]
         return tuple(seeds[: self._grid]) if len(seeds) >= self._grid else ()
 
-    def draw(self, part: str, number: int, random: Random) -> Known:
+    def draw(self, part: str, number: int, random: Random) -> KnownTask:
         """Any model's, any prompt's."""
         model = random.choice(self._models)
         prompts = [prompt for prompt in self._seeds[model] if self._of(model, prompt)]
@@ -81,8 +81,8 @@ class Mismatches:
         other = min((p for p in others if p != prompt), key=lambda p: self._likeness(prompt, p), default=None)
         if other is None:
             other = next(p for p in prompts if p != prompt)
-        left, right = (Shown(model, p, self._of(model, p)) for p in (prompt, other))
-        return Known(prompt, left, right, {VERDICT: "left"}, "The other side was made for another prompt.")
+        left, right = (ModelImages(model, p, self._of(model, p)) for p in (prompt, other))
+        return KnownTask(prompt, left, right, {VERDICT: "left"}, "The other side was made for another prompt.")
 
     def _likeness(self, one: str, other: str) -> float:
         a, b = self._words[one], self._words[other]
@@ -95,8 +95,8 @@ class FromFile:
     where wanted, seed and why.
     """
 
-    def __init__(self, path: Path, agenda: Agenda, questions: Sequence[Question], pairs: bool) -> None:
-        self._tasks: dict[str, list[Known]] = {part: [] for part in PARTS}
+    def __init__(self, path: Path, agenda: Agenda, questions: Sequence[StudyQuestion], pairs: bool) -> None:
+        self._tasks: dict[str, list[KnownTask]] = {part: [] for part in PARTS}
         sides = ("left", "right") if pairs else ("model",)
         columns = ("part", "prompt", *sides, questions[0].name)
         for row in read_table(path, BadOption, columns, escaped=True):
@@ -114,12 +114,12 @@ class FromFile:
         if missing := next((part for part in parts if not self._tasks[part]), None):
             raise BadOption(f"{self._path}: no tasks of the part {missing}")
 
-    def draw(self, part: str, number: int, random: Random) -> Known:
+    def draw(self, part: str, number: int, random: Random) -> KnownTask:
         """In the file's order, and again from its beginning."""
         return self._tasks[part][number % len(self._tasks[part])]
 
 
-def _read(row: Row, agenda: Agenda, questions: Sequence[Question], sides: Sequence[str]) -> Known:
+def _read(row: TableRow, agenda: Agenda, questions: Sequence[StudyQuestion], sides: Sequence[str]) -> KnownTask:
     prompt, models = row.cells.get("prompt", ""), [row.cells.get(side, "") for side in sides]
     if unknown := next((model for model in models if model not in agenda.seeds), None):
         raise ValueError(f"no model {unknown!r}; the runs have {', '.join(agenda.seeds)}")
@@ -128,12 +128,12 @@ def _read(row: Row, agenda: Agenda, questions: Sequence[Question], sides: Sequen
     items = list(_wanted(agenda.items(tuple(models), prompt), row.cells.get("seed")))
     if not items:
         raise ValueError(f"no images of the prompt {prompt!r}, and that seed, of {' and '.join(models)}")
-    left, *right = (Shown(model, prompt, items[0].seeds) for model in models)
+    left, *right = (ModelImages(model, prompt, items[0].seeds) for model in models)
     expected = checked(questions, row.cells)
-    return Known(prompt, left, right[0] if right else None, expected, row.cells.get("why", ""))
+    return KnownTask(prompt, left, right[0] if right else None, expected, row.cells.get("why", ""))
 
 
-def _wanted(items: Sequence[Item], seed: str | None) -> Iterator[Item]:
+def _wanted(items: Sequence[VoteItem], seed: str | None) -> Iterator[VoteItem]:
     for item in items:
         if item.seeds and (seed is None or str(item.seeds[0]) == seed):
             yield item

@@ -18,12 +18,12 @@ from .pictures import Shelf, check, read_material
 from .questions import better, perception
 from .standing import Rules
 from .store import VotingStore
-from .study import Study
+from .study import VotingStudy
 from .votes_file import is_there
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudyRequest:
     """What is asked of people, and about what.
 
     runs:     folders of runs
@@ -50,7 +50,9 @@ class Asked:
 
 
 @contextmanager
-def opened(asked: Asked, say: Callable[[str], None]) -> Iterator[tuple[Study, Mapping[str, tuple[str, str]]]]:
+def opened(
+    asked: StudyRequest, say: Callable[[str], None]
+) -> Iterator[tuple[VotingStudy, Mapping[str, tuple[str, str]]]]:
     """Open the study that is asked for, and hold its file: with the text and subset of its prompts.
 
     Raises BadFolder, BadOption or UnknownName for what cannot be.
@@ -74,13 +76,13 @@ def opened(asked: Asked, say: Callable[[str], None]) -> Iterator[tuple[Study, Ma
             ids = store.put_pictures((*place, digest) for place, digest in zip(places, digests, strict=True))
             shelf = Shelf(dict(zip(ids, pictures, strict=True)))
             by_place = dict(zip(places, ids, strict=True))
-            yield Study(store, agenda, by_place, shelf, questions, asked.rules, known, say), prompts
+            yield VotingStudy(store, agenda, by_place, shelf, questions, asked.rules, known, say), prompts
         finally:
             store.close()
 
 
 def _known(
-    asked: Asked, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], questions: Any, pairs: bool
+    asked: StudyRequest, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], questions: Any, pairs: bool
 ) -> KnownTasks | None:
     parts = [part for part in ("training", "controls") if getattr(asked.rules, part)]
     if asked.known is not None:
@@ -112,7 +114,7 @@ def _held(votes: Path) -> Iterator[None]:
         lock.release()
 
 
-def _same_study(store: VotingStore, asked: Asked) -> None:
+def _same_study(store: VotingStore, asked: StudyRequest) -> None:
     """Refuse votes on another question; remember the study's secrets when it begins."""
     identity = {
         "question": asked.question,

@@ -23,7 +23,7 @@ KEPT = 256 << 20
 
 
 @dataclass(frozen=True)
-class Picture:
+class StudyPicture:
     """A model's image of a prompt. size: width and height in pixels."""
 
     model: str
@@ -37,7 +37,7 @@ class Picture:
 class Material:
     """What people can be shown: pictures, and the text and subset of their prompts."""
 
-    pictures: tuple[Picture, ...]
+    pictures: tuple[StudyPicture, ...]
     prompts: Mapping[str, tuple[str, str]]
 
     @property
@@ -64,7 +64,7 @@ def read_material(
     known = sorted({label for of_run in labels for label in of_run.values()})
     if unknown := next((model for model in models if model not in known), None):
         raise UnknownName.among("model", unknown, known, f"the runs have {', '.join(known)}")
-    pictures: dict[tuple[str, str, int], Picture] = {}
+    pictures: dict[tuple[str, str, int], StudyPicture] = {}
     prompts: dict[str, tuple[str, str]] = {}
     for run, names in zip(runs, labels, strict=True):
         samples, images = run.samples(), run.images()
@@ -78,7 +78,7 @@ def read_material(
                 raise BadFolder(f"{run.path}: its prompt {row.prompt!r} is another one in another run")
             image = images[row.Index]
             size = int(row.width), int(row.height)
-            found = Picture(label, row.prompt, int(row.seed), image, size)
+            found = StudyPicture(label, row.prompt, int(row.seed), image, size)
             place = (found.model, found.prompt, found.seed)
             if pictures.setdefault(place, found).image.digest != image.digest:
                 what = f"{label!r}, prompt {row.prompt!r}, seed {row.seed}"
@@ -118,7 +118,7 @@ def _subsets(run: Run) -> dict[str, str]:
     return dict(zip(told["prompt"], told["subset"], strict=True))
 
 
-def check(pictures: Iterable[Picture]) -> None:
+def check(pictures: Iterable[StudyPicture]) -> None:
     """Raise BadFolder where the file of a picture is gone, or not the one that the run has listed."""
     for picture in pictures:
         image = picture.image
@@ -137,7 +137,7 @@ class Shelf:
     a shelf.
     """
 
-    def __init__(self, pictures: Mapping[str, Picture]) -> None:
+    def __init__(self, pictures: Mapping[str, StudyPicture]) -> None:
         self._pictures = pictures
         self._ready: OrderedDict[str, bytes] = OrderedDict()
         self._size = 0
@@ -146,7 +146,7 @@ class Shelf:
     def __contains__(self, id: str) -> bool:
         return id in self._pictures
 
-    def __getitem__(self, id: str) -> Picture:
+    def __getitem__(self, id: str) -> StudyPicture:
         return self._pictures[id]
 
     @staticmethod

@@ -16,7 +16,7 @@ MORE_DIVERSE = "Which set of images is better for this prompt, and more diverse?
 
 
 @dataclass(frozen=True)
-class Choice:
+class AnswerChoice:
     """An answer that can be chosen, and the key that chooses it."""
 
     value: str
@@ -25,7 +25,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Question:
+class StudyQuestion:
     """A question with its choices.
 
     only_if: name and value of an earlier answer, without which this question is not asked
@@ -33,7 +33,7 @@ class Question:
 
     name: str
     text: str
-    choices: Sequence[Choice]
+    choices: Sequence[AnswerChoice]
     only_if: tuple[str, str] | None = None
 
     def asked(self, answers: Answers) -> bool:
@@ -41,36 +41,36 @@ class Question:
         return self.only_if is None or answers.get(self.only_if[0]) == self.only_if[1]
 
 
-def better(text: str) -> tuple[Question, ...]:
+def better(text: str) -> tuple[StudyQuestion, ...]:
     """The question about two images, or two sets of them."""
     choices = (
-        Choice("left", "Left is better", "1"),
-        Choice("right", "Right is better", "2"),
-        Choice("tie", "Equally good", "0"),
-        Choice("both-bad", "Both are bad", "x"),
+        AnswerChoice("left", "Left is better", "1"),
+        AnswerChoice("right", "Right is better", "2"),
+        AnswerChoice("tie", "Equally good", "0"),
+        AnswerChoice("both-bad", "Both are bad", "x"),
     )
-    return (Question(VERDICT, text, choices),)
+    return (StudyQuestion(VERDICT, text, choices),)
 
 
 HUMAN = "human"
 YES, NO = "yes", "no"
-UNKNOWN = Choice("unknown", "Cannot tell", "0")
+UNKNOWN = AnswerChoice("unknown", "Cannot tell", "0")
 
 
-def perception(groups: Mapping[str, Sequence[str]]) -> tuple[Question, ...]:
+def perception(groups: Mapping[str, Sequence[str]]) -> tuple[StudyQuestion, ...]:
     """What is seen in one model's images of a prompt: people or not, and to which category of each group most seem
     to belong.
     """
-    human = Question(
+    human = StudyQuestion(
         HUMAN,
         "Do most of these images show a person?",
-        (Choice(YES, "Yes, most show a person", "1"), Choice(NO, "No, most do not", "2")),
+        (AnswerChoice(YES, "Yes, most show a person", "1"), AnswerChoice(NO, "No, most do not", "2")),
     )
     seen = [
-        Question(
+        StudyQuestion(
             name,
             f"The people in most of these images appear to be, in {name}:",
-            [Choice(category, category, str(key)) for key, category in enumerate(categories, 1)] + [UNKNOWN],
+            [AnswerChoice(category, category, str(key)) for key, category in enumerate(categories, 1)] + [UNKNOWN],
             only_if=(HUMAN, YES),
         )
         for name, categories in groups.items()
@@ -78,7 +78,7 @@ def perception(groups: Mapping[str, Sequence[str]]) -> tuple[Question, ...]:
     return (human, *seen)
 
 
-def checked(questions: Sequence[Question], given: Answers) -> dict[str, str]:
+def checked(questions: Sequence[StudyQuestion], given: Answers) -> dict[str, str]:
     """Return the answers to the questions that are asked.
 
     Raises ValueError where one of them has no answer, or none of its choices.

@@ -15,7 +15,7 @@ class Annotator:
 
 
 @dataclass(frozen=True)
-class Task:
+class VoteTask:
     """What an annotator is shown.
 
     id:           opaque, sent with the answer: whatever is sent twice under it counts once
@@ -45,7 +45,7 @@ class Task:
 class Vote:
     """An answer that stands. seconds: from when the task was first shown."""
 
-    task: Task
+    task: VoteTask
     annotator: str
     answers: dict[str, str]
     time: float

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from t2i_core.api.errors import BadOption
 
 from .app import make_app
-from .connections import Limits, Server, limits_of_process
+from .connections import LimitedServer, Limits, limits_of_process
 from .entrance import LONGEST_NAME, name_of
 from .guard import Access, Guard
-from .opening import Asked, opened
+from .opening import StudyRequest, opened
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -43,7 +43,7 @@ def is_loopback(opened: socket.socket) -> bool:
     return ip_address(opened.getsockname()[0]).is_loopback
 
 
-def make_server(app: Guard, limits: Limits | None = None) -> Server:
+def make_server(app: Guard, limits: Limits | None = None) -> LimitedServer:
     """Make the server of an application.
 
     Args:
@@ -51,11 +51,11 @@ def make_server(app: Guard, limits: Limits | None = None) -> Server:
         limits: Limits on its connections. If None, those that fit this process.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    return Server(app, limits or limits_of_process())
+    return LimitedServer(app, limits or limits_of_process())
 
 
 def serve(
-    asked: Asked,
+    asked: StudyRequest,
     names: Sequence[str],
     host: str,
     port: int,

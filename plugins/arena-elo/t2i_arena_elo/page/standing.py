@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .records import Annotator, Task
+from .records import Annotator, VoteTask
 from .store import VotingStore
 
 ROUNDS = 3
@@ -42,7 +42,7 @@ fast."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class AnnotatorProgress:
     """How far an annotator has come.
 
     votes:   answers that stand, but for those of training
@@ -55,13 +55,13 @@ class Standing:
 
     votes: int
     trained: bool
-    told: tuple[Task, bool] | None = None
-    last: Task | None = None
+    told: tuple[VoteTask, bool] | None = None
+    last: VoteTask | None = None
     fast: bool = False
     end: End | None = None
 
 
-def standing_of(store: VotingStore, annotator: Annotator, rules: Rules) -> Standing:
+def standing_of(store: VotingStore, annotator: Annotator, rules: Rules) -> AnnotatorProgress:
     """How far an annotator has come, and whether what they say is to be relied on."""
     marks = store.marks(annotator.id, rules.fastest)
     controls, right, fast_controls = marks.get("control", (0, 0, 0))
@@ -82,8 +82,8 @@ def standing_of(store: VotingStore, annotator: Annotator, rules: Rules) -> Stand
         end = "done"
     answered = store.last_answered(annotator.id)
     if answered is None:
-        return Standing(votes, trained, end=end)
+        return AnnotatorProgress(votes, trained, end=end)
     last, seconds = answered
     if last.part == "training":
-        return Standing(votes, trained, told=training[-1] if training else None, end=end)
-    return Standing(votes, trained, last=last, fast=seconds < rules.fastest, end=end)
+        return AnnotatorProgress(votes, trained, told=training[-1] if training else None, end=end)
+    return AnnotatorProgress(votes, trained, last=last, fast=seconds < rules.fastest, end=end)

@@ -10,7 +10,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadFolder
 
-from .records import Annotator, Task, Vote
+from .records import Annotator, Vote, VoteTask
 from .votes_file import VotesFile
 
 
@@ -87,7 +87,7 @@ class VotingStore(VotesFile):
 
     # tasks and votes -------------------------------------------------------------------------------------------
 
-    def add_task(self, annotator: int, task: Task) -> None:
+    def add_task(self, annotator: int, task: VoteTask) -> None:
         """Keep a task that is about to be shown; inside `changing`."""
         values = (
             *(task.id, annotator, task.place, task.part, task.prompt, task.left, task.right),
@@ -102,17 +102,17 @@ class VotingStore(VotesFile):
             self._db.execute("delete from votes where task = ? and undone is not null", (id,))
             self._db.execute("delete from tasks where id = ?", (id,))
 
-    def tasks(self) -> Iterator[tuple[int, Task]]:
+    def tasks(self) -> Iterator[tuple[int, VoteTask]]:
         """Every task, with its annotator's number, in the order in which they were shown."""
         for annotator, *row in self._rows(f"select annotator, {_TASK} from tasks order by rowid"):
             yield annotator, _task(row)
 
-    def task(self, annotator: int, id: str) -> Task | None:
+    def task(self, annotator: int, id: str) -> VoteTask | None:
         """An annotator's task of this id."""
         row = self._one(f"select {_TASK} from tasks where id = ? and annotator = ?", id, annotator)
         return row and _task(row)
 
-    def open_task(self, annotator: int) -> Task | None:
+    def open_task(self, annotator: int) -> VoteTask | None:
         """The first of an annotator's tasks that has no answer."""
         sql = f"""select {_TASK} from tasks where annotator = ? and not exists
                   (select 1 from votes where task = tasks.id and undone is null) order by place limit 1"""
@@ -141,7 +141,7 @@ class VotingStore(VotesFile):
         (place,) = self._one("select coalesce(max(place), 0) from tasks where annotator = ?", annotator)
         return int(place)
 
-    def last_answered(self, annotator: int) -> tuple[Task, float] | None:
+    def last_answered(self, annotator: int) -> tuple[VoteTask, float] | None:
         """The last of an annotator's tasks that is answered, and the seconds that it took."""
         sql = f"select seconds, {_TASK} {_STANDING} and annotator = ? order by place desc limit 1"
         row = self._one(sql, annotator)
@@ -153,7 +153,7 @@ class VotingStore(VotesFile):
                   and annotator = ? group by part"""
         return {part: tuple(map(int, counts)) for part, *counts in self._rows(sql, fastest, annotator)}
 
-    def training(self, annotator: int) -> list[tuple[Task, bool]]:
+    def training(self, annotator: int) -> list[tuple[VoteTask, bool]]:
         """An annotator's training tasks that are answered, in their order, and whether the answer was right."""
         where = "annotator = ? and part = 'training' order by place"
         sql = f"select answers is expected, {_TASK} {_STANDING} and {where}"
@@ -184,7 +184,7 @@ def _plain(answers: dict[str, str]) -> str:
     return json.dumps(answers, sort_keys=True)
 
 
-def _task(row: Sequence[Any]) -> Task:
+def _task(row: Sequence[Any]) -> VoteTask:
     id, place, part, prompt, left, right, seeds, *pictures, expected, why = row
     lists = [tuple(json.loads(part)) for part in (seeds, *pictures)]
-    return Task(id, place, part, prompt, left, right, *lists, expected and json.loads(expected), why)
+    return VoteTask(id, place, part, prompt, left, right, *lists, expected and json.loads(expected), why)

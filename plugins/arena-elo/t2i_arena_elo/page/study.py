@@ -9,16 +9,16 @@ from random import Random
 
 from t2i_core.files.image_file import DamagedImage
 
-from .agenda import Agenda, Item
-from .known import Known, KnownTasks, Shown
+from .agenda import Agenda, VoteItem
+from .known import KnownTask, KnownTasks, ModelImages
 from .pictures import Shelf
-from .questions import Answers, Question, checked
-from .records import Annotator, Task
-from .standing import Rules, Standing, standing_of
+from .questions import Answers, StudyQuestion, checked
+from .records import Annotator, VoteTask
+from .standing import AnnotatorProgress, Rules, standing_of
 from .store import VotingStore
 
 
-class Study:
+class VotingStudy:
     """One study over a store. Threads may share it.
 
     ids:     the opaque id of each picture, by model, prompt and seed
@@ -31,7 +31,7 @@ class Study:
         agenda: Agenda,
         ids: Mapping[tuple[str, str, int], str],
         shelf: Shelf,
-        questions: Sequence[Question],
+        questions: Sequence[StudyQuestion],
         rules: Rules,
         known: KnownTasks | None = None,
         damaged: Callable[[str], None] = lambda reason: None,
@@ -39,12 +39,12 @@ class Study:
         self.store, self.shelf, self.questions, self.rules = store, shelf, questions, rules
         self._agenda, self._ids, self._known, self._damaged = agenda, ids, known, damaged
         self._lock = threading.Lock()
-        self._done: dict[int, set[Item]] = {}
-        self._broken: set[Item] = set()
+        self._done: dict[int, set[VoteItem]] = {}
+        self._broken: set[VoteItem] = set()
         for annotator, task in store.tasks():
             self._remember(annotator, task)
 
-    def current(self, annotator: Annotator) -> tuple[Standing, Task | None]:
+    def current(self, annotator: Annotator) -> tuple[AnnotatorProgress, VoteTask | None]:
         """How far the annotator has come, and what they are to answer now; None where there is no more."""
         with self._lock:
             standing = self.standing(annotator)
@@ -84,24 +84,24 @@ class Study:
         """How much there is to be looked at."""
         return self._agenda.overview()
 
-    def standing(self, annotator: Annotator) -> Standing:
+    def standing(self, annotator: Annotator) -> AnnotatorProgress:
         """How far an annotator has come."""
         return standing_of(self.store, annotator, self.rules)
 
-    def _remember(self, annotator: int, task: Task) -> None:
+    def _remember(self, annotator: int, task: VoteTask) -> None:
         if task.part == "vote":
             item = _item(task)
             self._agenda.give(item)
             self._done.setdefault(annotator, set()).add(item)
 
-    def _open(self, annotator: Annotator) -> Task | None:
+    def _open(self, annotator: Annotator) -> VoteTask | None:
         """The annotator's task that waits for an answer; one whose images cannot be shown any more is dropped."""
         while (task := self.store.open_task(annotator.id)) is not None and not self._can_show(task):
             self._broken.add(_item(task))
             self.store.drop_task(task.id)
         return task
 
-    def _next(self, annotator: Annotator, standing: Standing) -> Task | None:
+    def _next(self, annotator: Annotator, standing: AnnotatorProgress) -> VoteTask | None:
         """Think of the annotator's next task."""
         place = self.store.last_place(annotator.id) + 1
         random = Random(f"{self.rules.seed} {annotator.name} {place}")
@@ -111,7 +111,7 @@ class Study:
         while (item := self._agenda.choose(done, random)) is not None:
             if self._control_is_due(annotator, standing.votes):
                 return self._of_known("control", place, random)
-            sides = [Shown(model, item.prompt, item.seeds) for model in item.models]
+            sides = [ModelImages(model, item.prompt, item.seeds) for model in item.models]
             random.shuffle(sides)
             task = self._task(place, "vote", item.prompt, sides)
             if self._can_show(task):
@@ -127,11 +127,11 @@ class Study:
         block, place = divmod(votes, self.rules.controls)
         return place == Random(f"{self.rules.seed} {annotator.name} block {block}").randrange(self.rules.controls)
 
-    def _of_known(self, part: str, place: int, random: Random) -> Task | None:
+    def _of_known(self, part: str, place: int, random: Random) -> VoteTask | None:
         assert self._known is not None  # who wants such tasks gives them
         number = place - 1 if part == "training" else random.randrange(1 << 16)
         for attempt in range(20):
-            known: Known = self._known.draw(part, number + attempt, random)
+            known: KnownTask = self._known.draw(part, number + attempt, random)
             if known.right is not None and random.random() < 0.5:
                 known = known.turned()
             sides = [side for side in (known.left, known.right) if side is not None]
@@ -145,19 +145,19 @@ class Study:
         place: int,
         part: str,
         prompt: str,
-        sides: Sequence[Shown],
+        sides: Sequence[ModelImages],
         expected: dict[str, str] | None = None,
         why: str = "",
-    ) -> Task:
+    ) -> VoteTask:
         pictures = [tuple(self._ids[side.model, side.prompt, seed] for seed in side.seeds) for side in sides]
         right = sides[1].model if len(sides) > 1 else ""
         seeds = sides[0].seeds
-        return Task(
+        return VoteTask(
             secrets.token_urlsafe(16), place, part, prompt, sides[0].model, right, seeds,
             pictures[0], pictures[1] if right else (), expected, why,
         )  # fmt: skip
 
-    def _can_show(self, task: Task) -> bool:
+    def _can_show(self, task: VoteTask) -> bool:
         """Whether all of a task's images are there; they are then ready to be sent."""
         for id in (*task.left_pictures, *task.right_pictures):
             if id not in self.shelf:
@@ -170,5 +170,5 @@ class Study:
         return True
 
 
-def _item(task: Task) -> Item:
-    return Item(tuple(sorted({task.left, task.right} - {""})), task.prompt, task.seeds)
+def _item(task: VoteTask) -> VoteItem:
+    return VoteItem(tuple(sorted({task.left, task.right} - {""})), task.prompt, task.seeds)

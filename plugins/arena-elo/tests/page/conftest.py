@@ -17,10 +17,10 @@ from starlette.testclient import TestClient
 from t2i_arena_elo.page.app import make_app
 from t2i_arena_elo.page.connections import Limits
 from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.opening import Asked, opened
+from t2i_arena_elo.page.opening import StudyRequest, opened
 from t2i_arena_elo.page.serve import listen, make_server
 from t2i_arena_elo.page.standing import Rules
-from t2i_arena_elo.page.study import Study
+from t2i_arena_elo.page.study import VotingStudy
 from t2i_core.api import Generated, GeneratorInfo, Prompt, PromptSourceInfo
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
@@ -146,15 +146,15 @@ class Voter:
 
 
 @pytest.fixture
-def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple[Study, Guard]]]:
+def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple[VotingStudy, Guard]]]:
     """Open studies over a run, and their page."""
     with ExitStack() as stack:
 
         def open_(
             run: Path | None = None, access: Access | None = None, rules: Rules | None = None, **asked: Any
-        ) -> tuple[Study, Guard]:
+        ) -> tuple[VotingStudy, Guard]:
             asked.setdefault("question", "" if "groups" in asked else "Which?")
-            request = Asked(
+            request = StudyRequest(
                 runs=[run or shared_run],
                 votes=asked.pop("votes", tmp_path / "votes.sqlite"),
                 rules=rules or Rules(fastest=0),

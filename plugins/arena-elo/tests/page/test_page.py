@@ -14,7 +14,7 @@ from PIL.PngImagePlugin import PngInfo
 from starlette.testclient import TestClient
 from t2i_arena_elo.page import pictures
 from t2i_arena_elo.page.guard import HEADERS, Access
-from t2i_arena_elo.page.pictures import Picture, Shelf
+from t2i_arena_elo.page.pictures import Shelf, StudyPicture
 from t2i_arena_elo.page.questions import better
 from t2i_arena_elo.page.standing import ROUNDS, Rules
 from t2i_core.api.image import load_image
@@ -208,7 +208,7 @@ def test_images_are_pixels_alone(tmp_path):
     note.add_text("parameters", "model: apple")
     kept = PILImage.linear_gradient("L").convert("RGB")
     kept.save(tmp_path / "apple.png", pnginfo=note)
-    picture = Picture("apple", "p", 0, load_image(tmp_path / "apple.png"), kept.size)
+    picture = StudyPicture("apple", "p", 0, load_image(tmp_path / "apple.png"), kept.size)
     sent = Shelf({"id": picture}).png("id")
     assert b"apple" in picture.image.path.read_bytes()
     assert b"apple" not in sent
@@ -219,7 +219,7 @@ def test_images_are_pixels_alone(tmp_path):
 def test_images_that_were_sent_are_kept_up_to_a_size(tmp_path, monkeypatch):
     for number in range(4):
         PILImage.new("RGB", (8, 8), (number, 0, 0)).save(tmp_path / f"{number}.png")
-    files = {str(i): Picture("m", "p", i, load_image(tmp_path / f"{i}.png"), (8, 8)) for i in range(4)}
+    files = {str(i): StudyPicture("m", "p", i, load_image(tmp_path / f"{i}.png"), (8, 8)) for i in range(4)}
     shelf = Shelf(files)
     monkeypatch.setattr(pictures, "KEPT", 2 * len(shelf.png("0")) + 10)
     for id in files:

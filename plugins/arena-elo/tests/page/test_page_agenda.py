@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from t2i_arena_elo.page.agenda import Agenda, Item
+from t2i_arena_elo.page.agenda import Agenda, VoteItem
 from t2i_arena_elo.page.known import FromFile, Mismatches
-from t2i_arena_elo.page.pictures import Picture
+from t2i_arena_elo.page.pictures import StudyPicture
 from t2i_arena_elo.page.questions import better, checked, perception
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.image import Image
@@ -17,7 +17,7 @@ from t2i_core.api.image import Image
 
 def pictures(models="abc", prompts=("p", "q", "r"), seeds=(0, 1)):
     image = Image("", Path("none.png"))
-    return [Picture(m, p, s, image, (8, 8)) for m in models for p in prompts for s in seeds]
+    return [StudyPicture(m, p, s, image, (8, 8)) for m in models for p in prompts for s in seeds]
 
 
 def test_votes_spread_evenly_over_models_prompts_and_seeds():
@@ -59,7 +59,7 @@ def test_only_what_all_models_have_is_compared():
     own = [p for p in pictures("ab") if not (p.model == "b" and (p.prompt, p.seed) == ("q", 0))]
     own = [p for p in own if not (p.model == "a" and p.prompt == "r")]
     agenda = Agenda(own, pairs=True)
-    assert agenda.items(("a", "b"), "q") == [Item(("a", "b"), "q", (1,))]
+    assert agenda.items(("a", "b"), "q") == [VoteItem(("a", "b"), "q", (1,))]
     assert agenda.items(("a", "b"), "r") == []
     assert len(agenda) == 3
 
@@ -68,7 +68,7 @@ def test_grids_have_so_many_images_a_side():
     agenda = Agenda(pictures("ab", seeds=range(9)), pairs=True, grid=4)
     assert [item.seeds for item in agenda.items(("a", "b"), "p")] == [(0, 1, 2, 3), (4, 5, 6, 7)]
     alone = Agenda(pictures("ab", seeds=range(3)), pairs=False, grid=9)
-    assert alone.items(("b",), "p") == [Item(("b",), "p", (0, 1, 2))]
+    assert alone.items(("b",), "p") == [VoteItem(("b",), "p", (0, 1, 2))]
 
 
 def test_what_cannot_be_compared_is_said():

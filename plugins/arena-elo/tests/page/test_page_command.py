@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from t2i_arena_elo.command import app
-from t2i_arena_elo.page.opening import Asked, opened
+from t2i_arena_elo.page.opening import StudyRequest, opened
 from t2i_arena_elo.page.pictures import read_material
 from t2i_arena_elo.page.serve import address, is_loopback, listen
 from t2i_arena_elo.page.standing import Rules
@@ -158,7 +158,7 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
     study.store.close()
     moved = study.store.path.rename(tmp_path / "moved")
     more = make_run("more", models=("plum",), hue=0.5)
-    asked = Asked(runs=[first, more], votes=moved, question="Which?", rules=Rules(fastest=0))
+    asked = StudyRequest(runs=[first, more], votes=moved, question="Which?", rules=Rules(fastest=0))
     with opened(asked, print) as (study, _):
         assert study.store.count() == 4
         study.answer(ann, study.current(ann)[1].id, {"verdict": "left"})  # was open already
@@ -201,7 +201,7 @@ def test_nobody_loses_a_vote_when_the_server_is_killed(voters, seconds, make_run
 
 def test_a_server_is_done_when_it_is_told_to_end(shared_run, tmp_path):
     """Nothing is interrupted by what ends it: its exit code is 0. (The storm above ends as by Ctrl-C.)"""
-    server = runpy.run_path(str(BENCHMARK))["Server"](shared_run, tmp_path / "votes.sqlite")
+    server = runpy.run_path(str(BENCHMARK))["ServerProcess"](shared_run, tmp_path / "votes.sqlite")
     assert server.end(signal.SIGTERM) == 0
 
 

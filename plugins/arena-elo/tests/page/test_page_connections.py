@@ -86,7 +86,7 @@ MANY = pytest.mark.skipif(limits_of_process().connections < 1000, reason="no pro
 
 @pytest.mark.parametrize(("sockets", "files"), [(200, 128), pytest.param(1100, 1024, marks=MANY)])
 def test_a_voter_votes_while_half_open_connections_are_held(sockets, files, shared_run, tmp_path, voter):
-    server = runpy.run_path(str(BENCHMARK))["Server"](shared_run, tmp_path / "votes.sqlite", files)
+    server = runpy.run_path(str(BENCHMARK))["ServerProcess"](shared_run, tmp_path / "votes.sqlite", files)
     try:
         with Attacker(server.port, sockets) as attacker:
             assert attacker.full.wait(60)

@@ -6,13 +6,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from t2i_arena_elo.page.records import Task
+from t2i_arena_elo.page.records import VoteTask
 from t2i_arena_elo.page.store import VotingStore
 from t2i_core.api.errors import BadFolder
 
 
-def task(place: int, part: str = "vote", expected: dict[str, str] | None = None) -> Task:
-    return Task(f"t{place}", place, part, "p", "a", "b", (0,), ("x",), ("y",), expected)
+def task(place: int, part: str = "vote", expected: dict[str, str] | None = None) -> VoteTask:
+    return VoteTask(f"t{place}", place, part, "p", "a", "b", (0,), ("x",), ("y",), expected)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2i_miniworld.palette import RGB
-from t2i_miniworld.shapes.mesh import Model
+from t2i_miniworld.shapes.mesh import MeshModel
 from t2i_miniworld.vocabulary import SYNSETS
 
 Coat = dict[str, RGB]
@@ -33,7 +33,7 @@ class Kind:
     """
 
     name: str
-    build: Callable[[str, np.random.Generator], Model]
+    build: Callable[[str, np.random.Generator], MeshModel]
     forms: tuple[str, ...]
     coats: tuple[Coat, ...]
     marks: Coat

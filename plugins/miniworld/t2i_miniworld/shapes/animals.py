@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from t2i_miniworld.shapes.blobs import Egg, Limb, Marks, Primitive, both, chain, melt
-from t2i_miniworld.shapes.mesh import FloatArray, Model, Part, Point, assemble
+from t2i_miniworld.shapes.mesh import FloatArray, MeshModel, Part, Point, assemble
 from t2i_miniworld.shapes.solids import egg, mirrored, solid
 
 
-def giraffe(form: str, rng: np.random.Generator) -> Model:
+def giraffe(form: str, rng: np.random.Generator) -> MeshModel:
     """A giraffe (one form, ``giraffe``): long sloping neck, horns, a net of patches."""
     neck, lean = rng.uniform(0.85, 1.15), rng.uniform(0.75, 1.15)
     girth, step = rng.uniform(0.9, 1.1), rng.uniform(-0.1, 0.1)
@@ -29,7 +29,7 @@ def giraffe(form: str, rng: np.random.Generator) -> Model:
     return assemble([melt(body, 0.09, patches, cells=84), *_eyes(head, 0.09, 0.035, forward=0.10, up=0.03)])
 
 
-def elephant(form: str, rng: np.random.Generator) -> Model:
+def elephant(form: str, rng: np.random.Generator) -> MeshModel:
     """An elephant: ``african`` with large ears and long tusks, or ``asian`` with small ones."""
     large = form == "african"
     ear, tusk = (rng.uniform(0.40, 0.48), 0.55) if large else (rng.uniform(0.28, 0.34), 0.3)
@@ -48,7 +48,7 @@ def elephant(form: str, rng: np.random.Generator) -> Model:
     return assemble([melt(body, 0.16), *ears, *tusks, *eyes])
 
 
-def zebra(form: str, rng: np.random.Generator) -> Model:
+def zebra(form: str, rng: np.random.Generator) -> MeshModel:
     """A zebra (one form, ``zebra``): a striped horse with an upright mane."""
     girth, step, low = rng.uniform(0.92, 1.1), rng.uniform(-0.14, 0.14), rng.uniform(-0.12, 0.08)
     head = (0.88, 0.0, 1.66 + low)
@@ -69,7 +69,7 @@ def zebra(form: str, rng: np.random.Generator) -> Model:
     return assemble([melt(body, 0.10, stripes, cells=84), melt(crest, 0.05, cells=30), *eyes])
 
 
-def dog(form: str, rng: np.random.Generator) -> Model:
+def dog(form: str, rng: np.random.Generator) -> MeshModel:
     """A dog: ``retriever`` (hanging ears), ``shepherd`` (upright ears) or ``dachshund`` (long and low)."""
     long = form == "dachshund"
     leg, length = (0.26, 0.50) if long else (0.46, 0.34)
@@ -98,12 +98,12 @@ def dog(form: str, rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def bear(form: str, rng: np.random.Generator) -> Model:
+def bear(form: str, rng: np.random.Generator) -> MeshModel:
     """A bear: ``standing`` on four heavy legs with its head low, or ``sitting`` upright with its soles ahead."""
     return _standing_bear(rng) if form == "standing" else _sitting_bear(rng)
 
 
-def _standing_bear(rng: np.random.Generator) -> Model:
+def _standing_bear(rng: np.random.Generator) -> MeshModel:
     girth, step = rng.uniform(0.92, 1.08), rng.uniform(0.05, 0.15) * rng.choice((-1, 1))
     low, hump = rng.uniform(-0.10, 0.08), rng.uniform(0.9, 1.15)
     head = (0.98, 0.0, 1.00 + low)
@@ -124,7 +124,7 @@ def _standing_bear(rng: np.random.Generator) -> Model:
     return assemble([melt(body, 0.14, cells=64), *_bear_face(head), *claws])
 
 
-def _sitting_bear(rng: np.random.Generator) -> Model:
+def _sitting_bear(rng: np.random.Generator) -> MeshModel:
     girth, apart, tall = rng.uniform(0.92, 1.1), rng.uniform(0.36, 0.46), rng.uniform(-0.06, 0.06)
     hang = rng.uniform(-0.06, 0.08)
     head = (0.10, 0.0, 1.30 + tall)

@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from t2i_miniworld.shapes.blobs import Egg, Limb, Marks, Primitive, both, chain, melt
-from t2i_miniworld.shapes.mesh import FloatArray, Model, Part, Point, assemble
+from t2i_miniworld.shapes.mesh import FloatArray, MeshModel, Part, Point, assemble
 from t2i_miniworld.shapes.solids import egg, mirrored, solid
 
 
-def bird(form: str, rng: np.random.Generator) -> Model:
+def bird(form: str, rng: np.random.Generator) -> MeshModel:
     """A bird: a ``duck`` on webbed feet, an upright ``owl``, or a ``flamingo`` on long legs."""
     return {"duck": _duck, "owl": _owl, "flamingo": _flamingo}[form](rng)
 
 
-def _duck(rng: np.random.Generator) -> Model:
+def _duck(rng: np.random.Generator) -> MeshModel:
     """Long and low: a boat of a body, an upturned tail, a broad flat bill."""
     girth, lift, reach = rng.uniform(0.92, 1.1), rng.uniform(-0.02, 0.05), rng.uniform(-0.02, 0.03)
     perk, step = rng.uniform(-0.02, 0.05), rng.uniform(-0.035, 0.035)
@@ -50,7 +50,7 @@ def _duck(rng: np.random.Generator) -> Model:
     )
 
 
-def _owl(rng: np.random.Generator) -> Model:
+def _owl(rng: np.random.Generator) -> MeshModel:
     """Upright and broad: ear tufts, two face discs around great eyes, a barred breast."""
     girth, tall, tuft = rng.uniform(0.93, 1.1), rng.uniform(-0.02, 0.04), rng.uniform(0.9, 1.25)
     head = (0.03, 0.0, 0.50 + tall)
@@ -96,7 +96,7 @@ def _owl(rng: np.random.Generator) -> Model:
     )
 
 
-def _flamingo(rng: np.random.Generator) -> Model:
+def _flamingo(rng: np.random.Generator) -> MeshModel:
     """Tall: two long legs, a neck like an S, a bent bill with a dark tip."""
     leg, bow = rng.uniform(0.56, 0.68), rng.uniform(0.9, 1.12)
     girth, step = rng.uniform(0.94, 1.1), rng.uniform(0.03, 0.09) * rng.choice((-1, 1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import FloatArray, Model, Part, assemble
+from t2i_miniworld.shapes.mesh import FloatArray, MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 from t2i_miniworld.shapes.tubes import hull, tube
 
@@ -71,7 +71,7 @@ class _Lines:
         return box("bench", (t * self.half - deep / 2, -wide, z - 0.05), (t * self.half + deep / 2, wide, z), 0.02)
 
 
-def boat(form: str, rng: np.random.Generator) -> Model:
+def boat(form: str, rng: np.random.Generator) -> MeshModel:
     """A boat: ``canoe`` with a paddle, ``rowboat`` with oars, ``motorboat`` with windshield and outboard motor."""
     return assemble({"canoe": _canoe, "rowboat": _rowboat, "motorboat": _motorboat}[form](rng))
 

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import Model, Part, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 
 
-def bus(form: str, rng: np.random.Generator) -> Model:
+def bus(form: str, rng: np.random.Generator) -> MeshModel:
     """A town bus, ``single-deck`` or ``double-deck``: a long box of windows with a flat face."""
     double = form == "double-deck"
     half, side = rng.uniform(3.0, 3.3) if double else rng.uniform(3.7, 4.2), 1.22
@@ -46,7 +46,7 @@ def _pane(rear: float, front: float, low: float, high: float, side: float) -> Pa
     return box("glass", (rear, side - 0.06, low), (front, side + 0.02, high), 0.03)
 
 
-def van(form: str, rng: np.random.Generator) -> Model:
+def van(form: str, rng: np.random.Generator) -> MeshModel:
     """A delivery van with a short bonnet and a tall closed box: ``panel``, or ``window`` with a side pane."""
     half, side = rng.uniform(2.25, 2.55), 0.96
     roof, wheel = rng.uniform(2.25, 2.55), rng.uniform(0.36, 0.41)

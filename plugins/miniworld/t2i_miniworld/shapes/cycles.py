@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import FloatArray, Model, Part, Point, assemble
+from t2i_miniworld.shapes.mesh import FloatArray, MeshModel, Part, Point, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 from t2i_miniworld.shapes.tubes import hoop, quads, tube, whole
 
 
-def bike(form: str, rng: np.random.Generator) -> Model:
+def bike(form: str, rng: np.random.Generator) -> MeshModel:
     """A bike with ``diamond`` frame and straight handlebars, or ``step-through`` with swept ones and a rack."""
     step = form == "step-through"
     wheel, base, tall = rng.uniform(0.33, 0.37), rng.uniform(0.47, 0.52), rng.uniform(0.95, 1.06)
@@ -97,7 +97,7 @@ def _bend(a: Point, b: Point, c: Point) -> FloatArray:
     return curve
 
 
-def skateboard(form: str, rng: np.random.Generator) -> Model:
+def skateboard(form: str, rng: np.random.Generator) -> MeshModel:
     """A skateboard tipped up on its long edge, its underside with trucks and wheels to the front.
 
     ``street``: upturned at both ends; ``longboard``: long, flat and pointed. Its length runs along y.

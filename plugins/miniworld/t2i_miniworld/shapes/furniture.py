@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import Model, Part, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 from t2i_miniworld.shapes.turned import lathe, tube
 
 
-def refrigerator(form: str, rng: np.random.Generator) -> Model:
+def refrigerator(form: str, rng: np.random.Generator) -> MeshModel:
     """A refrigerator, doors to the front: ``freezer-top``, ``freezer-bottom`` or ``side-by-side``."""
     half, depth = (0.48 if form == "side-by-side" else 0.37) * rng.uniform(0.93, 1.07), rng.uniform(0.32, 0.38)
     height = rng.uniform(1.7, 1.95)
@@ -46,14 +46,14 @@ def _handle(front: float, y: float, bottom: float, top: float) -> list[Part]:
     return [bar, *ends]
 
 
-def chair(form: str, rng: np.random.Generator) -> Model:
+def chair(form: str, rng: np.random.Generator) -> MeshModel:
     """A chair: ``slat-back``, ``panel-back`` (both on four legs), ``armchair`` (upholstered) or ``swivel``."""
     if form == "swivel":
         return _swivel_chair(rng)
     return _armchair(rng) if form == "armchair" else _dining_chair(form, rng)
 
 
-def _dining_chair(form: str, rng: np.random.Generator) -> Model:
+def _dining_chair(form: str, rng: np.random.Generator) -> MeshModel:
     half, deep = rng.uniform(0.23, 0.27), rng.uniform(0.22, 0.26)
     seat, top = rng.uniform(0.44, 0.50), rng.uniform(0.95, 1.12)
     leg, rake = rng.uniform(0.026, 0.036), rng.uniform(0.04, 0.12)
@@ -81,7 +81,7 @@ def _dining_chair(form: str, rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def _armchair(rng: np.random.Generator) -> Model:
+def _armchair(rng: np.random.Generator) -> MeshModel:
     half, deep, top = rng.uniform(0.33, 0.40), rng.uniform(0.32, 0.38), rng.uniform(0.85, 1.02)
     arm = rng.uniform(0.58, 0.66)
     back = [(-deep + x, y, z) for y in (-half + 0.05, half - 0.05) for x, z in ((0.10, 0.3), (0.02, top - 0.1))]
@@ -96,7 +96,7 @@ def _armchair(rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def _swivel_chair(rng: np.random.Generator) -> Model:
+def _swivel_chair(rng: np.random.Generator) -> MeshModel:
     half, seat = rng.uniform(0.25, 0.29), rng.uniform(0.46, 0.53)
     top, reach = rng.uniform(1.02, 1.16), rng.uniform(0.30, 0.34)
     lean, foot = rng.uniform(0.03, 0.09), rng.uniform(0, 2 * np.pi)
@@ -128,7 +128,7 @@ def _swivel_chair(rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def dining_table(form: str, rng: np.random.Generator) -> Model:
+def dining_table(form: str, rng: np.random.Generator) -> MeshModel:
     """A laid table: ``rectangular`` on four legs, its length across x, or ``round`` on a pillar."""
     height = rng.uniform(0.74, 0.80)
     if form == "round":
@@ -153,7 +153,7 @@ def dining_table(form: str, rng: np.random.Generator) -> Model:
     return assemble([*parts, *_fruit_bowl(height, rng)])
 
 
-def _round_table(height: float, rng: np.random.Generator) -> Model:
+def _round_table(height: float, rng: np.random.Generator) -> MeshModel:
     radius, pillar = rng.uniform(0.56, 0.66), rng.uniform(0.05, 0.065)
     parts = [
         disc("body", (0, 0, height - 0.035), 2, radius, 0.07, 0.022),
@@ -207,7 +207,7 @@ def _fruit_bowl(height: float, rng: np.random.Generator) -> list[Part]:
     return parts
 
 
-def bed(form: str, rng: np.random.Generator) -> Model:
+def bed(form: str, rng: np.random.Generator) -> MeshModel:
     """A made bed, its foot to the front: ``single`` or ``double``."""
     half = rng.uniform(0.46, 0.53) if form == "single" else rng.uniform(0.76, 0.86)
     length, board = rng.uniform(0.98, 1.06), rng.uniform(0.92, 1.12)

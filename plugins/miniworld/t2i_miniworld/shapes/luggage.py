@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import Model, Part, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 from t2i_miniworld.shapes.turned import strap, tube
 
 
-def backpack(form: str, rng: np.random.Generator) -> Model:
+def backpack(form: str, rng: np.random.Generator) -> MeshModel:
     """A backpack, pockets to the front: ``school``, or ``hiking``, taller and with a mat on top."""
     return _hiking(rng) if form == "hiking" else _school(rng)
 
@@ -26,7 +26,7 @@ def _sack(material: str, low: float, high: float, back: float, front: float, hal
     return solid(material, points, soft)
 
 
-def _school(rng: np.random.Generator) -> Model:
+def _school(rng: np.random.Generator) -> MeshModel:
     half, high = rng.uniform(0.155, 0.185), rng.uniform(0.43, 0.50)
     front, back = rng.uniform(0.085, 0.105), -0.09
     pocket, deep = high * rng.uniform(0.48, 0.56), rng.uniform(0.05, 0.07)
@@ -69,7 +69,7 @@ def _shoulder_straps(back: float, high: float, half: float, sag: float) -> list[
     return parts
 
 
-def _hiking(rng: np.random.Generator) -> Model:
+def _hiking(rng: np.random.Generator) -> MeshModel:
     half, high = rng.uniform(0.155, 0.18), rng.uniform(0.60, 0.68)
     front, back = rng.uniform(0.10, 0.12), -0.10
     pocket = high * rng.uniform(0.50, 0.58)
@@ -104,12 +104,12 @@ def _hiking(rng: np.random.Generator) -> Model:
     return assemble([*parts, *_shoulder_straps(back, high - 0.06, half, rng.uniform(0.05, 0.08))])
 
 
-def suitcase(form: str, rng: np.random.Generator) -> Model:
+def suitcase(form: str, rng: np.random.Generator) -> MeshModel:
     """A suitcase, broad side to the front: a hard ``trolley`` on wheels, or a ``vintage`` one with straps."""
     return _trolley(rng) if form == "trolley" else _vintage(rng)
 
 
-def _trolley(rng: np.random.Generator) -> Model:
+def _trolley(rng: np.random.Generator) -> MeshModel:
     half, deep = rng.uniform(0.21, 0.25), rng.uniform(0.125, 0.15)
     low, high = 0.075, rng.uniform(0.64, 0.74)
     handle = high + rng.uniform(0.16, 0.26)
@@ -137,7 +137,7 @@ def _trolley(rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def _vintage(rng: np.random.Generator) -> Model:
+def _vintage(rng: np.random.Generator) -> MeshModel:
     half, deep, high = rng.uniform(0.34, 0.40), rng.uniform(0.095, 0.12), rng.uniform(0.45, 0.54)
     parts = [
         box("body", (-deep, -half, 0.0), (deep, half, high), 0.03),

@@ -26,7 +26,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Model:
+class MeshModel:
     """A whole thing as the renderer takes it: V vertices, F triangles, smooth normals.
 
     vertices (V, 3), normals (V, 3) of unit length, faces (F, 3); ``material`` (V,) indexes ``materials``.
@@ -39,7 +39,7 @@ class Model:
     materials: tuple[str, ...]
 
 
-def assemble(parts: Sequence[Part]) -> Model:
+def assemble(parts: Sequence[Part]) -> MeshModel:
     """Join parts into one model that stands on z = 0, is centred in x and y, and has height or length 1.
 
     Parts keep their own vertices, so that edges between them stay crisp.
@@ -52,7 +52,7 @@ def assemble(parts: Sequence[Part]) -> Model:
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     centre = np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2]])
     size = max(high[0] - low[0], high[2] - low[2])
-    return Model((vertices - centre) / size, normals, faces, material, tuple(str(name) for name in materials))
+    return MeshModel((vertices - centre) / size, normals, faces, material, tuple(str(name) for name in materials))
 
 
 def vertex_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:

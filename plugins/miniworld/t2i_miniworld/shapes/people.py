@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from t2i_miniworld.shapes.blobs import Egg, Limb, Primitive, both, chain, melt
-from t2i_miniworld.shapes.mesh import Model, Part, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import egg, mirrored, solid
 
 Ring = tuple[float, float, float]
 """A cross-section of a garment: height, half depth (x), half width (y)."""
 
 
-def human(form: str, rng: np.random.Generator) -> Model:
+def human(form: str, rng: np.random.Generator) -> MeshModel:
     """A person in a knee-length coat: ``short`` or ``long`` hair, bare-headed or with a hat (``-hat``)."""
     girth, leg = rng.uniform(0.92, 1.12), rng.uniform(-0.03, 0.05)
     stride, swing = rng.uniform(0.03, 0.17) * rng.choice((-1, 1)), rng.uniform(0.5, 0.9)

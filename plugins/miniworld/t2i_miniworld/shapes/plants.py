@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import FloatArray, Model, Part, assemble
+from t2i_miniworld.shapes.mesh import FloatArray, MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import egg
 from t2i_miniworld.shapes.turned import lathe, leaf
 
 _UP = np.array([0.0, 0.0, 1.0])
 
 
-def potted_plant(form: str, rng: np.random.Generator) -> Model:
+def potted_plant(form: str, rng: np.random.Generator) -> MeshModel:
     """A plant in a round pot: a ``bushy`` ball of leaves, or ``spiky`` with long blades."""
     foot, rim = rng.uniform(0.13, 0.16), rng.uniform(0.20, 0.235)
     high = rng.uniform(0.30, 0.36)

@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import Model, Part, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 
 #: The top of the rails, on which wheels stand.
 _RAIL = 0.22
 
 
-def train(form: str, rng: np.random.Generator) -> Model:
+def train(form: str, rng: np.random.Generator) -> MeshModel:
     """A train: ``electric``, a streamlined engine with carriages, or ``steam``, a locomotive with its tender."""
     return assemble(_electric(rng) if form == "electric" else _steam(rng))
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from t2i_miniworld.shapes.mesh import Model, Part, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 from t2i_miniworld.shapes.turned import lathe, tube
 
@@ -24,7 +24,7 @@ _LETTERS: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
 }  # fmt: skip
 
 
-def fire_hydrant(form: str, rng: np.random.Generator) -> Model:
+def fire_hydrant(form: str, rng: np.random.Generator) -> MeshModel:
     """A hydrant with three outlets, the largest to the front: ``dome`` or ``flat-top``."""
     barrel, shoulder = rng.uniform(0.165, 0.20), rng.uniform(0.58, 0.68)
     flange = barrel + rng.uniform(0.065, 0.09)
@@ -72,7 +72,7 @@ def fire_hydrant(form: str, rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def stop_sign(form: str, rng: np.random.Generator) -> Model:
+def stop_sign(form: str, rng: np.random.Generator) -> MeshModel:
     """An octagonal plate that says STOP on a ``tall`` or a ``short`` post, both stout enough to be seen."""
     plate = 0.5
     bottom = rng.uniform(0.50, 0.68) if form == "tall" else rng.uniform(0.22, 0.32)
@@ -101,7 +101,7 @@ def _octagon(material: str, reach: float, centre: float, x: float, thickness: fl
     return solid(material, [(x, corner * np.cos(a), centre + corner * np.sin(a)) for a in angles], thickness)
 
 
-def traffic_light(form: str, rng: np.random.Generator) -> Model:
+def traffic_light(form: str, rng: np.random.Generator) -> MeshModel:
     """Three lamps under hoods: one head on a ``pole``, two side by side (``double``), or one ``hanging``."""
     half, deep = rng.uniform(0.20, 0.23), rng.uniform(0.13, 0.16)
     tall, post = rng.uniform(1.05, 1.18), rng.uniform(0.055, 0.065)
@@ -162,12 +162,12 @@ def _head(y: float, low: float, half: float, deep: float, tall: float) -> list[P
     return parts
 
 
-def bench(form: str, rng: np.random.Generator) -> Model:
+def bench(form: str, rng: np.random.Generator) -> MeshModel:
     """A bench that faces x: ``slatted``, with a back and arm rests, or a bare ``plank`` on two trestles."""
     return _park_bench(rng) if form == "slatted" else _plank_bench(rng)
 
 
-def _park_bench(rng: np.random.Generator) -> Model:
+def _park_bench(rng: np.random.Generator) -> MeshModel:
     half, seat = rng.uniform(0.78, 0.95), rng.uniform(0.42, 0.47)
     deep, top = rng.uniform(0.46, 0.52), rng.uniform(0.86, 0.96)
     side, rake = half - rng.uniform(0.08, 0.14), rng.uniform(0.10, 0.16)
@@ -192,7 +192,7 @@ def _park_bench(rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def _plank_bench(rng: np.random.Generator) -> Model:
+def _plank_bench(rng: np.random.Generator) -> MeshModel:
     half, deep, seat = rng.uniform(0.72, 0.88), rng.uniform(0.17, 0.21), rng.uniform(0.42, 0.48)
     parts = [
         box("body", (-deep, -half, seat - 0.075), (deep, half, seat), 0.02),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2i_miniworld.shapes.blobs import Limb, melt
-from t2i_miniworld.shapes.mesh import Model, Part, Point, assemble
+from t2i_miniworld.shapes.mesh import MeshModel, Part, Point, assemble
 from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 
 
@@ -29,7 +29,7 @@ _CABINS = {
 }
 
 
-def car(form: str, rng: np.random.Generator) -> Model:
+def car(form: str, rng: np.random.Generator) -> MeshModel:
     """A car with wheels, windows and lamps: ``sedan``, ``hatchback`` or ``suv``."""
     cabin = _CABINS[form]
     belt = 0.92 if form == "suv" else 0.82
@@ -66,12 +66,12 @@ def car(form: str, rng: np.random.Generator) -> Model:
     return assemble(parts)
 
 
-def airplane(form: str, rng: np.random.Generator) -> Model:
+def airplane(form: str, rng: np.random.Generator) -> MeshModel:
     """An airplane in the air: ``airliner`` (swept wings, jets) or ``propeller`` (straight wing, one propeller)."""
     return _airliner(rng) if form == "airliner" else _propeller_plane(rng)
 
 
-def _airliner(rng: np.random.Generator) -> Model:
+def _airliner(rng: np.random.Generator) -> MeshModel:
     radius, span, sweep = rng.uniform(0.25, 0.30), rng.uniform(1.75, 2.1), rng.uniform(0.75, 1.05)
     hull = melt(
         [
@@ -95,7 +95,7 @@ def _airliner(rng: np.random.Generator) -> Model:
     return assemble([hull, *mirrored(wing), *mirrored(tail), fin, *jets, *windows, cockpit])
 
 
-def _propeller_plane(rng: np.random.Generator) -> Model:
+def _propeller_plane(rng: np.random.Generator) -> MeshModel:
     span, high = rng.uniform(1.65, 1.95), bool(rng.integers(2))
     z = 0.30 if high else -0.16
     hull = melt(

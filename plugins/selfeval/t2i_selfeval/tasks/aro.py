@@ -15,7 +15,7 @@ from t2i_core.api import Prompt, Setup
 from t2i_core.io.prompt_images import PromptImages
 
 from ..task_options import AroOptions, AroRelationOptions
-from .fields import Entry, folder_of, listed
+from .fields import TaskEntry, folder_of, listed
 from .parts import cut
 from .picking import Draft, samples
 
@@ -42,7 +42,7 @@ def relation(setup: Setup[AroRelationOptions]) -> Iterator[Prompt]:
 
 
 def _samples(
-    file: Path, entries: list[tuple[int, Entry, str, dict[str, str]]], task: str, setup: Setup[Any]
+    file: Path, entries: list[tuple[int, TaskEntry, str, dict[str, str]]], task: str, setup: Setup[Any]
 ) -> Iterator[Prompt]:
     options: AroOptions = setup.options
     drafts = [draft for one in entries if (draft := _draft(file, *one, task, options.crop)) is not None]
@@ -52,7 +52,7 @@ def _samples(
 
 
 def _draft(
-    file: Path, number: int, entry: Entry, answer: str, facets: dict[str, str], task: str, crop: bool
+    file: Path, number: int, entry: TaskEntry, answer: str, facets: dict[str, str], task: str, crop: bool
 ) -> Draft | None:
     """One sample; None where what was exchanged is the same (a dog to the left of a dog)."""
     right, wrong = entry.text("true_caption"), entry.text("false_caption")
@@ -70,7 +70,7 @@ def _draft(
     )
 
 
-def _box(entry: Entry) -> tuple[int, int, int, int]:
+def _box(entry: TaskEntry) -> tuple[int, int, int, int]:
     x, y, width, height = (entry.number(f"bbox_{name}") for name in "xywh")
     if min(width, height) < 1:
         entry.fail("bbox_w" if width < 1 else "bbox_h", "want 1 or more")

@@ -18,7 +18,7 @@ from typing import TypeVar
 from t2i_core.api import Prompt, Setup
 
 from ..task_options import ClevrOptions
-from .fields import Entry, folder_of, listed
+from .fields import TaskEntry, folder_of, listed
 from .picking import Draft, drawn, samples
 from .words import NUMBERS
 
@@ -32,7 +32,7 @@ _QUERIES = {"query_color": "colour", "count": "count", "query_shape": "shape"}
 
 
 @dataclass(frozen=True)
-class Scene:
+class ClevrScene:
     """What CLEVR says of one image.
 
     things:     colour and shape of each object
@@ -45,7 +45,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Said:
+class SceneCaptions:
     """What can be said of a scene: the right description, and wrong ones; the answer as drafts have it."""
 
     right: str
@@ -67,7 +67,7 @@ def _shuffled(items: list[T], rng: Random) -> list[T]:
     return rng.sample(items, len(items))
 
 
-def _described(entries: list[Entry], images: Path, options: ClevrOptions) -> Iterator[Draft]:
+def _described(entries: list[TaskEntry], images: Path, options: ClevrOptions) -> Iterator[Draft]:
     for number, entry in enumerate(entries):
         scene = _scene(entry, images)
         for task in options.tasks:
@@ -78,13 +78,13 @@ def _described(entries: list[Entry], images: Path, options: ClevrOptions) -> Ite
                 yield Draft(id, scene.image, right, tuple(wrong), task, said.answer)
 
 
-def _scene(entry: Entry, images: Path) -> Scene:
+def _scene(entry: TaskEntry, images: Path) -> ClevrScene:
     things = tuple((one.one_of("color", COLOURS), one.one_of("shape", SHAPES)) for one in entry.entries("objects"))
     relations = {name: _related(entry, name, len(things)) for name in (*_SIDES, *_DEPTHS)}
-    return Scene(images / entry.text("image_filename"), things, relations)
+    return ClevrScene(images / entry.text("image_filename"), things, relations)
 
 
-def _related(entry: Entry, name: str, count: int) -> list[list[int]]:
+def _related(entry: TaskEntry, name: str, count: int) -> list[list[int]]:
     """For each of so many objects those that lie so of it."""
     relations = entry.data.get("relationships")
     lists = relations.get(name) if isinstance(relations, dict) else None
@@ -96,46 +96,48 @@ def _related(entry: Entry, name: str, count: int) -> list[list[int]]:
     return lists
 
 
-def _colour(scene: Scene, rng: Random) -> Said | None:
+def _colour(scene: ClevrScene, rng: Random) -> SceneCaptions | None:
     """The colour of an object, among colours that nothing of its shape has."""
     for colour, shape in _shuffled(sorted(set(scene.things)), rng):
         others = [one for one in COLOURS if (one, shape) not in scene.things]
         if len(others) >= 3:
             wrong = [f"a {one} {shape}" for one in rng.sample(others, 3)]
-            return Said(f"a {colour} {shape}", wrong, colour)
+            return SceneCaptions(f"a {colour} {shape}", wrong, colour)
     return None
 
 
-def _shape(scene: Scene, rng: Random) -> Said | None:
+def _shape(scene: ClevrScene, rng: Random) -> SceneCaptions | None:
     """The shape of an object, where nothing of its colour has another."""
     for colour, shape in _shuffled(sorted(set(scene.things)), rng):
         if all((colour, other) not in scene.things for other in SHAPES if other != shape):
-            return Said(
+            return SceneCaptions(
                 f"a {colour} {shape}", [f"a {colour} {other}" for other in SHAPES if other != shape], shape
             )
     return None
 
 
-def _count(scene: Scene, rng: Random) -> Said | None:
+def _count(scene: ClevrScene, rng: Random) -> SceneCaptions | None:
     """How many objects of a shape there are, one to four."""
     numbers = Counter(shape for _, shape in scene.things)
     for shape in _shuffled([shape for shape in SHAPES if 1 <= numbers[shape] <= 4], rng):
         said = [f"{NUMBERS[n]} {shape}{'s' if n > 1 else ''}" for n in range(1, 5)]
         right = said.pop(numbers[shape] - 1)
-        return Said(right, said, str(numbers[shape]))
+        return SceneCaptions(right, said, str(numbers[shape]))
     return None
 
 
-def _binding(scene: Scene, rng: Random) -> Said | None:
+def _binding(scene: ClevrScene, rng: Random) -> SceneCaptions | None:
     """Two objects of two colours and shapes; wrong is the exchange of their colours, of which nothing is there."""
     for (one, shape), (other, second) in _shuffled(list(permutations(sorted(set(scene.things)), 2)), rng):
         exchanged = {(other, shape), (one, second)}
         if one != other and shape != second and not exchanged & set(scene.things):
-            return Said(f"a {one} {shape} and a {other} {second}", [f"a {other} {shape} and a {one} {second}"], "")
+            return SceneCaptions(
+                f"a {one} {shape} and a {other} {second}", [f"a {other} {shape} and a {one} {second}"], ""
+            )
     return None
 
 
-def _spatial(scene: Scene, rng: Random) -> Said | None:
+def _spatial(scene: ClevrScene, rng: Random) -> SceneCaptions | None:
     """Where one object stands to another, left or right and before or behind: of four captions one is true.
 
     Left and right alone leave two captions to choose from, and of all four relations alone two are true.
@@ -151,11 +153,11 @@ def _spatial(scene: Scene, rng: Random) -> Said | None:
                 for depth in _DEPTHS
             }
             right = said.pop((held[0], held[1]))
-            return Said(right, list(said.values()), " ".join(held))
+            return SceneCaptions(right, list(said.values()), " ".join(held))
     return None
 
 
-_SAYING: dict[str, Callable[[Scene, Random], Said | None]] = {
+_SAYING: dict[str, Callable[[ClevrScene, Random], SceneCaptions | None]] = {
     "attribute-binding": _binding,
     "colour": _colour,
     "count": _count,
@@ -164,7 +166,7 @@ _SAYING: dict[str, Callable[[Scene, Random], Said | None]] = {
 }
 
 
-def _answered(entries: list[Entry], images: Path, options: ClevrOptions) -> Iterator[Draft]:
+def _answered(entries: list[TaskEntry], images: Path, options: ClevrOptions) -> Iterator[Draft]:
     """CLEVR's questions about colours, numbers and shapes, with the right answer after them, or a wrong one."""
     for number, entry in enumerate(entries):
         program = entry.entries("program")
@@ -185,7 +187,7 @@ def _answered(entries: list[Entry], images: Path, options: ClevrOptions) -> Iter
         )
 
 
-def _others(entry: Entry, task: str, answer: str, rng: Random) -> list[str]:
+def _others(entry: TaskEntry, task: str, answer: str, rng: Random) -> list[str]:
     """Three wrong answers (two of shapes): colours at random, numbers next to the right one."""
     if task == "colour":
         entry.one_of("answer", COLOURS)

@@ -15,7 +15,7 @@ _LONGEST = 40
 
 
 @dataclass(frozen=True)
-class Entry:
+class TaskEntry:
     """One entry of a file.
 
     where:  file and entry, as messages begin: `scenes.json: scenes[3]`
@@ -52,7 +52,7 @@ class Entry:
             self.fail(name, f"want one of {', '.join(known)}, not {_shown(value)}{did_you_mean(value, known)}")
         return value
 
-    def entries(self, name: str) -> list[Entry]:
+    def entries(self, name: str) -> list[TaskEntry]:
         """A list of objects, each an entry."""
         value = self.data.get(name)
         if not isinstance(value, list):
@@ -67,14 +67,14 @@ class Entry:
         return f"want {what}, not {_shown(self.data[name])}" if name in self.data else "is missing"
 
 
-def entry(where: str, data: Any) -> Entry:
+def entry(where: str, data: Any) -> TaskEntry:
     """Raises BadPrompts for what is no object."""
     if not isinstance(data, dict):
         raise BadPrompts(f"{where}: want an object, not {_shown(data)}")
-    return Entry(where, data)
+    return TaskEntry(where, data)
 
 
-def listed(file: Path, name: str | None = None) -> list[Entry]:
+def listed(file: Path, name: str | None = None) -> list[TaskEntry]:
     """The entries of a JSON file: of the list that it is, or of the one that it has under a name."""
     data = _json(read_text(file, BadPrompts), str(file))
     if name is not None:
@@ -86,7 +86,7 @@ def listed(file: Path, name: str | None = None) -> list[Entry]:
     return [entry(f"{file}: entry {n}", one) for n, one in enumerate(data)]
 
 
-def named(file: Path) -> dict[str, Entry]:
+def named(file: Path) -> dict[str, TaskEntry]:
     """The entries of a JSON file by their names: of the object that it is."""
     data = _json(read_text(file, BadPrompts), str(file))
     if not isinstance(data, dict):
@@ -94,7 +94,7 @@ def named(file: Path) -> dict[str, Entry]:
     return {name: entry(f"{file}: {name!r}", one) for name, one in data.items()}
 
 
-def lines(file: Path) -> Iterator[Entry]:
+def lines(file: Path) -> Iterator[TaskEntry]:
     """The entries of a file of JSON lines."""
     for number, line in enumerate(read_text(file, BadPrompts).split("\n"), 1):
         if line.strip():

@@ -23,7 +23,7 @@ from t2i_core.io.prompt_images import PromptImages
 
 from ..samples import pair
 from ..task_options import HOW_TO_GET_WINOGROUND, PairOptions
-from .fields import Entry, folder_of, lines
+from .fields import TaskEntry, folder_of, lines
 from .picking import ranked
 
 _TEXTS = ("id", "caption_0", "caption_1", "secondary_tag", "collapsed_tag")
@@ -36,7 +36,7 @@ class _Listed:
 
     file: Path
     row: int
-    entry: Entry
+    entry: TaskEntry
 
     @property
     def id(self) -> str:
@@ -88,7 +88,7 @@ def _path(one: _Listed, field: str) -> str:
 def _listed(tables: list[Path]) -> list[_Listed]:
     """What parquet says of its pairs, images left out."""
     found = ((file, row) for file in tables for row in enumerate(_rows(file, _TEXTS), 1))
-    return [_Listed(file, number, Entry(f"{file}: row {number}", row)) for file, (number, row) in found]
+    return [_Listed(file, number, TaskEntry(f"{file}: row {number}", row)) for file, (number, row) in found]
 
 
 def _of_tables(chosen: list[_Listed], dry: bool) -> Iterator[Prompt]:
@@ -97,7 +97,7 @@ def _of_tables(chosen: list[_Listed], dry: bool) -> Iterator[Prompt]:
         for file in dict.fromkeys(one.file for one in chosen):
             for number, row in enumerate(_rows(file, _IMAGES), 1):
                 if (one := wanted.get((file, number))) is not None:
-                    entry = Entry(one.entry.where, row)
+                    entry = TaskEntry(one.entry.where, row)
                     yield one.prompt((_kept(entry, "image_0", images, dry), _kept(entry, "image_1", images, dry)))
 
 
@@ -117,7 +117,7 @@ def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
         raise BadPrompts(f"{file}: cannot be read ({describe_error(error)})") from error
 
 
-def _kept(entry: Entry, field: str, images: PromptImages, dry: bool) -> str:
+def _kept(entry: TaskEntry, field: str, images: PromptImages, dry: bool) -> str:
     """The path of an image that a table has in itself, kept in the cache; in a dry run a path of nothing."""
     value: Any = entry.data.get(field)
     data = value.get("bytes") if isinstance(value, Mapping) else None

@@ -14,7 +14,7 @@ from t2i_core.api import Prompt, Setup
 from t2i_core.api.errors import BadPrompts
 
 from ..task_options import TifaOptions
-from .fields import Entry, folder_of, listed
+from .fields import TaskEntry, folder_of, listed
 from .picking import Draft, samples
 from .words import in_words, occurrences, replaced
 
@@ -56,7 +56,7 @@ def _drafts(file: Path, images: Path, options: TifaOptions) -> Iterator[Draft]:
         )
 
 
-def _image(entry: Entry) -> int:
+def _image(entry: TaskEntry) -> int:
     """COCO's number of an image, which TIFA writes as a text."""
     name = entry.text("coco_val_id")
     if not (name.isascii() and name.isdigit()):
@@ -64,7 +64,7 @@ def _image(entry: Entry) -> int:
     return int(name)
 
 
-def _captions(entry: Entry, answer: str, wrong: list[str], options: TifaOptions) -> list[str] | None:
+def _captions(entry: TaskEntry, answer: str, wrong: list[str], options: TifaOptions) -> list[str] | None:
     """The right caption and the wrong ones; None where the answer's place in the caption is not clear."""
     if options.captions == "answered":
         return [f"{entry.text('question')} {one}" for one in (answer, *wrong)]
