@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import Browser, sync_playwright
-from t2i_core.api.image import encode_png
+from t2i_core.api.image import Image, encode_png
 from t2i_report.gallery import Gallery, GalleryColumn, ShownImage
 from t2i_report.page import write_page
-from t2i_report.thumbnails import Picture, Thumbnails
+from t2i_report.thumbnails import Thumbnails
 
 IMAGES, SEEDS, SIDE, SCORES = 10_000, 20, 128, 4
 SECONDS, MEMORY = 3.0, 300.0
@@ -31,7 +31,7 @@ ROUNDS = 3
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
-def picture(folder: Path, number: int) -> Picture:
+def picture(folder: Path, number: int) -> Image:
     """A scene: a disc before a rough wall. It takes some kilobytes as WebP, as rendered scenes do."""
     rng = np.random.default_rng(number)
     y, x = np.mgrid[:SIDE, :SIDE]
@@ -42,7 +42,7 @@ def picture(folder: Path, number: int) -> Picture:
     data = encode_png(wall.clip(0, 255).astype(np.uint8))
     path = folder / f"{number}.png"
     path.write_bytes(data)
-    return Picture(hashlib.sha256(data).hexdigest(), path)
+    return Image(hashlib.sha256(data).hexdigest(), path)
 
 
 def write(folder: Path) -> Path:
