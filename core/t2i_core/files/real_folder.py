@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _RELATIVE = {os.open, os.stat, os.unlink, os.rmdir} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
-"""Whether names can be resolved relative to an open folder (not on Windows)."""
+"""True if names can be resolved relative to an open folder (not on Windows)."""
 
 _JUNCTION = 0xA0000003
 """`stat.IO_REPARSE_TAG_MOUNT_POINT`, which exists on Windows alone: a junction is a link to a folder."""
@@ -42,7 +42,7 @@ class RealFolder:
         return [] if place is None else os.listdir(place)  # noqa: PTH208 - Path knows no descriptors
 
     def file(self, name: str) -> os.stat_result | None:
-        """Return what the system says about a regular file; None for anything else."""
+        """Return the status of a regular file; None for anything else."""
         with self._parent(name) as (parent, last):
             found = parent._lstat(last)
         return found if found is not None and stat.S_ISREG(found.st_mode) else None
@@ -108,10 +108,10 @@ def open_folder(path: Path, follow: bool = True) -> Iterator[RealFolder]:
 
     Args:
         path: The folder.
-        follow: Whether the folder itself may be a link.
+        follow: True if the folder itself may be a link.
 
     Raises:
-        OSError: There is no such folder, or it is a link and `follow` is False.
+        OSError: If the folder does not exist, or it is a link and `follow` is False.
     """
     with _opened(path, str(path), None, follow) as folder:
         yield folder
