@@ -1,9 +1,9 @@
-"""The images of a run as data sets: one imagefolder a model, with exact annotations where the truth is known.
+"""Export of a run's images as data sets: one imagefolder per model, with exact annotations if the truth is known.
 
-images/MODEL/metadata.jsonl   one line per image that is there: the imagefolder of Hugging Face's `datasets`
-annotations/MODEL.json        what is really drawn, as COCO's instances, which pycocotools reads
+- `images/MODEL/metadata.jsonl`: one line per existing image: the imagefolder of Hugging Face's `datasets`
+- `annotations/MODEL.json`: the objects that are really drawn, as COCO instances, which pycocotools reads
 
-Both are written image by image and are there whole or not at all.
+Both are written image by image, and are complete or absent.
 """
 
 from __future__ import annotations
@@ -112,15 +112,15 @@ def open_data_sets(
 
 
 def _spool(folder: RunFolder) -> TextIOBase:
-    """A file without a name, which nobody sees and which is gone with the process."""
+    """Open a file without a name, which disappears with the process."""
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace", dir=folder.path)
 
 
 class _DataSet:
     """The data set of one model.
 
-    COCO's images and annotations are two lists in one file: both wait in files without names until all are there,
-    so that no more than one image's masks are ever in memory.
+    COCO keeps images and annotations as two lists in one file. Both wait in files without names until all entries
+    exist, so that the masks of only one image are in memory.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class _DataSet:
         self._n_images = self._n_truths = self._n_annotated = self._n_annotations = 0
 
     def add(self, linked: LinkedImage, kept: KeptImage) -> None:
-        """Take in one image."""
+        """Add one image."""
         name = PurePosixPath(linked.path).name
         self._n_images += 1
         self._metadata.write(_json(_metadata_line(name, linked.of.sample)) + "\n")
@@ -175,8 +175,8 @@ class _DataSet:
             self._folder.remove(name)
         if self._n_truths and self._labels is None:
             progress.note(
-                f"{describe_component(self._model.component)} says what it drew, but not which classes it can "
-                "draw (GeneratorInfo.labels): no annotations are written"
+                f"{describe_component(self._model.component)} reports what it drew, but not which classes it can "
+                "draw (GeneratorInfo.labels), so no annotations are written"
             )
         return DatasetRecord(
             model=self._model.label,
@@ -211,7 +211,9 @@ class _DataSet:
         try:
             return self._store.truth(digest)
         except DamagedImage as error:
-            raise BadFolder(f"cache folder {self._store.folder}: {error}; the same command mends it") from error
+            raise BadFolder(
+                f"cache folder {self._store.folder}: {error}; run the command again to fix it"
+            ) from error
 
     def _category(self, cls: ObjectClass) -> int:
         try:
@@ -219,7 +221,7 @@ class _DataSet:
         except KeyError:
             known = ", ".join(label.name for label in self._labels or ())
             raise BrokenPlugin(
-                f"{describe_component(self._model.component)} drew {cls.name!r}, which is none of the classes "
+                f"{describe_component(self._model.component)} drew {cls.name!r}, which is not one of the classes "
                 f"that it declares ({known})"
             ) from None
 
@@ -227,8 +229,8 @@ class _DataSet:
 def _metadata_line(name: str, sample: PlannedSample) -> dict[str, Any]:
     """Return an image's line of metadata.jsonl.
 
-    Facets and scene are JSON in a text: `datasets` wants one type a column and takes it from the first lines,
-    while scenes differ in their keys from prompt to prompt.
+    Facets and scene are JSON in a text, because `datasets` wants one type for each column and infers it from the
+    first lines, while the keys of scenes differ from prompt to prompt.
     """
     prompt = sample.prompt
     return {
@@ -275,17 +277,17 @@ def _category(number: int, cls: ObjectClass, domain: str) -> dict[str, Any]:
 
 
 def _identity(cls: ObjectClass) -> str:
-    """What makes classes of one generator the same: as `ObjectClass.same_as` has it."""
+    """Return the text that is equal for equal classes of one generator, as in `ObjectClass.same_as`."""
     return cls.synset or cls.name
 
 
 def _append(spool: TextIOBase, before: int, entry: Mapping[str, Any]) -> None:
-    """Append an entry of a JSON list, one a line, of which so many are there already."""
+    """Append an entry to a JSON list, one a line, after `before` other entries."""
     spool.write((",\n" if before else "\n") + _ascii(entry))
 
 
 def _utf8(text: str) -> str:
-    """What UTF-8 cannot hold (half a surrogate pair) escaped, as in samples.csv: `datasets` would read no line."""
+    """Escape what UTF-8 cannot encode (half a surrogate pair), as in samples.csv; `datasets` could not read it."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -294,5 +296,5 @@ def _json(data: Any) -> str:
 
 
 def _ascii(data: Any) -> str:
-    """As JSON in ASCII, for pycocotools opens files in the encoding of the reader's locale."""
+    """Return JSON in ASCII, because pycocotools opens files in the encoding of the reader's locale."""
     return json.dumps(data, allow_nan=False)

@@ -1,4 +1,4 @@
-"""What a plan will cost: how much is kept already, and how long the rest took when it was last done."""
+"""Forecast of a plan: how much work is cached already, and how long the rest took when it was last done."""
 
 from __future__ import annotations
 
@@ -25,14 +25,25 @@ from .sample import Model, SampleGrid, iterate_blocks
 
 @dataclass
 class Work:
-    """Items of one kind: to make, kept already, and the seconds that making takes, where that is known."""
+    """The amount of work of one kind.
+
+    Attributes:
+        to_make: Number of items to make.
+        kept: Number of items in the cache.
+        seconds: Time to make the rest, in seconds; None if it is not known.
+    """
 
     to_make: int = 0
     kept: int = 0
     seconds: float | None = 0.0
 
     def add(self, count: int, rate: float | None) -> None:
-        """Add items to make at a rate (seconds each, None: not known)."""
+        """Add items to make.
+
+        Args:
+            count: Number of items.
+            rate: Seconds for each item; None if it is not known.
+        """
         self.to_make += count
         if count:
             known = self.seconds is not None and rate is not None
@@ -41,16 +52,20 @@ class Work:
 
 @dataclass
 class _Images(Work):
-    """Images; of those that exist already, the ones that are not there are missing."""
+    """Images to make.
+
+    Attributes:
+        missing: Number of existing images that are not there.
+    """
 
     missing: int = 0
 
 
 def forecast_plan(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
+    """Return the plan as plain data: folder, jobs, images and observations to make and cached, notes.
 
-    Where nothing is measured, there are no metrics, judges and observations to speak of. There is no folder yet
-    where its name depends on images of prompts that are not made yet.
+    If nothing is measured, there are no metrics, judges and observations. The folder is null if its name depends
+    on images of prompts that do not exist yet.
     """
     pictures = len({path for each in plan.sample_sets for path in find_missing_images(each.prompts)})
     first = (
@@ -100,9 +115,9 @@ def _describe_metric(job: Job) -> Mapping[str, Any]:
 
 
 def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
-    """Count images, each once however many metrics and prompts share it, and say who lacks some.
+    """Count images, each once even if several metrics and prompts share it, and note which models lack some.
 
-    `ledger` takes those that cannot be had: nothing will be asked about them.
+    Missing images go into `ledger`, so that nothing is asked about them.
     """
     work, notes = _Images(), []
     for model, grids in group_by_model(plan.image_sets):
@@ -122,7 +137,7 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
 def _looked_up(
     info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid], ledger: Ledger
 ) -> tuple[int, int]:
-    """Count images that exist already, and those of them that are not there, as far as the model says so."""
+    """Return the number of existing images, and how many of them are missing, as far as the model tells."""
     wanted: set[str] = set()
     lacking = 0
     with guard_plugin(model.component, "to say which images it holds"):
@@ -136,8 +151,9 @@ def _looked_up(
 
 
 def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
-    """Count queries, each once however many needs and samples share it; images that are not made yet are all
-    taken to be different.
+    """Count queries, each once even if several needs and samples share it.
+
+    Images that do not exist yet are all taken to be different.
     """
     work = Work()
     for desk in desks(plan.jobs):
@@ -151,7 +167,7 @@ def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
 def _gather_planned(
     items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
 ) -> list[tuple[Sample, ...] | Failure]:
-    """The samples of each item; an image that is not made yet has its key for a digest, and no pixels."""
+    """Return the samples of each item; an image that does not exist yet has its key as digest, and no pixels."""
     each = zip(items, gather(items, need, store, ledger), strict=True)
     return [_as_if_made(item, found, store, ledger) for item, found in each]
 
@@ -172,7 +188,7 @@ def _as_if_made(
 
 
 class _Planned(Sample):
-    """A sample whose prompt may bring images that are not made yet: such a one has its path for a digest."""
+    """A sample whose prompt may bring images that do not exist yet; their digest is their path."""
 
     @property
     def own_images(self) -> tuple[Image, ...]:

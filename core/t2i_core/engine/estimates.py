@@ -1,4 +1,4 @@
-"""From the measurement table to scores, facets and comparisons, each with its interval."""
+"""Estimates of scores, facets and comparisons, each with its interval, from the measurement table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..statistics import (
 from .job import Job
 
 MOST_LEVELS = 1000
-"""A facet with more levels than this is left to the measurement table."""
+"""Largest number of levels of a facet that is estimated; the measurement table has the others."""
 
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
@@ -45,7 +45,7 @@ class Scores:
     Attributes:
         scores: Estimates by name, the headline first.
         facets: Estimates by measure, facet and level.
-        notes: What is left out of the facets.
+        notes: Facets that are left out, in words.
     """
 
     scores: Mapping[str, Estimate]
@@ -59,7 +59,13 @@ class Scores:
 
 
 def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores]:
-    """Return each model's scores by label; `table` holds all rows of the job."""
+    """Return each model's scores by label.
+
+    Args:
+        job: The job.
+        table: All rows of the job.
+        interval: The question that the intervals answer.
+    """
     if table.empty:
         return {model.label: Scores({}, {}) for model in job.models}
     if job.pairs:
@@ -97,7 +103,7 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
 
 
 def find_incomparable(a: Job, b: Job) -> str | None:
-    """Return why two models' values cannot be compared, as they were not measured in the same way; else None."""
+    """Return why two models' scores cannot be compared: they were measured differently; None if they can."""
     if select_result_options(a.metric.options) != select_result_options(b.metric.options):
         return "the metric's options differ"
     judges = [
@@ -111,8 +117,16 @@ def compare(
 ) -> PairedDifference | None:
     """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
 
-    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
-    nothing, or where one has no score.
+    Args:
+        job: The job that measured a, not in pairs.
+        other: The job that measured b.
+        a: Label of the first model.
+        b: Label of the second model.
+        table: The rows of both.
+        interval: The question that the interval answers.
+
+    Returns:
+        The difference; None if they share no samples, or one has no score.
     """
     digests = {p.id: p.scene_digest for p in other.prompts}
     same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
@@ -120,7 +134,7 @@ def compare(
 
 
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], PairedDifference]:
-    """Compare each two models of a metric of pairs that have a score, all under the same weights."""
+    """Compare each two models with a score under a metric of pairs, all with the same weights."""
     table = select_aggregated(job, table)
     if table.empty:
         return {}
@@ -168,7 +182,7 @@ def _facets(
 
 
 def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
-    """One model's scores that are no plain means, and the measures that have no score over all rows."""
+    """Return one model's scores that are not plain means, and the measures that have no score over all rows."""
     with guard_plugin(job.metric, "to form intervals"):
         formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
         said = {name: estimate for name, estimate in formed.items() if estimate is not None}
@@ -179,7 +193,7 @@ def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, E
 
 
 def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
-    """The mean of rows of one measure, whichever it is."""
+    """Return the mean of rows of a single measure."""
     (name,) = rows["measure"].unique()
     return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
 
@@ -187,7 +201,7 @@ def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float 
 def _aggregated(
     job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
 ) -> dict[str, Estimate]:
-    """The scores that are no plain means, resampled, `but` those that have intervals already."""
+    """Return the scores that are not plain means, with resampled intervals, except those named in `but`."""
     table = select_aggregated(job, table)
     whole = make_statistic(job, table)
     names = set(whole(np.ones(len(table)))) - set(but)

@@ -1,4 +1,4 @@
-"""The evaluation from Python: what `t2i eval` does, as a function."""
+"""Evaluation from Python: the function behind `t2i eval`."""
 
 from __future__ import annotations
 
@@ -39,17 +39,27 @@ def evaluate(
     resolver: Resolver[Component[Any]] | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Evaluate models: the same names and the same results as `t2i eval`.
+    """Evaluate models under metrics, with the same names and results as `t2i eval`.
 
-    Metrics and models are names, or descriptors (`MetricInfo`, `GeneratorInfo`) of your own; a model under
-    several settings is a `ModelRequest` each. See `Request` for the other arguments.
+    The arguments that are not listed are those of `Request`.
 
-    Raises a T2IError for what a user can mend. Where more samples fail than `max_failed` allows, the run says so
-    in `Run.failed`.
+    Args:
+        metric: Names of metrics, or descriptors (`MetricInfo`) of your own.
+        model: Names of models, or descriptors (`GeneratorInfo`) of your own. A model under several settings is one
+            `ModelRequest` for each.
+        resolver: Finds components by name. If None, among the installed plugins.
+        progress: Shows progress. If None, nothing is shown.
 
-    >>> run = evaluate("tiam", "simulator", prompts="tiam-5-1", seeds=4)  # doctest: +SKIP
-    >>> run.results[0].score  # doctest: +SKIP
-    1.0
+    Returns:
+        The run. If more samples fail than `max_failed` allows, `Run.failed` gives the reason.
+
+    Raises:
+        T2IError: For problems that a user can fix.
+
+    Example:
+        >>> run = evaluate("tiam", "simulator", prompts="tiam-5-1", seeds=4)  # doctest: +SKIP
+        >>> run.results[0].score  # doctest: +SKIP
+        1.0
     """
     metrics = [metric] if isinstance(metric, str | MetricInfo) else list(metric)
     models = [model] if isinstance(model, str | GeneratorInfo | ModelRequest) else list(model)

@@ -1,4 +1,4 @@
-"""What a user asks for: the input of an evaluation, the same from the command line, a recipe or Python."""
+"""Requests: the input of an evaluation, the same from the command line, a recipe or Python."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Question = Literal["new", "prompts", "seeds"]
 class ModelRequest:
     """One model under one setting.
 
-    spec:      name, `name:argument`, or a descriptor
-    label:     how results call it; the spec (with its settings, if it has any) by default
-    settings:  options of the generator that hold for this entry alone
+    Attributes:
+        spec: Name, `name:argument`, or a descriptor.
+        label: Its name in results. If None, the spec with its settings.
+        settings: Options of the generator for this entry alone.
     """
 
     spec: str | GeneratorInfo
@@ -32,19 +33,23 @@ class ModelRequest:
 class Request:
     """One evaluation.
 
-    metrics:     names or descriptors
-    models:      in the order in which they are shown
-    prompts:     prompt sources or files; empty: each metric's own for the model's domain
-    judges:      `NAME` or `CAPABILITY=NAME`; empty: chosen
-    seeds:       None: the metric's own number for the domain
-    limit:       at most so many prompts, a seeded sample spread over facets
-    options:     by component name (or `kind:name`)
-    out:         the run folder; None: one under `t2i-runs`, named after what is asked
-    fresh:       make again what this evaluation would otherwise take from the store
-    shard:       (i, n): only the i-th of n parts of the work, i from 1; scores come from a last run without it
-    interval:    what intervals answer: new prompts and new seeds, new prompts, or new seeds
-    noise:       starting noise shared by all prompts, or drawn per prompt
-    max_failed:  the share of failed samples above which the run has failed
+    Attributes:
+        metrics: Names or descriptors.
+        models: The models, in the order in which they are shown.
+        prompts: Prompt sources or files. If empty, each metric's own for the model's domain.
+        judges: `NAME` or `CAPABILITY=NAME`. If empty, t2i chooses.
+        seeds: The seeds. If None, the metric's own number for the domain.
+        limit: Largest number of prompts, a seeded sample spread over facets.
+        options: Options by component name (or `kind:name`).
+        out: The run folder. If None, one in `t2i-runs`, named after the request.
+        fresh: True to repeat the work that this evaluation would otherwise take from the cache.
+        device: `cpu`, `cuda`, `cuda:N` or `mps`. If None, the plugin chooses.
+        batch_size: Batch size. If None, the plugin chooses.
+        shard: (i, n): only the i-th of n parts of the work, i from 1. A last run without it computes the scores.
+        interval: The question that intervals answer: new prompts and new seeds, new prompts, or new seeds.
+        noise: Starting noise shared by all prompts, or drawn for each prompt.
+        offline: True if nothing may be downloaded.
+        max_failed: Share of failed samples above which the run has failed, in [0, 1].
     """
 
     metrics: tuple[str | MetricInfo, ...]
@@ -66,33 +71,43 @@ class Request:
 
 
 MOST_SEEDS = 1_000_000
-"""More seeds than anybody draws; a slip of the keyboard must not fill the memory."""
+"""Largest number of seeds, so that a typing error does not fill the memory."""
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Read `16` (seeds 0 to 15), `0,7`, `0-63` or a mixture such as `0-3,9`. Raises BadOption."""
+    """Parse `16` (seeds 0 to 15), `0,7`, `0-63` or a mixture such as `0-3,9`.
+
+    Raises:
+        BadOption: If the text is none of these, or has more than `MOST_SEEDS` seeds.
+    """
     try:
-        parts = [_span(f"0-{int(text) - 1}" if text.strip().isdecimal() else part) for part in text.split(",")]
+        parts = [
+            _parse_span(f"0-{int(text) - 1}" if text.strip().isdecimal() else part) for part in text.split(",")
+        ]
     except ValueError:
         parts = []
     if any(part.start < 0 or part.stop - part.start > MOST_SEEDS for part in parts):
-        raise BadOption(f"--seeds {text!r}: more than {MOST_SEEDS:,} seeds")
+        raise BadOption(f"--seeds must name at most {MOST_SEEDS:,} seeds (got {text!r})")
     seeds = tuple(seed for part in parts for seed in part)
     if not seeds or len(set(seeds)) != len(seeds):
         raise BadOption(
-            f"--seeds {text!r}: want a number of seeds (16), a list (0,7) or a range (0-63), none twice"
+            f"--seeds must be a number of seeds (16), a list (0,7) or a range (0-63), none twice (got {text!r})"
         )
     return seeds
 
 
-def _span(part: str) -> range:
+def _parse_span(part: str) -> range:
     first, dash, last = part.strip().partition("-")
     return range(int(first), int(last) + 1) if dash else range(int(first), int(first) + 1)
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Read `I/N`, I from 1 to N. Raises BadOption."""
+    """Parse `I/N`, I from 1 to N.
+
+    Raises:
+        BadOption: If the text is anything else.
+    """
     part, _, parts = text.partition("/")
     if part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts):
         return int(part), int(parts)
-    raise BadOption(f"--shard {text!r}: want I/N with I from 1 to N, for instance 1/4")
+    raise BadOption(f"--shard must be I/N with I from 1 to N, such as 1/4 (got {text!r})")

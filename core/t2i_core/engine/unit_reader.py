@@ -1,4 +1,4 @@
-"""What a metric measures one after another: units, read from the store with the answers that they need."""
+"""Reader of units: what a metric measures, read from the cache with the answers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,19 @@ from .outcomes import Outcomes
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 BLOCKS = 20
-"""Blocks of images that are left out in turn for the jackknife of a model's set."""
+"""Number of blocks of images that the jackknife of a model's set leaves out in turn."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A unit, with the samples that it stands for; none where it is a set without one of its blocks."""
+    """A unit with its samples.
+
+    Attributes:
+        unit: The unit.
+        models: Its model, or the two models of a pair.
+        samples: The samples that it counts for; none if it is a set without one of its blocks.
+        left_out: The block that is left out of a set; None for a whole unit.
+    """
 
     unit: Unit
     models: tuple[Model, ...]
@@ -41,19 +48,19 @@ class Group:
 
     @cached_property
     def seeds(self) -> str:
-        """The seeds that a prompt's value is made of."""
+        """The seeds that a prompt's value rests on."""
         return " ".join(str(sample.seed) for sample in self.samples)
 
 
 class Reader:
-    """Reads samples with their answers from the store."""
+    """Reads samples with their answers from the cache."""
 
     def __init__(self, job: Job, store: Store, ledger: Ledger, outcomes: Sequence[Outcomes], task: Task) -> None:
         self.job, self.store, self.ledger, self.outcomes, self.task = job, store, ledger, outcomes, task
         self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
 
     def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed]]:
-        """Yield items with their answers. Those that failed are left out, and counted."""
+        """Yield items with their answers. Items that failed are skipped and counted."""
         for item, result in self.observe(items):
             self.task.advance()
             if isinstance(result, Failure):
@@ -66,7 +73,7 @@ class Reader:
             outcomes.lose([planned.model for planned in item], item[:1], why)
 
     def observe(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed | Failure]]:
-        """Yield each item with its answers, or with why it has none."""
+        """Yield each item with its answers, or with the reason why it has none."""
         for block in iterate_blocks(items):
             samples: list[tuple[Sample, ...] | Failure]
             if self.job.generates:
@@ -79,9 +86,10 @@ class Reader:
                 yield item, _joined(own, {name: found[number] for name, found in answers})
 
     def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any]]:
-        """Read a prompt's samples in bulk: those that have all answers, and one observation for each need.
+        """Read a prompt's samples in bulk. Samples that failed are counted.
 
-        What failed is counted.
+        Returns:
+            The samples with all answers, and one stacked observation for each need.
         """
         lost = {s.index: self.ledger.images[s.key] for s in samples if s.key in self.ledger.images}
         answers: dict[str, dict[int, bytes]] = {}
@@ -112,14 +120,14 @@ class Reader:
         }
 
     def _keys(self, served: Served, item: Item) -> list[str]:
-        """Return the keys of what was asked about an item."""
+        """Return the keys of the queries about an item."""
         labels = tuple(planned.model.label for planned in item)
         return self.ledger.queries[id(served), labels].of(item[0].index)
 
     def _answers_of_items(
         self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
     ) -> list[list[Answer] | Failure | None]:
-        """Return the answers to one need about each item, or why there are none; None where it has no samples."""
+        """Return each item's answers to one need, or the reason why there are none; None if it has no samples."""
         keys = [
             self._keys(served, item) if isinstance(s, tuple) else []
             for item, s in zip(items, samples, strict=True)
@@ -192,7 +200,7 @@ class Reader:
 def _joined(
     samples: tuple[Sample, ...] | Failure, answers: Mapping[str, list[Answer] | Failure | None]
 ) -> Observed | Failure:
-    """Return an item's samples with its answers to all needs, or the first reason why there is none."""
+    """Return an item's samples with its answers to all needs, or the first failure."""
     if isinstance(samples, Failure):
         return samples
     failed = next((found for found in answers.values() if isinstance(found, Failure)), None)
@@ -202,7 +210,11 @@ def _joined(
 
 
 def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
-    """Read stored forms as one observation. Raises BrokenPlugin where they do not fit each other."""
+    """Read stored answers as one observation.
+
+    Raises:
+        BrokenPlugin: If they do not fit each other.
+    """
     try:
         return TYPES[served.asked].stacked(data, served.labels)
     except ValueError as error:
@@ -221,7 +233,7 @@ class _Rereadable:
 
 
 def groups(job: Job, reader: Reader) -> Iterator[Group]:
-    """Yield each unit with the samples that it stands for."""
+    """Yield each unit with its samples."""
     by = job.instance.group_by
     if by in ("sample", "pair"):
         for item, observed in reader.read(job.items()):
@@ -252,7 +264,7 @@ def groups(job: Job, reader: Reader) -> Iterator[Group]:
 
 
 class _Chosen(Sequence[PlannedSample]):
-    """Some samples of a grid, by their indices: packed, for a model's set may be large."""
+    """Some samples of a grid, by their indices, packed because a model's set may be large."""
 
     def __init__(self, grid: SampleGrid, indices: Iterable[int]) -> None:
         self._grid, self._indices = grid, array("Q", indices)
@@ -265,7 +277,7 @@ class _Chosen(Sequence[PlannedSample]):
 
 
 def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
-    """Yield a model's whole set, then the set without each block in turn; empty ones are left out."""
+    """Yield a model's whole set, then the set without each block in turn. Empty sets are skipped."""
     usable = _Chosen(grid, (item[0].index for item, _ in reader.read((sample,) for sample in grid)))
     blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)
 
@@ -285,6 +297,6 @@ def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
 
 
 def image_block(prompt: Prompt, seed: int) -> int:
-    """The jackknife block of an image, the same for every model."""
+    """Return the jackknife block of an image, the same for every model."""
     digest = hashlib.sha256(f"{prompt.id}|{seed}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4]) % BLOCKS

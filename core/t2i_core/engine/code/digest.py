@@ -60,7 +60,7 @@ def digest_code(code: object) -> str:
 
 
 def is_installed(code: object) -> bool:
-    """Return whether code is a function, class or class method of an installed distribution, and nothing more.
+    """Return whether code is a function, class or class method of an installed distribution and nothing more.
 
     A closure, a partial or an instance holds values that its source does not show.
     """
@@ -86,7 +86,7 @@ def _module_of(code: Any) -> str:
 
 
 def _compiled(module: str) -> str:
-    """Return the digest of a module's file where it is compiled; empty for any other module."""
+    """Return the digest of a module's file if it is compiled; empty for any other module."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return digest_file(Path(file)) if file.endswith(tuple(EXTENSION_SUFFIXES)) else ""
 
@@ -120,7 +120,7 @@ _DESCRIPTORS = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )
-"""Attributes that are implemented in C, or are the places of `__slots__`: their class and name say it all."""
+"""Attributes that are implemented in C, or belong to `__slots__`: their class and name identify them."""
 
 
 class _Digest:
@@ -147,14 +147,14 @@ class _Digest:
         return self._sha.hexdigest()
 
     def write(self, tag: str, *parts: Any) -> None:
-        """Write a tag and texts or buffers, each with its length, so that no two sequences are written alike."""
+        """Write a tag and texts or buffers, each with its length, so that different sequences never look alike."""
         encoded = [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in parts]
         self._sha.update(f"{tag}({','.join(str(len(part)) for part in encoded)})".encode())
         for part in encoded:
             self._sha.update(part)
 
     def add(self, value: Any, where: str) -> None:
-        """Write a plain value, or a reference to anything else."""
+        """Write a plain value, or a reference to any other value."""
         self._left[0] -= 1
         if self._left[0] < 0:
             raise UnhashableCode(f"{where}: more than {MOST_VALUES:,} values")
@@ -254,7 +254,7 @@ class _Digest:
         self._write_names("attributes", function.__dict__, name)
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.add(cell, f"the closure value {variable!r} of {name}")
-        if origin is not None:  # its source is known, the values that it closes over are not
+        if origin is not None:  # its source is known, its closure values are not
             return self.write("made by", origin, module)
         for loaded in sorted(set(list_loaded_names(function.__code__))):
             self._add_global(function.__globals__, loaded, name)
@@ -278,7 +278,7 @@ class _Digest:
         self.write("end of constants")
 
     def _add_global(self, names: Mapping[str, Any], loaded: tuple[str, ...], function: str) -> None:
-        """Write a global that a function loads; of the user's own modules only the attributes that it takes."""
+        """Write a global that a function loads; of modules not installed, only the attributes it takes."""
         first, *attributes = loaded
         builtins = vars(import_module("builtins"))
         if first not in names:
@@ -296,7 +296,7 @@ class _Digest:
     def _add_import(
         self, names: Mapping[str, Any], level: int, module: str, members: tuple[str, ...], function: str
     ) -> None:
-        """Write what a function imports when it is called."""
+        """Write the modules that a function imports when it is called."""
         where = f"the import of {module!r} in {function}"
         try:
             full = resolve_name("." * level + module, names.get("__package__") or "") if level else module
@@ -351,7 +351,7 @@ class _Digest:
     # instances ------------------------------------------------------------------------------------------------
 
     def _write_instance(self, value: Any, where: str) -> None:
-        """Write the class and what `copy` and `pickle` would take of the value."""
+        """Write the class, and the state that `copy` and `pickle` would take."""
         cls = type(value)
         if cls.__module__ == "itertools":  # some versions of Python can reduce them and others cannot
             raise UnhashableCode(f"{where} ({_type_name(value)})")
@@ -407,7 +407,7 @@ def _write_cell(digest: _Digest, cell: types.CellType, where: str) -> None:
 
 
 def _write_cached(digest: _Digest, cached: Any, where: str) -> None:
-    """Write the function behind `functools.cache`, not what it remembers."""
+    """Write the function behind `functools.cache`, not its cached values."""
     digest.write("cached")
     digest.add((cached.__wrapped__, cached.cache_parameters()), where)
 

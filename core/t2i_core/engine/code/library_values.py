@@ -1,4 +1,4 @@
-"""Arrays, tensors, images and models of libraries as plain parts and bytes, without importing the libraries."""
+"""Parts and bytes of arrays, tensors, images and models of libraries, without importing the libraries."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 Parts = tuple[tuple[Any, ...], Any]
-"""Values that say what it is, and a buffer with its content, or None."""
+"""Values that identify it, and a buffer with its content, or None."""
 
 
 def take_apart(value: object) -> Parts | None:
     """Return the parts of a value whose pickled form is not canonical; None for any other value.
 
     Raises:
-        RuntimeError, NotImplementedError, OSError or ValueError: If the content cannot be read (a sparse tensor, a
-            truncated image).
+        RuntimeError: If the content cannot be read; or NotImplementedError, OSError or ValueError (a sparse
+            tensor, a truncated image).
     """
     for library, name, parts_of in _LIBRARIES:
         loaded = sys.modules.get(library)
@@ -25,7 +25,7 @@ def take_apart(value: object) -> Parts | None:
 
 
 def _of_array(array: Any) -> Parts | None:
-    if type(array).__name__ not in ("ndarray", "memmap"):  # a subclass has state of its own
+    if type(array).__name__ not in ("ndarray", "memmap"):  # a subclass has its own state
         return None
     said = ("array", array.dtype, array.shape)
     if array.dtype.hasobject or array.dtype.kind == "T":
@@ -46,7 +46,7 @@ def _of_image(image: Any) -> Parts:
 
 
 def _of_model(model: Any) -> Parts:
-    """Return a pydantic model's class and values; it does not count which of them were given."""
+    """Return a pydantic model's class and values; whether a value was given or is a default does not count."""
     more = (model.__pydantic_private__, model.__pydantic_extra__)
     return ("model", type(model), dict(model.__dict__), *more), None
 
