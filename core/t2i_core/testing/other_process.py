@@ -1,6 +1,6 @@
-"""The same question in another process, where `hash` gives other numbers and sets have another order.
+"""Questions to a component in another process, where `hash` gives other numbers and sets have another order.
 
-This file is run as a script there, so that nothing is imported that the component does not need.
+This file runs as a script there, so that only the modules that the component needs are imported.
 """
 
 from __future__ import annotations
@@ -22,16 +22,22 @@ if TYPE_CHECKING:
     from t2i_core.api.observation import Labels
 
 HASH_SEEDS = ("1000003", "2000003")
-"""Seeds of `hash`. Two may give a small set one order: what is cheap is tried with all."""
+"""Values of PYTHONHASHSEED. A small set may have the same order under both, so cheap checks try all."""
 
 
 def answer_in_another_process(
     component: Component[Any], module: str, asked: Any, hash_seed: str = HASH_SEEDS[0]
 ) -> Any:
-    """Ask a component in another process: prompts for labels, images of requests, the labels of a judge.
+    """Ask a component in another process: a source for prompts, a generator for images, a judge for its labels.
 
-    module:     the component's light module
-    hash_seed:  seed of its `hash`
+    Args:
+        component: The component.
+        module: The component's light module.
+        asked: The labels for a prompt source, the requests for a generator, None for a judge.
+        hash_seed: Value of PYTHONHASHSEED there.
+
+    Returns:
+        The prompts, images or labels.
     """
     options = component.options.model_dump()
     question = (module, component.kind, component.name, options, component.argument, asked)
@@ -42,7 +48,7 @@ def answer_in_another_process(
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 0, f"it cannot be asked in another process:\n{done.stderr.decode(errors='replace')}"
+    assert done.returncode == 0, f"the other process failed:\n{done.stderr.decode(errors='replace')}"
     return pickle.loads(done.stdout)
 
 
@@ -75,7 +81,7 @@ _WORK: Mapping[str, Callable[[Component[Any], Any], Any]] = {
 
 
 def _answer() -> None:
-    """Answer the question that stands in the standard input; what the component prints goes to the errors."""
+    """Answer the question on the standard input; the component's own output goes to the standard error."""
     out = os.dup(1)
     os.dup2(2, 1)
     module, kind, name, options, argument, asked = pickle.load(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""Whose package a module is: no distribution may put files into, or describe itself from, another's."""
+"""Ownership of packages: no distribution may put files into, or describe itself from, another's package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def find_other_owners(packages: set[str], dist: Distribution) -> dict[str, str]:
-    """Return, by top-level name, the other installed distribution that holds files of it, where one does."""
+    """Return the other installed distribution that has files of a package, by top-level name."""
     return {
         package: other.name
         for other in distributions()
@@ -18,7 +18,7 @@ def find_other_owners(packages: set[str], dist: Distribution) -> dict[str, str]:
 
 
 def list_packages(dist: Distribution) -> set[str]:
-    """The top-level names that a distribution installs."""
+    """Return the top-level names that a distribution installs."""
     files = (Path(line.partition(",")[0]) for line in _record(dist).splitlines())
     return {
         file.parts[0].removesuffix(".py")
@@ -28,19 +28,19 @@ def list_packages(dist: Distribution) -> set[str]:
 
 
 def _packages(dist: Distribution, wanted: set[str]) -> set[str]:
-    """Those of some top-level names that a distribution installs, or has in folders that it puts on the path."""
+    """Return the wanted top-level names that a distribution installs, or has in folders on the path."""
     record = "\n" + _record(dist)
     found = {name for name in wanted if f"\n{name}/" in record or f"\n{name}.py," in record}
     return found | {name for name in wanted for root in _roots(dist) if (root / name / "__init__.py").is_file()}
 
 
 def _record(dist: Distribution) -> str:
-    """The list of a distribution's files; few have none."""
+    """Return the list of a distribution's files; empty if it has none."""
     return dist.read_text("RECORD") or ""
 
 
 def _roots(dist: Distribution) -> Iterator[Path]:
-    """The folders that an editable installation puts on the path."""
+    """Yield the folders that an editable installation puts on the path."""
     for line in _record(dist).splitlines():
         name = line.partition(",")[0]
         if name.endswith(".pth") and "/" not in name:

@@ -38,7 +38,7 @@ CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 
 
 class StaticResolver:
-    """Finds only the descriptors it is given: evaluations without any installed plugin."""
+    """A resolver that finds only the given descriptors, for evaluations without installed plugins."""
 
     def __init__(self, *infos: Info) -> None:
         self._infos = {
@@ -63,7 +63,7 @@ class StaticResolver:
         domain: Domain,
         options: OptionTable,
     ) -> JudgeChoice[Component[Any]]:
-        """Return a judge asked for that can serve, or the first one given that can."""
+        """Return the first judge that can serve, one of those asked for if possible."""
         wanted = {word.removeprefix(f"{capability}=") for word in asked}
         choices = []
         for (kind, name), info in self._infos.items():
@@ -85,7 +85,7 @@ class StaticResolver:
         return table
 
     def manifest(self) -> list[dict[str, Any]]:
-        """Return the names of what was given."""
+        """Return the names of the given descriptors."""
         return [{"kind": kind, "name": name} for kind, name in self._infos]
 
 
