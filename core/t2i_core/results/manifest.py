@@ -1,4 +1,4 @@
-"""A run's manifest, the content of run.json."""
+"""The manifest of a run: the content of run.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .typed import Count, Number, Seed, Typed
 
 
 class RequestRecord(Typed):
-    """What was asked for."""
+    """The request of a run."""
 
     metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
@@ -66,7 +66,7 @@ class PartRecord(ComponentRecord):
 
 
 class DeviceRecord(Typed):
-    """Where the run computed."""
+    """The device of a run."""
 
     asked: str = Field(description="`--device`, or `best`")
     batch_size: int | str = Field("auto", description="`--batch-size`, or `auto`")
@@ -101,7 +101,7 @@ class DatasetRecord(Typed):
 
 
 class Manifest(Typed):
-    """All that a run records of itself, complete enough to repeat it."""
+    """The record of a run, complete enough to repeat it."""
 
     plan: str = Field(description="digest of what was asked for: the run's identity")
     status: Literal["running", "done", "failed"] = Field(
@@ -154,13 +154,13 @@ class Manifest(Typed):
 
 
 def parse_manifest(data: Mapping[str, Any]) -> Manifest:
-    """Check the content of run.json.
+    """Check the content of run.json and return it as a manifest.
 
     Args:
         data: The content.
 
     Raises:
-        ValueError: If it is not what a run writes, with the reason in one line.
+        ValueError: If a run did not write it, with the reason in one line.
     """
     try:
         return Manifest.model_validate(data)

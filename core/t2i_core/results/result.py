@@ -1,4 +1,4 @@
-"""Scores of models and their differences: what ``--json`` prints and run.json holds."""
+"""Scores of models and their differences: the output of `--json` and a part of run.json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Score(Typed):
 
 
 class JudgeName(Typed):
-    """A judge, and why it was chosen."""
+    """A judge, with the reason why it was chosen."""
 
     name: str = Field(description="the judge")
     why: str = Field(description="why it was chosen")
@@ -35,7 +35,7 @@ class JudgeOfNeed(JudgeName):
 
 
 class UpperBound(Typed):
-    """What a metric's score can reach with these judges."""
+    """The highest score that a metric can give with these judges."""
 
     model: str = Field(description="label of the model whose images give the bound")
     value: Number | None = Field(description="its score")

@@ -1,4 +1,4 @@
-"""Scores as tables of a terminal. A command that prints them depends on rich itself: core does not."""
+"""Scores as tables in a terminal. A command that prints them depends on rich; core does not."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _scores(results: Sequence[Result]) -> Table:
 
 
 def _prompts(result: Result) -> str:
-    """How many prompts were asked for, and how many of them have a value where some have none."""
+    """Return the number of requested prompts, with the number that have a value if some have none."""
     asked, ok = result.n_prompts, result.n_prompts_ok
     return f"{asked}" if ok == asked else f"{ok} of {asked}"
 
@@ -72,7 +72,7 @@ def _alarming(count: int) -> Text:
 
 
 def _details(results: Sequence[Result]) -> Iterator[RenderableType]:
-    """Named scores where there are several, and facets."""
+    """Yield tables of named scores, if there are several, and of facets."""
     named = make_table("metric", "model", "name", "score", "95 % interval", title="by name")
     facets = make_table("metric", "model", "by", "level", "score", "95 % interval", title="by facet")
     for each in results:
@@ -92,12 +92,12 @@ def _details(results: Sequence[Result]) -> Iterator[RenderableType]:
 
 
 def _with_interval(score: Score) -> tuple[str, str]:
-    """Write a score and its interval."""
+    """Format a score and its interval."""
     return format_number(score.value), format_interval(score.ci)
 
 
 def _few(levels: Mapping[str, Score]) -> Iterator[tuple[str, Score]]:
-    """All levels, or the lowest and the highest of many."""
+    """Yield all levels, or the lowest and the highest of many."""
     if len(levels) <= MOST_LEVELS:
         yield from levels.items()
         return
@@ -125,7 +125,7 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Table:
 
 
 def _method_lines(results: Sequence[Result]) -> Iterator[str]:
-    """How the intervals were made: what they answer and by which method."""
+    """Yield a line about the question and method of each kind of interval."""
     methods: dict[str, dict[str, None]] = {}
     for each in results:
         if each.interval:
