@@ -61,8 +61,9 @@ def parse_table(
         begin = lines.line_num + 1
         for cells in lines:
             if len(cells) > len(names):
+                columns_in_words = "1 column" if len(names) == 1 else f"{len(names)} columns"
                 raise error(
-                    f"{path}, line {begin}: has {len(cells)} cells, but the table has {len(names)} columns; "
+                    f"{path}, line {begin}: has {len(cells)} cells, but the table has {columns_in_words}; "
                     "quote a cell that contains the separator"
                 )
             if filled := {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}:
