@@ -56,7 +56,7 @@ def stream_answers(
         attempt = _Attempt(work, feed())
         answers = 0
         for answer in attempt:
-            item, value = _close(answer, open_items, who)
+            item, value = _match_answer(answer, open_items, who)
             answers += 1
             raised_in_a_row, patience = 0, LONG_PATIENCE
             yield item, value
@@ -129,7 +129,7 @@ class _Attempt:
         return "no answer" if self.error is None else describe_error(self.error)
 
 
-def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
+def _match_answer(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
     """Match an answer with the item that it names."""
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise BrokenPlugin(f"{who} gave {type(answer).__name__}; it must give pairs of an item and its answer")
@@ -147,4 +147,4 @@ def _try_alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT, wh
         return Failure(attempt.reason), True
     if len(answers) != 1:
         return Failure(f"{len(answers)} answers where one was asked for"), False
-    return _close(answers[0], {id(item): item}, who)[1], False
+    return _match_answer(answers[0], {id(item): item}, who)[1], False

@@ -108,7 +108,7 @@ class Component(Generic[InfoT]):
     def judge_fingerprint(self) -> str:
         """SHA-256 (hex) of everything that its answers depend on; a generator that judges itself has more."""
         further = self._judge_code if self.is_installed else ()
-        return digest_data([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
+        return digest_data([self.fingerprint, self._digest_files(further)]) if further else self.fingerprint
 
     @property
     def _judge_code(self) -> tuple[str, ...]:
@@ -130,11 +130,11 @@ class Component(Generic[InfoT]):
             UnhashableCode: If the code is in no installed distribution and has no digest; never in a run.
         """
         if self.is_installed:
-            return self._digest_of(self.info.code)
-        files = self._digest_of((*self.info.code, *self._judge_code)) if is_in_package(self._made_in) else ""
+            return self._digest_files(self.info.code)
+        files = self._digest_files((*self.info.code, *self._judge_code)) if is_in_package(self._made_in) else ""
         return digest_data([self.own_code or digest_code(self.factory), files])
 
-    def _digest_of(self, patterns: tuple[str, ...]) -> str:
+    def _digest_files(self, patterns: tuple[str, ...]) -> str:
         try:
             return digest_sources(self.module or self._made_in, patterns)
         except ValueError as error:

@@ -73,8 +73,8 @@ def forecast_plan(plan: Plan) -> dict[str, Any]:
     )
     with Store(fresh=plan.request.fresh) as store:
         ledger = Ledger()
-        images, lacking = _images(plan, store, ledger)
-        observations = {"observations": asdict(_observations(plan, store, ledger))} if plan.jobs else {}
+        images, lacking = _forecast_images(plan, store, ledger)
+        observations = {"observations": asdict(_forecast_observations(plan, store, ledger))} if plan.jobs else {}
     return {
         "folder": None if pictures and plan.request.out is None else str(plan.folder),
         "jobs": [
@@ -114,7 +114,7 @@ def _describe_metric(job: Job) -> Mapping[str, Any]:
     }
 
 
-def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
+def _forecast_images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
     """Count images, each once even if several metrics and prompts share it, and note which models lack some.
 
     Missing images go into `ledger`, so that nothing is asked about them.
@@ -122,7 +122,7 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
     work, notes = _Images(), []
     for model, grids in group_by_model(plan.image_sets):
         if isinstance(model.component.info, ExistingImagesInfo):
-            wanted, lacking = _looked_up(model.component.info, model, grids, ledger)
+            wanted, lacking = _look_up(model.component.info, model, grids, ledger)
             work.kept += wanted - lacking
             work.missing += lacking
             if lacking:
@@ -134,7 +134,7 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
     return work, notes
 
 
-def _looked_up(
+def _look_up(
     info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid], ledger: Ledger
 ) -> tuple[int, int]:
     """Return the number of existing images, and how many of them are missing, as far as the model tells."""
@@ -150,7 +150,7 @@ def _looked_up(
     return len(wanted), lacking
 
 
-def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
+def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
     """Count queries, each once even if several needs and samples share it.
 
     Images that do not exist yet are all taken to be different.
@@ -169,10 +169,10 @@ def _gather_planned(
 ) -> list[tuple[Sample, ...] | Failure]:
     """Return the samples of each item; an image that does not exist yet has its key as digest, and no pixels."""
     each = zip(items, gather(items, need, store, ledger), strict=True)
-    return [_as_if_made(item, found, store, ledger) for item, found in each]
+    return [_assume_made(item, found, store, ledger) for item, found in each]
 
 
-def _as_if_made(
+def _assume_made(
     item: Item, found: tuple[Sample, ...] | Failure, store: Store, ledger: Ledger
 ) -> tuple[Sample, ...] | Failure:
     if isinstance(found, tuple):

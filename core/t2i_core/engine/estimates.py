@@ -69,7 +69,7 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
     if table.empty:
         return {model.label: Scores({}, {}) for model in job.models}
     if job.pairs:
-        found = _aggregated(job, table, interval)
+        found = _resample_scores(job, table, interval)
         labels = [model.label for model in job.models]
         headline = job.measures[0].name
         others = {name: estimate for name, estimate in found.items() if name not in labels}
@@ -78,21 +78,21 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
         }
     (model,) = job.models
     if job.instance.group_by == "model":
-        return {model.label: Scores(_jackknifed(job, table), {})}
+        return {model.label: Scores(_jackknife_scores(job, table), {})}
     means, facets, notes = {}, {}, []
-    aggregated, unsaid = _own(job, table, interval)
+    aggregated, unsaid = _estimate_own(job, table, interval)
     for measure in job.measures:
         rows = table[table["measure"] == measure.name]
         if measure.name in aggregated:
-            facets[measure.name], said = _facets(
-                job, measure, table, partial(_one_aggregated, job, measure, interval)
+            facets[measure.name], said = _estimate_facets(
+                job, measure, table, partial(_aggregate_one, job, measure, interval)
             )
             notes += said
         elif len(rows):
-            mean = partial(_mean, job, measure, interval)
+            mean = partial(_estimate_mean, job, measure, interval)
             if measure.name not in unsaid:
                 means[measure.name] = mean(rows)
-            facets[measure.name], said = _facets(job, measure, rows, mean)
+            facets[measure.name], said = _estimate_facets(job, measure, rows, mean)
             notes += said
     order = [m.name for m in job.measures]
     named = {**means, **aggregated}
@@ -144,11 +144,11 @@ def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tup
     return statistic_differences(statistic, both, interval=interval, **find_clusters(job, table))
 
 
-def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
-    return _own(job, rows, interval)[0].get(measure.name)
+def _aggregate_one(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
+    return _estimate_own(job, rows, interval)[0].get(measure.name)
 
 
-def _mean(
+def _estimate_mean(
     job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame, level: float = 0.95
 ) -> Estimate:
     return mean_interval(
@@ -161,7 +161,7 @@ def _mean(
     )
 
 
-def _facets(
+def _estimate_facets(
     job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
 ) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
     """Estimate a measure for each level of its facets."""
@@ -181,24 +181,24 @@ def _facets(
     return found, notes
 
 
-def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
+def _estimate_own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
     """Return one model's scores that are not plain means, and the measures that have no score over all rows."""
     with guard_plugin(job.metric, "to form intervals"):
-        formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
+        formed = dict(job.instance.estimates(table, partial(_estimate_any_mean, job, interval)))
         said = {name: estimate for name, estimate in formed.items() if estimate is not None}
         strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)
         if strange is not None:
             raise TypeError(f"gave {type(strange).__name__} where an Estimate was asked for")
-    return {**_aggregated(job, table, interval, but=formed), **said}, set(formed) - set(said)
+    return {**_resample_scores(job, table, interval, but=formed), **said}, set(formed) - set(said)
 
 
-def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
+def _estimate_any_mean(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
     """Return the mean of rows of a single measure."""
     (name,) = rows["measure"].unique()
-    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
+    return _estimate_mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
 
 
-def _aggregated(
+def _resample_scores(
     job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
 ) -> dict[str, Estimate]:
     """Return the scores that are not plain means, with resampled intervals, except those named in `but`."""
@@ -215,7 +215,7 @@ def _aggregated(
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **find_clusters(job, table))
 
 
-def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
+def _jackknife_scores(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
     scores = {}
     for measure in job.measures:
         if (table["measure"] == measure.name).any():

@@ -64,11 +64,11 @@ def generate(
             continue
         with (
             open_component(model.component, how) as generator,
-            progress.task(_title(model), len(missing), "images") as task,
+            progress.task(_make_title(model), len(missing), "images") as task,
         ):
             started, done, failed = time.monotonic(), 0, 0
             keys: dict[int, str] = {}
-            requests = _requests(missing, store, keys)
+            requests = _make_requests(missing, store, keys)
             for request, answer in stream_answers(
                 generator.generate, requests, describe_component(model.component), missing.kept > 0
             ):
@@ -86,7 +86,7 @@ def generate(
     return all_made
 
 
-def _title(model: Model) -> str:
+def _make_title(model: Model) -> str:
     return (
         f"{'looking up ' if isinstance(model.component.info, ExistingImagesInfo) else ''}images of {model.label}"
     )
@@ -126,7 +126,7 @@ def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> M
     return found
 
 
-def _requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
+def _make_requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
     """Yield the generator's requests, and note the key of each image.
 
     Images that another process has made in the meantime are skipped.

@@ -101,7 +101,7 @@ def _check(request: Request) -> None:
         raise BadOption("--seeds must name at least one seed, and no seed may be negative")
 
 
-def _address(key: str) -> tuple[str, str]:
+def _split_address(key: str) -> tuple[str, str]:
     """Split `[kind:][dist/]name` into kind (empty if not given) and name."""
     kind, _, rest = key.rpartition(":")
     return kind, rest.rpartition("/")[2]
@@ -224,7 +224,7 @@ class _Planner:
         """Return the user's options for one component, given under its name or under `kind:name`."""
         found: dict[str, Any] = {}
         for key, options in self.request.options.items():
-            its_kind, its_name = _address(key)
+            its_kind, its_name = _split_address(key)
             if its_name == name and its_kind in ("", kind):
                 found |= options
         return found
@@ -233,7 +233,7 @@ class _Planner:
         """Refuse options and judges that no part of this run uses; they are usually misspelt."""
         known = {name for _, name in self.used}
         for key in self.request.options:
-            kind, name = _address(key)
+            kind, name = _split_address(key)
             if not ((kind, name) in self.used if kind else name in known):
                 parts = ", ".join(sorted(known))
                 problem = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
@@ -258,7 +258,7 @@ class _Planner:
         bounds: list[Job] = []
         for job in jobs:
             if job.instance.upper_bound is not None:
-                bound = next((b for b in bounds if _judged_alike(b, job)), None)
+                bound = next((b for b in bounds if _is_judged_alike(b, job)), None)
                 if bound is None:
                     bound = self.bound(job, len(bounds), {model.label for each in jobs for model in each.models})
                     bounds.append(bound)
@@ -356,7 +356,11 @@ class _Planner:
         preferred = []
         if need.capability in defaults.judges:
             name = defaults.judges[need.capability]
-            whose = f"the domain {domain.name!r}" if name in _names(domain, metric) else f"metric {metric.name!r}"
+            whose = (
+                f"the domain {domain.name!r}"
+                if name in _list_named_judges(domain, metric)
+                else f"metric {metric.name!r}"
+            )
             preferred.append((name, f"{whose} names it for {need.capability}"))
         choice = choose_judge(need, metric, preferred, domain, self.request, self.resolver, self.settled_here)
         self.used.add(("judge", choice.judge.name))
@@ -408,13 +412,13 @@ class _Planner:
         """Read one prompt source or file."""
         if is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
-            self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
+            self.notes += _describe_repetitions(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
         prompts = load_prompts(
             source, labels if source.info.reads_labels else None, self.request.offline, self.dry
         )
-        self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
+        self.notes += _describe_repetitions(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
@@ -427,7 +431,7 @@ class _Planner:
         return tuple(range(defaults.seeds or 1))
 
 
-def _judged_alike(bound: Job, job: Job) -> bool:
+def _is_judged_alike(bound: Job, job: Job) -> bool:
     """Return whether a bound also holds for a job: same judges, same questions, same prompts and seeds."""
     judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (bound, job)]
     return (
@@ -437,7 +441,7 @@ def _judged_alike(bound: Job, job: Job) -> bool:
     )
 
 
-def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
+def _describe_repetitions(name: str, kept: int, merged: int, texts: int) -> list[str]:
     """Return a note on repeated entries of a file or source of prompts."""
     clauses = []
     if merged:
@@ -450,7 +454,7 @@ def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
     return [f"{name}: {'; '.join(clauses)}"] if clauses else []
 
 
-def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
+def _list_named_judges(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
     """Return the judges that a domain names for a metric."""
     there = domain.metrics.get(metric.info.name, Defaults())
     return {*domain.judges.values(), *there.judges.values()}

@@ -39,7 +39,7 @@ def refuse_unneeded_judges(
         NoJudge: If a judge is not needed.
         T2IError: If `find` raises it.
     """
-    by_metric = {name: dict.fromkeys(n.capability for n in own if _judged(n)) for name, own in needs.items()}
+    by_metric = {name: dict.fromkeys(n.capability for n in own if _needs_judge(n)) for name, own in needs.items()}
     wanted = {capability for own in by_metric.values() for capability in own}
     if words and not wanted:
         raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge; leave --judge out")
@@ -50,16 +50,16 @@ def refuse_unneeded_judges(
         meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
-            need = "; ".join(f"{metric} needs {_list(own)}" for metric, own in by_metric.items())
-            raise NoJudge(f"--judge {word}: the judge you asked for offers {_list(offers)}; {need}")
+            need = "; ".join(f"{metric} needs {_join_names(own)}" for metric, own in by_metric.items())
+            raise NoJudge(f"--judge {word}: the judge you asked for offers {_join_names(offers)}; {need}")
 
 
-def _judged(need: Need) -> bool:
+def _needs_judge(need: Need) -> bool:
     """Return whether a judge answers a need, neither the model itself nor the pixels."""
     return need.source == "judge" and need.capability != "pixels"
 
 
-def _list(capabilities: Mapping[Capability, object]) -> str:
+def _join_names(capabilities: Mapping[Capability, object]) -> str:
     return " and ".join(capabilities) or "no judge"
 
 

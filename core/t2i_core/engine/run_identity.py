@@ -31,13 +31,13 @@ def identify_samples(samples: SampleSet) -> dict[str, Any]:
             [m.label, m.component.info.name, m.component.argument, select_result_options(m.component.options)]
             for m in samples.models
         ],
-        "prompts": [_prompt_identity(p) for p in samples.prompts],
+        "prompts": [_identify_prompt(p) for p in samples.prompts],
         "seeds": list(samples.seeds),
         "noise": samples.noise,
     }
 
 
-def _prompt_identity(p: Prompt) -> str:
+def _identify_prompt(p: Prompt) -> str:
     return digest_data(
         [p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)]
     )

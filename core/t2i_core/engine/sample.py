@@ -102,18 +102,18 @@ class SampleGrid(Sequence[PlannedSample]):
             raise IndexError(index)
         part, parts = self.shard or (1, 1)
         number, column = divmod(part - 1 + index * parts, len(self.seeds))
-        return self._sample(index, self.prompts[number], self.seeds[column])
+        return self._make_sample(index, self.prompts[number], self.seeds[column])
 
     def __iter__(self) -> Iterator[PlannedSample]:
         for index, (prompt, seed) in enumerate(self.cells()):
-            yield self._sample(index, prompt, seed)
+            yield self._make_sample(index, prompt, seed)
 
     def cells(self) -> Iterator[tuple[Prompt, int]]:
         """Yield the prompt and the seed of each sample."""
         part, parts = self.shard or (1, 1)
         return islice(product(self.prompts, self.seeds), part - 1, None, parts)
 
-    def _sample(self, index: int, prompt: Prompt, seed: int) -> PlannedSample:
+    def _make_sample(self, index: int, prompt: Prompt, seed: int) -> PlannedSample:
         while index * _KEY_BYTES >= len(self._keys):
             next(self._missing_keys)
         key = self._keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES].hex()
@@ -126,14 +126,14 @@ class SampleGrid(Sequence[PlannedSample]):
         before: Prompt | None = None
         for prompt, seed in self.cells():
             if prompt is not before:
-                head, before = self._key_head(prompt), prompt
+                head, before = self._make_key_head(prompt), prompt
             noise = noise_seed(self.noise, prompt, seed)
             if own_noise:
                 self._noise_seeds.append(noise)
             self._keys += bytes.fromhex(image_key(head, seed, noise))
             yield
 
-    def _key_head(self, prompt: Prompt) -> str:
+    def _make_key_head(self, prompt: Prompt) -> str:
         """Return the common beginning of the keys of a prompt's images, as canonical JSON without its end."""
         info = self.model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest

@@ -125,7 +125,7 @@ def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> di
         if job.is_bound:
             label = job.models[0].label
             headline = own[label].headline
-            value, ci = (_number(headline.value), _interval(headline)) if headline else (None, None)
+            value, ci = (_make_number(headline.value), _make_interval(headline)) if headline else (None, None)
             bounds[label] = UpperBound(model=label, value=value, ci=ci)
     return bounds
 
@@ -159,8 +159,8 @@ def _make_result(
         judge=JudgeName(name=judges[0].name, why=judges[0].why) if judges else None,
         judges=judges,
         prompts=job.prompts_name,
-        score=_number(headline.value) if headline else None,
-        ci=_interval(headline) if headline else None,
+        score=_make_number(headline.value) if headline else None,
+        ci=_make_interval(headline) if headline else None,
         interval=f"{headline.method}; {headline.question}" if headline else None,
         upper_bound=bound,
         notes=list(dict.fromkeys(notes)),
@@ -239,10 +239,10 @@ def _compare_models(
             metric=metric,
             a=a,
             b=b,
-            diff=_number(compared.diff),
-            ci=_interval(compared),
-            p=_number(p),
-            p_unadjusted=_number(compared.p),
+            diff=_make_number(compared.diff),
+            ci=_make_interval(compared),
+            p=_make_number(p),
+            p_unadjusted=_make_number(compared.p),
             n=compared.n,
             interval=f"{compared.method}; {compared.question}",
         )
@@ -253,13 +253,13 @@ def _compare_models(
 def _make_score(estimate: Estimate) -> Score:
     """Return a score with its interval, and notes on variation that the interval lacks."""
     notes = [note for note in estimate.notes if note in _LEFT_OUT]
-    return Score(value=_number(estimate.value), ci=_interval(estimate), notes=notes)
+    return Score(value=_make_number(estimate.value), ci=_make_interval(estimate), notes=notes)
 
 
-def _number(value: float) -> float | None:
+def _make_number(value: float) -> float | None:
     """Return a number for JSON, which has no NaN: a value that does not exist becomes null."""
     return float(value) if math.isfinite(value) else None
 
 
-def _interval(found: Estimate | PairedDifference) -> list[float | None]:
-    return [_number(found.lo), _number(found.hi)]
+def _make_interval(found: Estimate | PairedDifference) -> list[float | None]:
+    return [_make_number(found.lo), _make_number(found.hi)]

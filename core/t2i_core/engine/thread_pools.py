@@ -70,10 +70,10 @@ def count_cores(root: Path = Path("/")) -> int:
             cores.add(siblings.read_text())
         except OSError:  # a container may hide it
             cores.add(str(cpu))
-    return max(1, int(min([len(cores), *_quotas(root)])))
+    return max(1, int(min([len(cores), *_read_quotas(root)])))
 
 
-def _quotas(root: Path) -> Iterator[float]:
+def _read_quotas(root: Path) -> Iterator[float]:
     """Yield the quotas, in cores, of the control groups (version 1 or 2) that this process is in."""
     try:
         groups = (root / "proc/self/cgroup").read_text().splitlines()

@@ -57,7 +57,7 @@ class Reader:
 
     def __init__(self, job: Job, store: Store, ledger: Ledger, outcomes: Sequence[Outcomes], task: Task) -> None:
         self.job, self.store, self.ledger, self.outcomes, self.task = job, store, ledger, outcomes, task
-        self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
+        self.shared = {s.need.name: self._read_shared(s) for s in job.needs if s.need.per == "run"}
 
     def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed]]:
         """Yield items with their answers. Items that failed are skipped and counted."""
@@ -81,9 +81,9 @@ class Reader:
             else:
                 samples = [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in block]
             asked = [served for served in self.job.needs if served.need.per != "run"]
-            answers = [(s.need.name, self._answers_of_items(s, block, samples)) for s in asked]
+            answers = [(s.need.name, self._read_answers(s, block, samples)) for s in asked]
             for number, (item, own) in enumerate(zip(block, samples, strict=True)):
-                yield item, _joined(own, {name: found[number] for name, found in answers})
+                yield item, _join_answers(own, {name: found[number] for name, found in answers})
 
     def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any]]:
         """Read a prompt's samples in bulk. Samples that failed are counted.
@@ -96,7 +96,7 @@ class Reader:
         for served in self.job.needs:
             own = answers.setdefault(served.need.name, {})
             asked = [sample for sample in samples if sample.index not in lost]
-            keys = [self._keys(served, (sample,)) for sample in asked]
+            keys = [self._get_keys(served, (sample,)) for sample in asked]
             for sample, found in zip(asked, keys, strict=True):
                 if not found:
                     raise image_gone(self.store, (sample,))
@@ -114,22 +114,22 @@ class Reader:
         self.task.advance(len(samples))
         left = [sample for sample in samples if sample.index not in lost]
         return left, {
-            s.need.name: _stacked(s, left[0].model, [answers[s.need.name][sample.index] for sample in left])
+            s.need.name: _stack_answers(s, left[0].model, [answers[s.need.name][sample.index] for sample in left])
             for s in self.job.needs
             if left
         }
 
-    def _keys(self, served: Served, item: Item) -> list[str]:
+    def _get_keys(self, served: Served, item: Item) -> list[str]:
         """Return the keys of the queries about an item."""
         labels = tuple(planned.model.label for planned in item)
         return self.ledger.queries[id(served), labels].of(item[0].index)
 
-    def _answers_of_items(
+    def _read_answers(
         self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
     ) -> list[list[Answer] | Failure | None]:
         """Return each item's answers to one need, or the reason why there are none; None if it has no samples."""
         keys = [
-            self._keys(served, item) if isinstance(s, tuple) else []
+            self._get_keys(served, item) if isinstance(s, tuple) else []
             for item, s in zip(items, samples, strict=True)
         ]
         every = [key for own in keys for key in own]
@@ -139,15 +139,17 @@ class Reader:
             names = [derived_key(key, served, self.job.metric) for key in every]
             derived = dict(zip(every, self.store.get_many(names), strict=True))
         return [
-            self._answers(served, own, found, values, derived) if isinstance(found, tuple) else None
+            self._combine_answers(served, own, found, values, derived) if isinstance(found, tuple) else None
             for own, found in zip(keys, samples, strict=True)
         ]
 
-    def _shared(self, served: Served) -> Sequence[Answer]:
+    def _read_shared(self, served: Served) -> Sequence[Answer]:
         """Return the answers that are asked once per run; without them nothing can be measured."""
         samples = shared_samples(self.job)
         keys = [query.key for query in asked_once(self.job, served)]
-        got = self._answers(served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {})
+        got = self._combine_answers(
+            served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {}
+        )
         if isinstance(got, Failure):
             raise FailedRun(
                 f"{describe_component(self.job.metric)} cannot be measured without its {served.need.name}: "
@@ -155,7 +157,7 @@ class Reader:
             )
         return got
 
-    def _answers(
+    def _combine_answers(
         self,
         served: Served,
         keys: Sequence[str],
@@ -197,7 +199,7 @@ class Reader:
         return answers
 
 
-def _joined(
+def _join_answers(
     samples: tuple[Sample, ...] | Failure, answers: Mapping[str, list[Answer] | Failure | None]
 ) -> Observed | Failure:
     """Return an item's samples with its answers to all needs, or the first failure."""
@@ -209,7 +211,7 @@ def _joined(
     return Observed(samples, {name: found for name, found in answers.items() if isinstance(found, list)})
 
 
-def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
+def _stack_answers(served: Served, model: Model, data: Sequence[bytes]) -> Any:
     """Read stored answers as one observation.
 
     Raises:
@@ -260,7 +262,7 @@ def groups(job: Job, reader: Reader) -> Iterator[Group]:
                     yield Group(unit, (grid.model,), left)
     else:
         for grid in job.grids:
-            yield from _sets(grid, reader)
+            yield from _make_set_units(grid, reader)
 
 
 class _Chosen(Sequence[PlannedSample]):
@@ -276,7 +278,7 @@ class _Chosen(Sequence[PlannedSample]):
         return self._grid[self._indices[index]]
 
 
-def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
+def _make_set_units(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
     """Yield a model's whole set, then the set without each block in turn. Empty sets are skipped."""
     usable = _Chosen(grid, (item[0].index for item, _ in reader.read((sample,) for sample in grid)))
     blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)

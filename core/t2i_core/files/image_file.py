@@ -91,7 +91,7 @@ def read_header(path: Path, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader
 
 @lru_cache(maxsize=4096)
 def _read_header(path: Path, rules: DecodingRules, size: int, changed: int) -> ImageHeader:
-    with open_regular(path, IMAGE_BYTES) as file, _opened(file, rules, str(path)) as (_, header, _):
+    with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (_, header, _):
         return header
 
 
@@ -102,7 +102,7 @@ def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
         DamagedImage: If it cannot be read, is not an image, is damaged, or the rules refuse it.
     """
     try:
-        with open_regular(path, IMAGE_BYTES) as file, _opened(file, rules, str(path)) as (image, _, _):
+        with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (image, _, _):
             image.verify()
     except OSError as error:
         raise DamagedImage(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -110,7 +110,7 @@ def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
 
 def parse_header(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader:
     """Return the header of an image file's bytes. See `decode` for arguments and errors."""
-    with _opened(io.BytesIO(data), rules, where) as (_, header, _):
+    with _open_checked(io.BytesIO(data), rules, where) as (_, header, _):
         return header
 
 
@@ -131,11 +131,11 @@ def decode(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> NDA
     Raises:
         DamagedImage: If it is not an image, is damaged, or the rules refuse it.
     """
-    with _opened(io.BytesIO(data), rules, where) as (image, _, orientation):
+    with _open_checked(io.BytesIO(data), rules, where) as (image, _, orientation):
         image.load()
         upright = image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
         if image.mode.startswith("I") or image.mode == "F":
-            return _from_wide(upright, image.info.get("transparency"))
+            return _convert_wide(upright, image.info.get("transparency"))
         if upright.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             rgba = upright.convert("RGBA")
             white = PILImage.new("RGBA", rgba.size, "white")
@@ -147,7 +147,9 @@ _pillow_limit = threading.Lock()
 
 
 @contextmanager
-def _opened(file: BinaryIO, rules: DecodingRules, where: str) -> Iterator[tuple[PILImage.Image, ImageHeader, int]]:
+def _open_checked(
+    file: BinaryIO, rules: DecodingRules, where: str
+) -> Iterator[tuple[PILImage.Image, ImageHeader, int]]:
     """Open an image without decoding it, and give it with its header and EXIF orientation.
 
     Raises:
@@ -161,13 +163,13 @@ def _opened(file: BinaryIO, rules: DecodingRules, where: str) -> Iterator[tuple[
                     f"{where}: has {width} x {height} pixels, more than the limit of {rules.megapixels:g} "
                     "megapixels; scale it down, or raise the limit (option megapixels of the model folder)"
                 )
-            orientation = _orientation(image)
-            yield image, _header(image, file, orientation), orientation
+            orientation = _read_orientation(image)
+            yield image, _make_header(image, file, orientation), orientation
     except DamagedImage:
         raise
     except UnidentifiedImageError as error:  # its message holds a memory address
         file.seek(0)
-        raise DamagedImage(f"{where}: {_unread(file.read(_HEAD), rules)}") from error
+        raise DamagedImage(f"{where}: {_describe_unreadable(file.read(_HEAD), rules)}") from error
     # Pillow raises SyntaxError, ValueError, struct.error and more for truncated or hostile files
     except Exception as error:
         raise DamagedImage(f"{where}: the image cannot be decoded ({error})") from error
@@ -183,7 +185,7 @@ def _open(file: BinaryIO, rules: DecodingRules) -> PILImage.Image:
             PILImage.MAX_IMAGE_PIXELS = before
 
 
-def _orientation(image: PILImage.Image) -> int:
+def _read_orientation(image: PILImage.Image) -> int:
     """Return the EXIF orientation, 1 to 8. In a PNG only EXIF data before the pixels counts, as in a header."""
     if image.format == "PNG" and not {"exif", "Raw profile type exif"} & image.info.keys():
         return 1  # Pillow would decode the whole image to look behind the pixels
@@ -196,7 +198,7 @@ def _orientation(image: PILImage.Image) -> int:
     return found if isinstance(found, int) and found in _TURNS else 1
 
 
-def _header(image: PILImage.Image, file: BinaryIO, orientation: int) -> ImageHeader:
+def _make_header(image: PILImage.Image, file: BinaryIO, orientation: int) -> ImageHeader:
     width, height = image.size
     wide = _is_wide(image, file)
     grey = image.mode.startswith("I") or image.mode == "F"
@@ -230,7 +232,7 @@ def describe_format(name: str) -> str:
     return {"WEBP": "WebP", "JPEG2000": "JPEG 2000"}.get(name, name)
 
 
-def _unread(head: bytes, rules: DecodingRules) -> str:
+def _describe_unreadable(head: bytes, rules: DecodingRules) -> str:
     """Return what kind of file begins with these bytes, for a file that Pillow could not read under the rules."""
     wanted = [describe_format(name) for name in rules.formats]
     name = "AVIF or HEIF" if head[4:8] == b"ftyp" else next((n for s, n in _STARTS if head.startswith(s)), None)
@@ -249,7 +251,7 @@ _STARTS = (
 )  # fmt: skip
 
 
-def _from_wide(image: PILImage.Image, transparent: object) -> NDArray[np.uint8]:
+def _convert_wide(image: PILImage.Image, transparent: object) -> NDArray[np.uint8]:
     """Return grey values of 16 bits, or floats from 0 to 1, as 8 bits in three channels.
 
     The upper byte is taken, as Pillow does for 16-bit colours: a grey image has the same pixels in either form.

@@ -71,7 +71,7 @@ class Record:
         """The prompt's text; None if the record has none. Raises BadPrompts if it is not a text."""
         for name in TEXT_FIELDS:
             if name in self.fields:
-                return self._string(name)
+                return self._read_string(name)
         return None
 
     @property
@@ -80,7 +80,7 @@ class Record:
         value = self.fields.get("id")
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        return self._string("id") if "id" in self.fields else None
+        return self._read_string("id") if "id" in self.fields else None
 
     def prompt(self) -> Prompt:
         """Return the prompt. If the record has no id, it is made from the text.
@@ -94,42 +94,42 @@ class Record:
         return Prompt(
             id=self.id or make_id(text),
             text=text,
-            scene=self._scene(),
-            facets=self._facets(),
-            images=tuple(self._image(name) for name in self._strings("images")),
-            texts=self._strings("texts"),
-            answer=self._answer(),
-            cluster=self._string("cluster") if "cluster" in self.fields else None,
+            scene=self._read_scene(),
+            facets=self._read_facets(),
+            images=tuple(self._find_image(name) for name in self._read_strings("images")),
+            texts=self._read_strings("texts"),
+            answer=self._read_answer(),
+            cluster=self._read_string("cluster") if "cluster" in self.fields else None,
         )
 
-    def _string(self, field: str) -> str:
+    def _read_string(self, field: str) -> str:
         value = self.fields[field]
         if not isinstance(value, str):
             self.fail(field, f"want text, not {json.dumps(value)}")
         return value
 
-    def _strings(self, field: str) -> tuple[str, ...]:
+    def _read_strings(self, field: str) -> tuple[str, ...]:
         value = self.fields.get(field, [])
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             self.fail(field, "want a list of texts")
         return tuple(value)
 
-    def _image(self, name: str) -> str:
+    def _find_image(self, name: str) -> str:
         path = self.path.parent / name
         if not path.is_file():
             self.fail("images", f"no such file: {path}")
         return str(path)
 
-    def _answer(self) -> int | None:
+    def _read_answer(self) -> int | None:
         answer = self.fields.get("answer")
         if answer is None:
             return None
-        texts = self._strings("texts")
+        texts = self._read_strings("texts")
         if not isinstance(answer, int) or isinstance(answer, bool) or not 0 <= answer < len(texts):
             self.fail("answer", f"want the index of one of the {len(texts)} texts, counted from 0")
         return answer
 
-    def _scene(self) -> Scene | None:
+    def _read_scene(self) -> Scene | None:
         data = self.fields.get("scene")
         if data is None:
             return None
@@ -150,7 +150,7 @@ class Record:
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             self.fail("scene", f"not a scene ({error})")
 
-    def _facets(self) -> dict[str, str | int | float]:
+    def _read_facets(self) -> dict[str, str | int | float]:
         facets = self.fields.get("facets", {})
         if not isinstance(facets, dict):
             self.fail("facets", "want an object with names and values")
@@ -246,8 +246,8 @@ def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
         count += 1
         if first.setdefault(prompt.id, prompt) != prompt:
             raise BadPrompts(
-                f"two different prompts have the id {prompt.id!r}: {_short(first[prompt.id].text)} and "
-                f"{_short(prompt.text)}; change one of the ids"
+                f"two different prompts have the id {prompt.id!r}: {_shorten(first[prompt.id].text)} and "
+                f"{_shorten(prompt.text)}; change one of the ids"
             )
     return list(first.values()), count - len(first)
 
@@ -285,7 +285,7 @@ def _read_text(path: Path, text: str) -> Iterator[Record]:
 
 def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
     for number, fields in parse_json_lines(path, text, BadPrompts, "a field 'prompt'"):
-        yield Record(path, number, {name: value for name, value in fields.items() if not _blank(value)})
+        yield Record(path, number, {name: value for name, value in fields.items() if not _is_blank(value)})
 
 
 def _read_csv(path: Path, text: str) -> Iterator[Record]:
@@ -296,11 +296,11 @@ def _read_csv(path: Path, text: str) -> Iterator[Record]:
         yield Record(path, row.line, row.cells)
 
 
-def _blank(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= _ID_LENGTH else text[:_ID_LENGTH] + "...")
 
 

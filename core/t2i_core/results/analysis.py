@@ -47,7 +47,7 @@ def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
         if name not in scored:
             continue
         try:
-            component = resolver.component("metric", name, {_key(name): part.options})
+            component = resolver.component("metric", name, {_make_key(name): part.options})
             _check_files(component)
             made[name] = component
         except T2IError as error:
@@ -96,7 +96,7 @@ def analyze_run(
         BadOption: If an option was already set when the run was measured.
     """
     options = options or {}
-    shorts = {name: _short(name) for name in metrics.recorded}
+    shorts = {name: _drop_argument(name) for name in metrics.recorded}
     for key in options:
         if key.removeprefix("metric:") not in shorts.values():
             known = list(shorts.values())
@@ -113,10 +113,10 @@ def analyze_run(
         for label, model in models.items()
     }
     for name, made in metrics.made.items():
-        given = {**options.get(shorts[name], {}), **options.get(_key(name), {})}
+        given = {**options.get(shorts[name], {}), **options.get(_make_key(name), {})}
         if given:
             measured_with = select_result_options(made.options)
-            made = resolver.component("metric", name, {_key(name): {**metrics.recorded[name], **given}})
+            made = resolver.component("metric", name, {_make_key(name): {**metrics.recorded[name], **given}})
             if select_result_options(made.options) != measured_with:
                 raise BadOption(
                     f"{name}: {', '.join(given)}: the run was already measured with this option; "
@@ -132,7 +132,7 @@ def analyze_run(
             None if own.all() else table[~own].dropna(axis="columns", how="all"),
             settings,
             run.manifest.request.interval,
-            _floors(run, name),
+            _find_floors(run, name),
             {name: made.info.measures for name, made in metrics.made.items()},
             partial(find_images, samples, run.folder, run.images_from),
         )
@@ -157,16 +157,16 @@ def _analyze(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Anal
         ) from error
 
 
-def _short(name: str) -> str:
+def _drop_argument(name: str) -> str:
     return name.partition(":")[0]
 
 
-def _key(name: str) -> str:
+def _make_key(name: str) -> str:
     """Return the key of a metric's options in a table of options."""
-    return f"metric:{_short(name)}"
+    return f"metric:{_drop_argument(name)}"
 
 
-def _floors(run: Run, metric: str) -> dict[str, float]:
+def _find_floors(run: Run, metric: str) -> dict[str, float]:
     """Return the confidence below which judges keep nothing, by need: the highest, if there are several judges."""
     floors: dict[str, float] = {}
     for judge in run.manifest.judges:

@@ -83,17 +83,17 @@ def compare_headlines(
     if table.empty or not {a, b} <= set(table["model"].unique()):
         return None
     if scoring.instance.group_by == "model":
-        return _jackknifed_difference(scoring, table, a, b)
+        return _jackknife_difference(scoring, table, a, b)
     headline = scoring.measures[0]
     rows = select_shared(table[table["prompt"].isin(same)], a, b)
     if rows.empty:
         return None
     own = select_aggregated(scoring, rows)
     if headline.name in make_statistic(scoring, own)(np.ones(len(own))):
-        statistic = _one_each(scoring, own, (a, b), headline.name)
+        statistic = _score_each(scoring, own, (a, b), headline.name)
         found = statistic_differences(statistic, [(a, b)], interval=interval, **find_clusters(scoring, own))[a, b]
-        return replace(found, n=_samples(own))  # a sample has a row of each measure and model
-    return _paired(scoring, headline, rows, (a, b), interval)
+        return replace(found, n=_count_samples(own))  # a sample has a row of each measure and model
+    return _pair_cells(scoring, headline, rows, (a, b), interval)
 
 
 def compute_headline(scoring: Scoring, table: pd.DataFrame) -> float:
@@ -156,7 +156,7 @@ def split_left_out(table: pd.DataFrame, measure: str) -> tuple[float, pd.Series[
     return float(rows["none"]), rows.drop("none")
 
 
-def _one_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
+def _score_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
     """Return a function of weights that gives one score for each of several models."""
     own = [(label, (rows["model"] == label).to_numpy()) for label in labels]
     parts = [(label, mask, rows[mask]) for label, mask in own]
@@ -164,14 +164,14 @@ def _one_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name:
     return lambda weights: {label: statistic(weights[mask])[name] for label, mask, statistic in statistics}
 
 
-def _samples(rows: pd.DataFrame) -> int:
+def _count_samples(rows: pd.DataFrame) -> int:
     """Return the number of samples that rows are about; of prompts, if those are measured as a whole."""
     if "seed" in rows and rows["seed"].notna().any():
         return len(rows.dropna(subset="seed")[["prompt", "seed"]].drop_duplicates())
     return int(rows["prompt"].nunique())
 
 
-def _paired(
+def _pair_cells(
     scoring: Scoring, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
 ) -> PairedDifference | None:
     """Pair the cells of two models; the rows of one cell are averaged."""
@@ -195,7 +195,7 @@ def _paired(
     )
 
 
-def _jackknifed_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> PairedDifference | None:
+def _jackknife_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> PairedDifference | None:
     """Compare two sets by leaving the same blocks of images out of both."""
     name = scoring.measures[0].name
     both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]

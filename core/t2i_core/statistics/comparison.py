@@ -42,7 +42,7 @@ class PairedDifference:
     notes: tuple[str, ...] = ()
 
 
-def _comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
+def _make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
     if estimate.df is not None and estimate.se:
         p = 2 * float(stdtr(estimate.df, -abs(estimate.value) / estimate.se))
     elif not design.terms or math.isnan(estimate.lo):
@@ -107,7 +107,7 @@ def paired_difference(
     check_range(float(both.min()), float(both.max()), (low, high))
     bounds: Range = (None, None) if low is None or high is None else (low - high, high - low)
     estimate = estimate_mean(sample, design, form="t", bounds=bounds, level=level)
-    return _comparison(estimate, design, len(sample.value))
+    return _make_comparison(estimate, design, len(sample.value))
 
 
 def statistic_differences(
@@ -159,7 +159,7 @@ def statistic_differences(
 
         value = replicates.full[a] - replicates.full[b]
         estimate = replicates.estimate(value, difference, form="t", bounds=(None, None), level=level)
-        comparisons[a, b] = _comparison(estimate, replicates.design, np.size(prompt))
+        comparisons[a, b] = _make_comparison(estimate, replicates.design, np.size(prompt))
     return comparisons
 
 

@@ -149,7 +149,7 @@ def encode_levels(labels: ArrayLike, name: str, n: int) -> tuple[Codes, int]:
     return codes.astype(np.intp, copy=False), len(distinct)
 
 
-def _cells(prompt: Codes, n_prompts: int, seed: Codes, n_seeds: int) -> Term:
+def _make_cells(prompt: Codes, n_prompts: int, seed: Codes, n_seeds: int) -> Term:
     codes = prompt * n_seeds + seed
     if n_prompts * n_seeds <= 8 * len(prompt):
         return Term(codes, int(np.count_nonzero(np.bincount(codes))))
@@ -178,7 +178,7 @@ def _group_strata(term: Term, row_stratum: Codes, name: str) -> Term:
     return Term(codes, len(distinct), stratum if stratum.max() > 0 else None)
 
 
-def _few(count: int, name: str) -> tuple[str, ...]:
+def _note_few(count: int, name: str) -> tuple[str, ...]:
     return (f"{count} {name}: with fewer than {FEW} the interval is rough",) if count < FEW else ()
 
 
@@ -204,7 +204,7 @@ def make_design(
     p_codes, n_prompts = encode_levels(prompt, "prompt", n)
     prompts = Term(p_codes, n_prompts)
     s_codes, n_seeds = encode_levels(np.arange(n) if seed is None else seed, "seed", n)
-    cells = _cells(p_codes, n_prompts, s_codes, n_seeds)
+    cells = _make_cells(p_codes, n_prompts, s_codes, n_seeds)
     stratified = ""
     if strata is not None:
         row_stratum, n_strata = encode_levels(strata, "strata", n)
@@ -217,13 +217,15 @@ def make_design(
         cells,
         n_prompts,
         "prompts",
-        _few(n_prompts, "prompts"),
+        _note_few(n_prompts, "prompts"),
     )
     if seed is None or not crossed:
-        return _nested(over_prompts, p_codes, interval, seed_known=seed is not None)
+        return _choose_nested(over_prompts, p_codes, interval, seed_known=seed is not None)
 
     seeds = Term(s_codes, n_seeds)
-    over_seeds = Design(QUESTIONS["seeds"], "seeds", (seeds,), cells, n_seeds, "seeds", _few(n_seeds, "seeds"))
+    over_seeds = Design(
+        QUESTIONS["seeds"], "seeds", (seeds,), cells, n_seeds, "seeds", _note_few(n_seeds, "seeds")
+    )
     over_prompts = replace(over_prompts, question=QUESTIONS["prompts"])
     if n_prompts == n_seeds == 1:
         note = "one prompt and one seed: no interval can be formed"
@@ -251,7 +253,7 @@ def make_design(
     )
 
 
-def _nested(over_prompts: Design, prompt: Codes, interval: Question, *, seed_known: bool) -> Design:
+def _choose_nested(over_prompts: Design, prompt: Codes, interval: Question, *, seed_known: bool) -> Design:
     """Choose the design for seeds that prompts do not share, or that are not known."""
     if interval == "seeds" and seed_known:
         cells = _group_strata(over_prompts.cells, prompt, "cell")

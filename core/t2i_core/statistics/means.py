@@ -177,10 +177,10 @@ def estimate_mean(sample: Sample, design: Design, *, form: Form, bounds: Range, 
     if variance == 0:
         return estimate_constant(sample.mean, design, bounds=bounds, level=level)
     estimate = estimate_from_variance(sample.mean, variance, df, design, form=form, bounds=bounds, level=level)
-    return estimate.with_notes(*_concentration(sample.influence, design))
+    return estimate.with_notes(*_note_concentration(sample.influence, design))
 
 
-def _concentration(influence: Floats, design: Design) -> tuple[str, ...]:
+def _note_concentration(influence: Floats, design: Design) -> tuple[str, ...]:
     """Return a note if three prompts or fewer make up nearly all of the variation."""
     prompts = design.terms[0]
     if not design.clusters.startswith("prompts") or prompts.groups < FEW:

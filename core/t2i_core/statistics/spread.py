@@ -12,13 +12,13 @@ from .design import Floats
 from .means import make_sample
 
 
-def _means(table: Floats) -> Floats:
+def _compute_means(table: Floats) -> Floats:
     """Return the mean of each column over the cells that it has; NaN if it has none."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(table, axis=0) / (~np.isnan(table)).sum(axis=0))
 
 
-def _range(means: Floats) -> float:
+def _compute_range(means: Floats) -> float:
     return float(np.nanmax(means) - np.nanmin(means))
 
 
@@ -84,17 +84,17 @@ def level_spread(
     table = cells.to_numpy(dtype=np.float64)
     if min(table.shape) < 2:
         raise ValueError(f"need at least two prompts and two levels, got {table.shape}")
-    means = _means(table)
-    found = _range(means)
+    means = _compute_means(table)
+    found = _compute_range(means)
 
     rng = np.random.default_rng(rng_seed)
-    ordered = np.array([-np.sort(-_means(rng.permuted(table, axis=1))) for _ in range(rounds)])
+    ordered = np.array([-np.sort(-_compute_means(rng.permuted(table, axis=1))) for _ in range(rounds)])
     null = np.nanmax(ordered, axis=1) - np.nanmin(ordered, axis=1)
 
     counts = (~np.isnan(table)).sum(axis=0)
     grand = float(np.nanmean(table))
     residual = table - np.nanmean(table, axis=1, keepdims=True)
-    effects = _means(residual)
+    effects = _compute_means(residual)
     n_prompts, n_levels = table.shape
     between = float(counts @ effects**2) / (n_levels - 1)
     free = int(counts.sum()) - n_prompts - n_levels + 1

@@ -59,12 +59,12 @@ def collect_answers_at_once(
     work: Callable[[Iterable[Any]], Iterable[tuple[Any, Any]]], items: Sequence[Any]
 ) -> list[Any]:
     """Ask once, without a second try, and return the answers in the order of the items."""
-    found = dict(_by_identity(work(iter(items))))
+    found = dict(_yield_by_identity(work(iter(items))))
     assert found.keys() == {id(item) for item in items}, "not every item has an answer"
     return [found[id(item)] for item in items]
 
 
-def _by_identity(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
+def _yield_by_identity(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
     """Yield the id of each asked object with its answer; an object answered twice fails."""
     seen: set[int] = set()
     for asked, answer in pairs:

@@ -61,7 +61,7 @@ class ComponentContract:
     @pytest.fixture
     def info(self) -> Any:
         """The descriptor."""
-        found: list[Info] = [i for i in _hook(self.kind, self.module)() if i.name == self.name]
+        found: list[Info] = [i for i in _get_hook(self.kind, self.module)() if i.name == self.name]
         assert len(found) == 1, f"{self.module} offers {len(found)} components with the name {self.name!r}"
         return found[0]
 
@@ -96,14 +96,14 @@ class ComponentContract:
 
     def test_light_import(self) -> None:
         """Neither the light module nor its hook imports a heavy module."""
-        done = _imported_alone(self.kind, self.module)
+        done = _import_alone(self.kind, self.module)
         assert done.returncode == 0, f"{self.module} does not import by itself:\n{done.stderr}"
         heavy = done.stdout.splitlines()[-1]
         assert heavy == "[]", f"{self.module} imports {heavy}: import it inside the factory"
 
     def test_options_are_described_and_round_trip(self, info: Info) -> None:
         """Every option has a description, nested ones too, and plain data gives equal options."""
-        undescribed = list(_undescribed(info.options))
+        undescribed = list(_find_undescribed(info.options))
         assert not undescribed, f"options without a description: {', '.join(undescribed)}"
         options = info.options(**self.options)
         assert info.options(**json.loads(json.dumps(options.model_dump(mode="json")))) == options
@@ -119,40 +119,40 @@ class ComponentContract:
         assert again.fingerprint == component.fingerprint
 
 
-def _hook(kind: Kind, module: str) -> Any:
-    return getattr(import_module(module), _hook_name(kind))
+def _get_hook(kind: Kind, module: str) -> Any:
+    return getattr(import_module(module), _make_hook_name(kind))
 
 
-def _hook_name(kind: Kind) -> str:
+def _make_hook_name(kind: Kind) -> str:
     return f"t2i_{kind}s"
 
 
-def _undescribed(model: type[BaseModel], known: tuple[type[BaseModel], ...] = ()) -> Iterator[str]:
+def _find_undescribed(model: type[BaseModel], known: tuple[type[BaseModel], ...] = ()) -> Iterator[str]:
     """Yield the names of options without a description; nested ones as `option.name`."""
     for name, field in model.model_fields.items():
         if not field.description:
             yield name
-        for inner in _models_in(field.annotation):
+        for inner in _find_models(field.annotation):
             if inner not in (model, *known):  # a model may contain itself
-                yield from (f"{name}.{theirs}" for theirs in _undescribed(inner, (model, *known)))
+                yield from (f"{name}.{theirs}" for theirs in _find_undescribed(inner, (model, *known)))
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield the models in a type, also inside types such as `tuple[Model, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _models_in(part)
+        yield from _find_models(part)
 
 
 @cache
-def _imported_alone(kind: Kind, module: str) -> subprocess.CompletedProcess[str]:
+def _import_alone(kind: Kind, module: str) -> subprocess.CompletedProcess[str]:
     """Import a light module in its own process, call its hook, and print the heavy modules that it has loaded.
 
     Runs once for all components of a module.
     """
     code = (
-        f"import sys, {module}; list({module}.{_hook_name(kind)}()); "
+        f"import sys, {module}; list({module}.{_make_hook_name(kind)}()); "
         f"print([m for m in {HEAVY!r} if m in sys.modules])"
     )
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

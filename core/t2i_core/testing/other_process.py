@@ -52,12 +52,12 @@ def answer_in_another_process(
     return pickle.loads(done.stdout)
 
 
-def _prompts(asked: Component[Any], labels: Labels | None) -> list[Prompt]:
+def _give_prompts(asked: Component[Any], labels: Labels | None) -> list[Prompt]:
     found = asked.info.prompts(asked.setup(labels=labels))
     return [replace(prompt, facets=dict(prompt.facets)) for prompt in found]
 
 
-def _images(asked: Component[Any], requests: Sequence[ImageRequest]) -> list[Any]:
+def _give_images(asked: Component[Any], requests: Sequence[ImageRequest]) -> list[Any]:
     model = asked.info.create(asked.setup())
     try:
         drawn = {id(request): answer for request, answer in model.generate(iter(requests))}
@@ -68,15 +68,15 @@ def _images(asked: Component[Any], requests: Sequence[ImageRequest]) -> list[Any
     return [Generated(each.image) if isinstance(each, Generated) else each for each in answers]
 
 
-def _labels(asked: Component[Any], _: None) -> Labels | None:
+def _give_labels(asked: Component[Any], _: None) -> Labels | None:
     labels: Labels | None = asked.info.labels(asked.argument, asked.options)
     return labels
 
 
 _WORK: Mapping[str, Callable[[Component[Any], Any], Any]] = {
-    "prompt_source": _prompts,
-    "generator": _images,
-    "judge": _labels,
+    "prompt_source": _give_prompts,
+    "generator": _give_images,
+    "judge": _give_labels,
 }
 
 

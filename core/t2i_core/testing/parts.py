@@ -107,10 +107,10 @@ class _MeanJudge:
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Observation | Failure]]:
         for query in queries:
-            yield query, _answer(capability, query)
+            yield query, _make_answer(capability, query)
 
 
-def _answer(capability: Capability, query: Query) -> Observation:
+def _make_answer(capability: Capability, query: Query) -> Observation:
     pixels = query.images[0].pixels if query.images else np.full((32, 32, 3), len(query.texts[0]) % 256, np.uint8)
     vector = pixels.mean(axis=(0, 1)).astype(np.float32)
     size = (pixels.shape[1], pixels.shape[0])

@@ -24,7 +24,7 @@ class PromptSourceContract(ComponentContract):
     def prompts(self, component: Component[Any]) -> list[Prompt]:
         """The prompts; if they depend on the judge's labels, for the classes of the test judge."""
         disturb_chance(CHANCES[0])
-        return _prompts_of(component)
+        return _read_prompts(component)
 
     def test_has_prompts_with_ids_of_their_own(self, prompts: list[Prompt]) -> None:
         """There are prompts, and each has its own id."""
@@ -36,12 +36,12 @@ class PromptSourceContract(ComponentContract):
         """The list does not depend on randomness."""
         for chance in CHANCES[1:]:
             disturb_chance(chance)
-            assert _prompts_of(component) == prompts, "asked again, the prompts differ"
+            assert _read_prompts(component) == prompts, "asked again, the prompts differ"
 
     def test_another_process_has_the_same(self, component: Component[Any], prompts: list[Prompt]) -> None:
         """The list does not depend on `hash` or on the order of a set, which differ from process to process."""
         for hash_seed in HASH_SEEDS:
-            there = answer_in_another_process(component, self.module, _labels_for(component), hash_seed)
+            there = answer_in_another_process(component, self.module, _get_labels(component), hash_seed)
             assert there == prompts, f"asked with PYTHONHASHSEED={hash_seed}, the prompts differ"
 
     def test_facets_and_scenes_are_plain_data(self, prompts: list[Prompt]) -> None:
@@ -54,9 +54,9 @@ class PromptSourceContract(ComponentContract):
                 assert type(prompt.scene).from_json(data) == prompt.scene
 
 
-def _prompts_of(component: Component[Any]) -> list[Prompt]:
-    return list(component.info.prompts(component.setup(labels=_labels_for(component))))
+def _read_prompts(component: Component[Any]) -> list[Prompt]:
+    return list(component.info.prompts(component.setup(labels=_get_labels(component))))
 
 
-def _labels_for(component: Component[Any]) -> tuple[ObjectClass, ...] | None:
+def _get_labels(component: Component[Any]) -> tuple[ObjectClass, ...] | None:
     return CLASSES if component.info.reads_labels else None

@@ -19,7 +19,7 @@ def waive(suite: type[Any], waived: Mapping[str, str]) -> None:
     Raises:
         TypeError: If a check does not exist, a reason is missing, or the suite replaces a check.
     """
-    checks = _checks(suite)
+    checks = _find_checks(suite)
     for name in vars(suite).keys() & checks.keys():
         raise TypeError(
             f"{suite.__qualname__} replaces the check {name}; if it cannot hold, waive it with the reason: "
@@ -31,16 +31,16 @@ def waive(suite: type[Any], waived: Mapping[str, str]) -> None:
             raise TypeError(f"{suite.__qualname__} waives {name!r}, which is not one of its checks: {known}")
         if not why.strip():
             raise TypeError(f"{suite.__qualname__} waives {name!r} without a reason; give one")
-        setattr(suite, f"test_{name}", _expected_to_fail(checks[f"test_{name}"], why))
+        setattr(suite, f"test_{name}", _expect_failure(checks[f"test_{name}"], why))
 
 
-def _checks(suite: type[Any]) -> dict[str, Any]:
+def _find_checks(suite: type[Any]) -> dict[str, Any]:
     """Return the checks that a suite inherits from the suites of this package."""
     ours = [base for base in suite.__mro__[1:] if base.__module__.startswith(f"{__package__}.")]
     return {name: check for base in ours for name, check in vars(base).items() if name.startswith("test_")}
 
 
-def _expected_to_fail(check: Any, why: str) -> Any:
+def _expect_failure(check: Any, why: str) -> Any:
     @wraps(check)  # the same fixtures; a new function, because other suites keep the check as it is
     def waived(*fixtures: Any, **named: Any) -> None:
         check(*fixtures, **named)

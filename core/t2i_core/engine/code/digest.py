@@ -85,7 +85,7 @@ def _module_of(code: Any) -> str:
     return str(getattr(code, "__module__", None) or "")
 
 
-def _compiled(module: str) -> str:
+def _digest_compiled(module: str) -> str:
     """Return the digest of a module's file if it is compiled; empty for any other module."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return digest_file(Path(file)) if file.endswith(tuple(EXTENSION_SUFFIXES)) else ""
@@ -166,11 +166,11 @@ class _Digest:
             for item in value:
                 self.add(item, where)
         elif kind in (set, frozenset):
-            self.write(kind.__name__, *sorted(self._alone(item, where) for item in value))
+            self.write(kind.__name__, *sorted(self._digest_alone(item, where) for item in value))
         else:
             self._refer(value, where)
 
-    def _alone(self, value: Any, where: str) -> str:
+    def _digest_alone(self, value: Any, where: str) -> str:
         """Return the digest of an element of a set, which does not depend on the other elements."""
         inner = _Digest(self)
         inner.add(value, where)
@@ -189,7 +189,7 @@ class _Digest:
             self._queue.append((value, where))
         return self.write("ref", str(self._numbers[id(value)]))
 
-    def _origin(self, module: str) -> str | None:
+    def _find_origin(self, module: str) -> str | None:
         if module not in self._origins:
             self._origins[module] = find_origin(module)
         return self._origins[module]
@@ -243,7 +243,7 @@ class _Digest:
 
     def _write_function(self, function: types.FunctionType, where: str) -> None:
         module = _module_of(function)
-        origin = self._origin(module)
+        origin = self._find_origin(module)
         if origin is not None and _is_named(function, module, function.__qualname__):
             return self.write("installed", origin, module, function.__qualname__)
         name = function.__qualname__.replace("<locals>.", "")
@@ -285,7 +285,7 @@ class _Digest:
             return self.write("builtin" if first in builtins else "absent", first)
         value = names[first]
         used = [first]
-        while attributes and isinstance(value, types.ModuleType) and self._origin(value.__name__) is None:
+        while attributes and isinstance(value, types.ModuleType) and self._find_origin(value.__name__) is None:
             used.append(attributes.pop(0))
             if used[-1] not in vars(value):
                 return self.write("absent", *used)
@@ -300,7 +300,7 @@ class _Digest:
         where = f"the import of {module!r} in {function}"
         try:
             full = resolve_name("." * level + module, names.get("__package__") or "") if level else module
-            origin = self._origin(full)
+            origin = self._find_origin(full)
             self.write("import", origin or "", full, *members)
             if origin is not None:
                 return None
@@ -317,20 +317,20 @@ class _Digest:
 
     def _write_class(self, cls: type, where: str) -> None:
         module = _module_of(cls)
-        origin = self._origin(module)
+        origin = self._find_origin(module)
         if origin is not None and (module == "builtins" or _is_named(cls, module, cls.__qualname__)):
             return self.write("installed", origin, module, cls.__qualname__)
         name = cls.__qualname__.replace("<locals>.", "")
-        self.write("class", name, _compiled(module))
+        self.write("class", name, _digest_compiled(module))
         self.add((*cls.__bases__, type(cls)), f"a base of {name}")
         self._write_names("body", dict(find_body(cls)), name)
         return None
 
     def _write_module(self, module: types.ModuleType, where: str) -> None:
-        origin = self._origin(module.__name__)
+        origin = self._find_origin(module.__name__)
         if origin is not None:
             return self.write("installed", origin, module.__name__)
-        if compiled := _compiled(module.__name__):
+        if compiled := _digest_compiled(module.__name__):
             return self.write("compiled", compiled)
         own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         return self._write_names("module", own, f"module {module.__name__}")
@@ -341,7 +341,7 @@ class _Digest:
         Modules offer methods of a hidden instance as functions (`random.randint`): these count with their name.
         """
         module, owner = _module_of(value), value.__self__
-        origin = self._origin(module)
+        origin = self._find_origin(module)
         if origin is not None and _is_named(value, module, value.__name__):
             return self.write("installed", origin, module, value.__name__)
         self.write("bound", value.__qualname__)
@@ -364,7 +364,7 @@ class _Digest:
         self.add(cls, where)
         if isinstance(reduced, str):
             module = _module_of(value)
-            return self.write("named", module, reduced, _compiled(module))
+            return self.write("named", module, reduced, _digest_compiled(module))
         make, arguments, state, items, pairs = (*tuple(reduced), None, None, None)[:5]
         self.add((make, arguments), where)
         if isinstance(state, dict) and all(isinstance(name, str) for name in state):

@@ -39,12 +39,12 @@ def find_origin(module: str) -> str | None:
         return "t2i-core"
     if top in ("", "__main__"):
         return None
-    folder = _folder_of(top)
+    folder = _find_folder(top)
     if folder is None:
         return PYTHON if top in sys.builtin_module_names else None
-    if top in sys.stdlib_module_names and folder in _standard_folders():
+    if top in sys.stdlib_module_names and folder in _list_standard_folders():
         return PYTHON
-    for dist, editable in _candidates(top, folder):
+    for dist, editable in _list_candidates(top, folder):
         if not editable:
             return f"{dist.name} {dist.version}"
         if module not in sys.modules:
@@ -53,7 +53,7 @@ def find_origin(module: str) -> str | None:
     return None
 
 
-def _folder_of(top: str) -> Path | None:
+def _find_folder(top: str) -> Path | None:
     """Return the folder that holds a top-level module or package; None if it has no file."""
     loaded = sys.modules.get(top)
     if loaded is not None:
@@ -69,21 +69,21 @@ def _folder_of(top: str) -> Path | None:
 
 
 @lru_cache(maxsize=1)
-def _standard_folders() -> frozenset[Path]:
+def _list_standard_folders() -> frozenset[Path]:
     folders = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
     return frozenset([*folders, *(folder / "lib-dynload" for folder in folders)])
 
 
-def _candidates(top: str, folder: Path) -> Iterator[tuple[Distribution, bool]]:
+def _list_candidates(top: str, folder: Path) -> Iterator[tuple[Distribution, bool]]:
     """Yield the distributions that installed a top-level name in this folder, with True if in editable form."""
-    index = _index(tuple((path, _changed(path)) for path in sys.path))
+    index = _index_distributions(tuple((path, _read_change_time(path)) for path in sys.path))
     yield from ((dist, False) for dist in index.installed.get((top, folder), ()))
     if (folder / top / "__init__.py").is_file():
         yield from ((dist, True) for dist in index.roots.get(folder, ()))
     yield from ((dist, True) for project, dist in index.mapped.get(top, ()) if folder.is_relative_to(project))
 
 
-def _changed(path: str) -> int | None:
+def _read_change_time(path: str) -> int | None:
     """Return the time of a folder's last change; None if it does not exist or may not be read."""
     try:
         return Path(path).stat().st_mtime_ns
@@ -115,7 +115,7 @@ class _Index:
             self.installed[name, base].append(dist)
         for file in files:
             if file.endswith(".pth") and "/" not in file:
-                for root in _roots(base / file):
+                for root in _read_roots(base / file):
                     self.roots[root].append(dist)
         url = json.loads(dist.read_text("direct_url.json") or "{}")
         if url.get("dir_info", {}).get("editable"):
@@ -127,12 +127,12 @@ class _Index:
 
 
 @lru_cache(maxsize=2)
-def _index(stamps: tuple[tuple[str, int | None], ...]) -> _Index:
+def _index_distributions(stamps: tuple[tuple[str, int | None], ...]) -> _Index:
     """Return the installed distributions. The folders' times, `stamps`, change if one is installed."""
     return _Index()
 
 
-def _roots(pth: Path) -> Iterator[Path]:
+def _read_roots(pth: Path) -> Iterator[Path]:
     """Yield the folders that an editable installation puts on the path."""
     try:
         lines = pth.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -24,7 +24,7 @@ def take_apart(value: object) -> Parts | None:
     return None
 
 
-def _of_array(array: Any) -> Parts | None:
+def _take_array(array: Any) -> Parts | None:
     if type(array).__name__ not in ("ndarray", "memmap"):  # a subclass has its own state
         return None
     said = ("array", array.dtype, array.shape)
@@ -34,26 +34,26 @@ def _of_array(array: Any) -> Parts | None:
     return said, flat.reshape(-1).view("uint8")
 
 
-def _of_tensor(tensor: Any) -> Parts:
+def _take_tensor(tensor: Any) -> Parts:
     """Return a tensor's parts; its device does not count."""
     flat = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous().reshape(-1)
     content = flat.view(sys.modules["torch"].uint8).numpy()
     return ("tensor", type(tensor).__qualname__, str(tensor.dtype), tuple(tensor.shape)), content
 
 
-def _of_image(image: Any) -> Parts:
+def _take_image(image: Any) -> Parts:
     return ("image", image.mode, image.size, image.getpalette()), image.tobytes()
 
 
-def _of_model(model: Any) -> Parts:
+def _take_model(model: Any) -> Parts:
     """Return a pydantic model's class and values; whether a value was given or is a default does not count."""
     more = (model.__pydantic_private__, model.__pydantic_extra__)
     return ("model", type(model), dict(model.__dict__), *more), None
 
 
 _LIBRARIES: tuple[tuple[str, str, Callable[[Any], Parts | None]], ...] = (
-    ("numpy", "ndarray", _of_array),
-    ("torch", "Tensor", _of_tensor),
-    ("PIL.Image", "Image", _of_image),
-    ("pydantic", "BaseModel", _of_model),
+    ("numpy", "ndarray", _take_array),
+    ("torch", "Tensor", _take_tensor),
+    ("PIL.Image", "Image", _take_image),
+    ("pydantic", "BaseModel", _take_model),
 )
