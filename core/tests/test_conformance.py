@@ -366,7 +366,7 @@ def test_an_analysis_that_cannot_be_told_or_drawn_is_found(tmp_path: Path) -> No
     faults: list[tuple[list[Any], str | None]] = [
         ([], None),
         ([Analysis("one", "S.", table, lambda axes: axes.plot([1, 2])), Analysis("two", "S.", table)], None),
-        ([table], "`analyses` gives DataFrame, want Analysis"),
+        ([table], "`analyses` must give Analysis"),
         ([Analysis("one", "S.", [1.0])], "the table of 'one' is not"),  # type: ignore[arg-type]
         ([Analysis("one", "S.", pd.concat([table, table], axis=1))], "two columns of 'one' have one name"),
         ([Analysis("a b", "S.", table), Analysis("a-b", "S.", table)], "would be written to one file"),

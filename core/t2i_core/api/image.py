@@ -126,10 +126,10 @@ def encode_png(image: Any) -> bytes:
     """
     if isinstance(image, np.ndarray):
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
-            raise ValueError(f"want uint8 pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+            raise ValueError(f"pixels must be uint8 of shape (height, width, 3) (got {image.dtype} {image.shape})")
         image = PILImage.fromarray(image)
     elif not isinstance(image, PILImage.Image):
-        raise ValueError(f"want an array or a PIL image, not {type(image).__name__}")
+        raise ValueError(f"an image must be an array or a PIL image (got {type(image).__name__})")
     file = io.BytesIO()
     image.convert("RGB").save(file, "PNG", compress_level=1)
     return file.getvalue()

@@ -92,7 +92,7 @@ def ask_about_image_and_text(samples: Sequence[Sample]) -> Sequence[Query]:
 class Derive:
     """Numbers to derive from an image and its observation while the image is open.
 
-    They are stored beside the observation, so that a new threshold opens no image.
+    They are stored with the observation, so that a new threshold opens no image.
 
     Attributes:
         name: Name of the derivation.

@@ -22,7 +22,7 @@ class Options(BaseModel):
         wanted = cls.model_fields[info.field_name or ""].annotation
         types = {wanted, *get_args(wanted)}
         if isinstance(value, bool) and types & {int, float} and bool not in types:
-            raise ValueError(f"want a number, not {str(value).lower()}")
+            raise ValueError(f"must be a number (got {str(value).lower()})")
         return value
 
 

@@ -119,7 +119,7 @@ class Scene:
             ValueError: If a field has an impossible value or is unknown.
         """
         if not isinstance(data, Mapping):
-            raise TypeError("want an object with 'objects'")
+            raise TypeError("must be an object with the field 'objects'")
         _refuse_unknown(data, ("objects", "relations"), "scene")
         objects = tuple(_parse_object(o, f"objects[{n}]") for n, o in enumerate(data["objects"]))
         relations = tuple(_parse_relation(r, f"relations[{n}]") for n, r in enumerate(data.get("relations") or ()))
@@ -145,7 +145,7 @@ def _parse_relation(data: Mapping[str, Any], where: str) -> Relation:
 def _refuse_unknown(data: Any, known: Sequence[str], where: str) -> None:
     """Refuse unknown fields, which are usually misspelt."""
     if not isinstance(data, Mapping):
-        raise TypeError(f"{where}: want an object with {', '.join(known)}")
+        raise TypeError(f"{where}: must be an object with {', '.join(known)}")
     unknown = [str(name) for name in data if name not in known]
     if unknown:
         raise ValueError(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(known)}")
@@ -153,7 +153,7 @@ def _refuse_unknown(data: Any, known: Sequence[str], where: str) -> None:
 
 def _parse_count(count: Any, where: str) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"{where}: count: want a whole number from 1, not {count!r}")
+        raise ValueError(f"{where}: count: must be a whole number from 1 (got {count!r})")
     return count
 
 

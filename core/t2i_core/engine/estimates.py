@@ -54,7 +54,7 @@ class Scores:
 
     @property
     def headline(self) -> Estimate | None:
-        """The headline score; None if there is none."""
+        """The headline score; None without any score."""
         return next(iter(self.scores.values()), None)
 
 
@@ -80,20 +80,20 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
     if job.instance.group_by == "model":
         return {model.label: Scores(_jackknife_scores(job, table), {})}
     means, facets, notes = {}, {}, []
-    aggregated, unsaid = _estimate_own(job, table, interval)
+    aggregated, left_out = _estimate_own(job, table, interval)
     for measure in job.measures:
         rows = table[table["measure"] == measure.name]
         if measure.name in aggregated:
-            facets[measure.name], said = _estimate_facets(
+            facets[measure.name], more = _estimate_facets(
                 job, measure, table, partial(_aggregate_one, job, measure, interval)
             )
-            notes += said
+            notes += more
         elif len(rows):
             mean = partial(_estimate_mean, job, measure, interval)
-            if measure.name not in unsaid:
+            if measure.name not in left_out:
                 means[measure.name] = mean(rows)
-            facets[measure.name], said = _estimate_facets(job, measure, rows, mean)
-            notes += said
+            facets[measure.name], more = _estimate_facets(job, measure, rows, mean)
+            notes += more
     order = [m.name for m in job.measures]
     named = {**means, **aggregated}
     ordered = sorted(named, key=lambda n: order.index(n) if n in order else len(order))
@@ -185,11 +185,11 @@ def _estimate_own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[di
     """Return one model's scores that are not plain means, and the measures that have no score over all rows."""
     with guard_plugin(job.metric, "to form intervals"):
         formed = dict(job.instance.estimates(table, partial(_estimate_any_mean, job, interval)))
-        said = {name: estimate for name, estimate in formed.items() if estimate is not None}
-        strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)
+        given = {name: estimate for name, estimate in formed.items() if estimate is not None}
+        strange = next((e for e in given.values() if not isinstance(e, Estimate)), None)
         if strange is not None:
-            raise TypeError(f"gave {type(strange).__name__} where an Estimate was asked for")
-    return {**_resample_scores(job, table, interval, but=formed), **said}, set(formed) - set(said)
+            raise TypeError(f"gave {type(strange).__name__}; it must give Estimate")
+    return {**_resample_scores(job, table, interval, but=formed), **given}, set(formed) - set(given)
 
 
 def _estimate_any_mean(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:

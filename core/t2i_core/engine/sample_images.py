@@ -112,8 +112,8 @@ class ImageChecks:
         """Yield a note on each model whose images differ in size, or do not differ between seeds."""
         for label, sizes in self.sizes.items():
             if len(sizes) > 1:
-                said = ", ".join(f"{w} x {h} ({n})" for (w, h), n in sizes.most_common(3))
-                yield f"{label}: its images are of {len(sizes)} sizes: {said}{', ...' if len(sizes) > 3 else ''}"
+                most = ", ".join(f"{w} x {h} ({n})" for (w, h), n in sizes.most_common(3))
+                yield f"{label}: its images are of {len(sizes)} sizes: {most}{', ...' if len(sizes) > 3 else ''}"
             if copies := self.copies[label]:
                 yield (
                     f"{label}: {copies} of its {sizes.total()} images are the same as under another seed of their "

@@ -14,7 +14,7 @@ MEGAPIXELS = 100
 
 @dataclass(frozen=True)
 class DecodingRules:
-    """Rules that say which image files are decoded.
+    """Rules for decoding image files.
 
     Attributes:
         formats: Accepted formats, by content; the file's name does not matter.

@@ -105,13 +105,13 @@ class Record:
     def _read_string(self, field: str) -> str:
         value = self.fields[field]
         if not isinstance(value, str):
-            self.fail(field, f"want text, not {json.dumps(value)}")
+            self.fail(field, f"must be a text (got {json.dumps(value)})")
         return value
 
     def _read_strings(self, field: str) -> tuple[str, ...]:
         value = self.fields.get(field, [])
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            self.fail(field, "want a list of texts")
+            self.fail(field, "must be a list of texts")
         return tuple(value)
 
     def _find_image(self, name: str) -> str:
@@ -126,7 +126,7 @@ class Record:
             return None
         texts = self._read_strings("texts")
         if not isinstance(answer, int) or isinstance(answer, bool) or not 0 <= answer < len(texts):
-            self.fail("answer", f"want the index of one of the {len(texts)} texts, counted from 0")
+            self.fail("answer", f"must be the index of one of the {len(texts)} texts, counted from 0")
         return answer
 
     def _read_scene(self) -> Scene | None:
@@ -153,7 +153,7 @@ class Record:
     def _read_facets(self) -> dict[str, str | int | float]:
         facets = self.fields.get("facets", {})
         if not isinstance(facets, dict):
-            self.fail("facets", "want an object with names and values")
+            self.fail("facets", "must be an object with names and values")
         known = (*TEXT_FIELDS, *IMAGE_FIELDS, "id", "scene", "facets", "images", "texts", "answer", "cluster")
         facets = {**{name: v for name, v in self.fields.items() if name not in known}, **facets}
         for name in facets:

@@ -136,8 +136,8 @@ class Manifest(Typed):
     )
     files: dict[str, str] = Field(
         {},
-        description="SHA-256 of each table. `t2i analyze` refuses a table that was altered; to rewrite it, run the "
-        "run's command again",
+        description="SHA-256 of each table. `t2i analyze` refuses a table that was altered; to rewrite it, run "
+        "the run's command again",
     )
 
     @model_validator(mode="after")

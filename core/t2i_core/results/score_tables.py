@@ -38,9 +38,9 @@ def _make_cells(*values: object) -> Iterator[Text]:
 def _make_score_table(results: Sequence[Result]) -> Table:
     bounded = any(each.upper_bound for each in results)
     left_out = any(each.n_excluded for each in results)
-    beside = ["upper bound"] if bounded else []
+    bounds = ["upper bound"] if bounded else []
     counts = ["ok", "failed", "missing", *(["excluded"] if left_out else [])]
-    table = make_table("metric", "model", "score", "95 % interval", *beside, "prompts", *counts, "judge")
+    table = make_table("metric", "model", "score", "95 % interval", *bounds, "prompts", *counts, "judge")
     for each in results:
         bound = [format_number(each.upper_bound.value) if each.upper_bound else "-"] if bounded else []
         table.add_row(

@@ -70,7 +70,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Design:
-    """How the rows are clustered to answer one question.
+    """Clusters of rows for one question.
 
     Attributes:
         question: The question that the interval answers, in words.

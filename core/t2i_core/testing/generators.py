@@ -132,7 +132,7 @@ class GeneratorContract(ComponentContract):
         assert_same_images(together, backwards, self.tolerance, "asked in another order and batch")
         with make_component(component) as model:
             alone = [collect_answers_at_once(model.generate, [request])[0] for request in requests[:2]]
-        assert_same_images(together[:2], alone, self.tolerance, "asked in a call of its own")
+        assert_same_images(together[:2], alone, self.tolerance, "asked in its own call")
 
     def test_a_bad_prompt_fails_alone(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]

@@ -122,7 +122,7 @@ class JudgeContract(ComponentContract):
                     assert_close(a, b, self.tolerance, "asked in another order and batch")
                 alone = [_ask(together, capability, [query])[0] for query in queries]
                 for a, b in zip(first, alone, strict=True):
-                    assert_close(a, b, self.tolerance, "asked in a call of its own")
+                    assert_close(a, b, self.tolerance, "asked in its own call")
 
     def test_a_bad_image_or_text_fails_alone(
         self,

@@ -105,7 +105,7 @@ class MetricContract(ComponentContract):
         assert metrics.absent == {}, "it cannot be created again with the options that its run has recorded"
         found = [analysis for _, analysis in analyze_run(run, metrics, resolver)]
         for analysis in found:
-            assert isinstance(analysis, Analysis), f"`analyses` gives {type(analysis).__name__}, want Analysis"
+            assert isinstance(analysis, Analysis), f"`analyses` must give Analysis (got {type(analysis).__name__})"
             assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is not a DataFrame"
             assert analysis.table.columns.is_unique, f"two columns of {analysis.name!r} have one name"
             if analysis.figure is not None and find_spec("matplotlib"):

@@ -27,11 +27,11 @@ def take_apart(value: object) -> Parts | None:
 def _take_array(array: Any) -> Parts | None:
     if type(array).__name__ not in ("ndarray", "memmap"):  # a subclass has its own state
         return None
-    said = ("array", array.dtype, array.shape)
+    described = ("array", array.dtype, array.shape)
     if array.dtype.hasobject or array.dtype.kind == "T":
-        return (*said, array.tolist()), None
+        return (*described, array.tolist()), None
     flat = array if array.flags.c_contiguous else array.copy(order="C")
-    return said, flat.reshape(-1).view("uint8")
+    return described, flat.reshape(-1).view("uint8")
 
 
 def _take_tensor(tensor: Any) -> Parts:
