@@ -172,7 +172,7 @@ def _open_checked(
         raise DamagedImage(f"{where}: {_describe_unreadable(file.read(_HEAD), rules)}") from error
     # Pillow raises SyntaxError, ValueError, struct.error and more for truncated or hostile files
     except Exception as error:
-        raise DamagedImage(f"{where}: the image cannot be decoded ({error})") from error
+        raise DamagedImage(f"{where}: not an image that can be decoded ({error})") from error
 
 
 def _open(file: BinaryIO, rules: DecodingRules) -> PILImage.Image:
@@ -237,7 +237,7 @@ def _describe_unreadable(head: bytes, rules: DecodingRules) -> str:
     wanted = [describe_format(name) for name in rules.formats]
     name = "AVIF or HEIF" if head[4:8] == b"ftyp" else next((n for s, n in _STARTS if head.startswith(s)), None)
     if name in wanted:
-        return f"the image cannot be decoded (a damaged {name})"
+        return f"not an image that can be decoded (a damaged {name})"
     what = f"is {name}, which is not read" if name else "not an image of a known format" if head else "is empty"
     return f"{what}; want {', '.join(wanted)}"
 
