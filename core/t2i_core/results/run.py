@@ -99,7 +99,7 @@ class Run:
         return "interrupted" if status == "running" and not _is_locked(self.folder) else status
 
     def samples(self) -> pd.DataFrame:
-        """Return one row per image: model, prompt, text, seed, noise_seed, status, reason, image, digest, ..."""
+        """Return one row per image, with the columns of samples.csv: model, prompt, text, seed, status, ..."""
         return self._read("samples.csv")
 
     def images(self) -> pd.Series:
