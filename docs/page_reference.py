@@ -63,16 +63,19 @@ def _checks(suite: type) -> Iterator[tuple[str, str]]:
 
 
 def markdown(docstring: str | None) -> str:
-    """A docstring of this repository as Markdown: examples as code, lists of `name:  meaning` as tables."""
+    """Return a docstring in Google style as Markdown: examples as code, lists of `name: meaning` as tables."""
     blocks = re.split(r"\n{2,}", docstring or "")
     return "\n\n".join(_block(block) for block in blocks)
 
 
+SECTION = re.compile(r"^(Attributes|Args|Returns|Yields|Raises|References|Example):$")
 FIELD = re.compile(r"^(\w+):\s+(.*)$")
 
 
 def _block(block: str) -> str:
     lines = block.splitlines()
+    if len(lines) > 1 and (section := SECTION.match(lines[0])):
+        return f"**{section[1]}**\n\n{_block(inspect.cleandoc(block.partition(chr(10))[2]))}"
     if lines[0].startswith(">>> "):
         return f"```pycon\n{block}\n```"
     if lines[0].startswith("    "):

@@ -90,7 +90,7 @@ def test_an_interrupted_run_shows_no_numbers(crew: Crew, whole: Any, tmp_path: P
         assert refused.exit_code == processes.IN_USE
         assert refused.stdout == ""
         assert refused.stderr.count("\n") == 1
-        assert re.search("the run was interrupted|holds no run|there is no such folder", refused.stderr)
+        assert re.search("the run was interrupted|holds no run|no such folder", refused.stderr)
     assert {line.of for line in noted(asked.log)} >= {"generating", "judging"}
     assert load_run(asked.run).status == "interrupted"
 

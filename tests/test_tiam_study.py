@@ -144,7 +144,7 @@ def test_a_run_from_the_command_line_has_its_study(run: Path, tmp_path: Path) ->
     [
         ("tiam.mined=2", "tiam: mined: 2 of the 2 seeds of simulator; want fewer than there are"),
         ("tiam.held_out=1", "held_out"),
-        ("tiam.confidence=0.5", "confidence: the run was measured with that; give it to t2i eval"),
+        ("tiam.confidence=0.5", "confidence: the run was already measured"),
     ],
 )
 def test_bad_options_are_told_in_a_line(run: Path, option: str, message: str) -> None:

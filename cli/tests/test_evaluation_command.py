@@ -252,10 +252,7 @@ def test_generate_speaks_of_images_alone(toy, t2i_process):
     assert re.search(r"^model +prompts +seeds *\ngrey +four \(4\) +4 \(0-3\) *\nimages: 16 to make", done.stdout)
     assert not re.search("metric|judge|observations|measuring", said)
     without = t2i_process("generate", "--model", "grey")
-    assert (
-        without.stderr
-        == "error: grey has no prompts of its own: name some with --prompts (t2i list-plugins has them)\n"
-    )
+    assert without.stderr.startswith("error: grey has no prompts of its own; ")
     assert "images: 8 ok, 8 failed, 0 missing" in done.stdout
     assert re.search(r"^made now: 8, [\d.]+/s$", done.stdout, re.MULTILINE)
     plan = json.loads(t2i_process(*words, "--dry-run", "--json").stdout)
@@ -320,7 +317,7 @@ def test_analyses_take_options_of_their_own(toy, report, t2i):
     assert settings["summary"] == "others: None"
     assert settings["table"] == [{"0": "grey", "1": "{'level': 100}"}]
     measured = t2i("analyze", "run", "-o", "brightness.over=0.9")
-    assert (measured.exit_code, "was measured with that" in measured.stderr) == (6, True)
+    assert (measured.exit_code, "was already measured" in measured.stderr) == (6, True)
     unknown = t2i("analyze", "run", "-o", "brightnes.called=x")
     assert (unknown.exit_code, "did you mean 'brightness'" in unknown.stderr) == (3, True)
 

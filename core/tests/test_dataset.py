@@ -232,7 +232,7 @@ def one(cls: ObjectClass) -> Truth:
 
 
 def test_a_class_that_was_not_declared_is_the_plugins_fault() -> None:
-    with pytest.raises(BrokenPlugin, match=r"'painter'.* drew 'cat', which is none of .* \(zebra, dog\)"):
+    with pytest.raises(BrokenPlugin, match=r"'painter'.* drew 'cat', .* \(zebra, dog\)"):
         generate(painter(labels=(ZEBRA, DOG)))
     # nothing half stands there
     assert not list(Path("run").rglob("metadata.jsonl"))
@@ -252,7 +252,7 @@ def test_a_model_without_truth_has_no_annotations_and_one_without_classes_is_tol
     assert len(metadata()) == 12
     assert not Path("run/annotations").exists()
     (note,) = heard.notes
-    assert "(GeneratorInfo.labels): no annotations are written" in note
+    assert "no annotations are written" in note
 
 
 def test_what_is_not_there_is_in_neither_file() -> None:

@@ -258,15 +258,15 @@ def test_a_metric_that_breaks_its_contract_is_named() -> None:
 
     for rows, said in (
         (lambda: [Row("reward", float("nan"))], "gave nan for 'reward'"),
-        (lambda: [Row("other", 1.0)], "none of its measures"),
+        (lambda: [Row("other", 1.0)], "'other'"),
         (lambda: 1 / 0, "ZeroDivisionError"),
         (lambda: sys.exit(0), "SystemExit: 0"),
         (lambda: [], "neither rows nor a reason why there are none on prompt 'car', seed 0"),
         (lambda: [Row("reward", 1.0, {"n": 1})] * 2, "two rows of 'reward' that no facet tells apart"),
         (lambda: [Row("reward", 1.0, {"n": float("nan")})], "a facet 'n' that is neither a text nor a number"),
         (lambda: [Row("reward", 1.0, None)], "AttributeError"),
-        (lambda: [1.0], "something that is no Row but float"),
-        (lambda: [Excluded(None)], "a reason in words, not NoneType"),
+        (lambda: [1.0], "gave float"),
+        (lambda: [Excluded(None)], "reason of Excluded"),
     ):
         with pytest.raises(BrokenPlugin, match=said):
             evaluate(metric(rows), TEST_MODEL, prompts="test-prompts", out="run", resolver=RESOLVER)
@@ -296,15 +296,15 @@ def test_defaults_are_the_domains_before_the_metrics() -> None:
     ("wrong", "error", "said"),
     [
         ({"models": ()}, BadOption, "no model"),
-        ({"models": (ModelRequest(TEST_MODEL), ModelRequest(TEST_MODEL))}, BadOption, "give each a label"),
-        ({"limit": 0}, BadOption, "--limit must be at least 1"),
-        ({"max_failed": 2.0}, BadOption, "--max-failed must be between 0 and 1"),
-        ({"seeds": (-1,)}, BadOption, "none negative"),
+        ({"models": (ModelRequest(TEST_MODEL), ModelRequest(TEST_MODEL))}, BadOption, "'test-noise'"),
+        ({"limit": 0}, BadOption, "--limit"),
+        ({"max_failed": 2.0}, BadOption, "--max-failed"),
+        ({"seeds": (-1,)}, BadOption, "--seeds"),
         ({"options": {"brightnes": {"bias": 1}}}, UnknownName, "did you mean 'brightness'"),
         (
             {"options": {"zzz": {"bias": 1}}},
             UnknownName,
-            "'zzz': no part of this run has this name; taking part: ",
+            "options of 'zzz'",
         ),
         ({"options": {"brightness": {"bais": 1}}}, BadOption, "bais"),
         ({"judges": ("test-mean", "other=nobody")}, NoJudge, "--judge other=nobody"),
@@ -326,7 +326,7 @@ def test_a_judge_that_cannot_know_the_prompts_classes_is_refused() -> None:
     blank = Prompt("sky", "the sky")
     for prompt, error, said in (
         (cow, NoJudge, "does not know cow, .* it knows car, dog$"),
-        (blank, BadPrompts, "has no scene"),
+        (blank, BadPrompts, "'the sky'"),
     ):
         source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup, prompt=prompt: [prompt])
         metric = MetricInfo(name="finds", summary="f", create=Finds, measures=(Measure("found", "Found."),))
@@ -348,7 +348,7 @@ def test_a_judge_where_none_is_asked_for_is_refused() -> None:
     request = Request(
         ("plain",), (ModelRequest(TEST_MODEL),), prompts=("test-prompts",), judges=(TEST_JUDGE.name,)
     )
-    with pytest.raises(NoJudge, match=f"^--judge {TEST_JUDGE.name}: plain asks no judge: leave --judge out$"):
+    with pytest.raises(NoJudge, match=f"^--judge {TEST_JUDGE.name}: plain asks no judge"):
         make_plan(request, StaticResolver(metric, TEST_JUDGE, TEST_PROMPTS))
 
 
@@ -412,7 +412,7 @@ def test_prompt_sources_are_told_whether_anything_may_be_fetched(offline: bool) 
 
 def test_prompts_need_ids_of_their_own() -> None:
     source = PromptSourceInfo(name="p", summary="p", prompts=lambda setup: [Prompt("x", "a"), Prompt("x", "b")])
-    with pytest.raises(BadPrompts, match="'x' stands more than once"):
+    with pytest.raises(BadPrompts, match="the id 'x'"):
         make_plan(
             Request(metrics=(BRIGHTNESS,), models=(ModelRequest(TEST_MODEL),), prompts=("p",)),
             StaticResolver(TEST_JUDGE, source),
@@ -750,7 +750,7 @@ def test_a_bound_that_is_no_option_is_the_metrics_fault_before_anything_runs() -
     request = Request(
         metrics=(_bounded(high="tip"),), models=(ModelRequest(TEST_MODEL),), prompts=("test-prompts",)
     )
-    with pytest.raises(BrokenPlugin, match=r"bounds of its measures.*'tip' is none of its options"):
+    with pytest.raises(BrokenPlugin, match=r"bounds of its measures.*'tip' is not"):
         make_plan(request, RESOLVER)
 
 
@@ -781,10 +781,8 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
         assert [judge.floor for judge in make_manifest(plan, store, "2026-01-01").judges] == [0.05]
     with pytest.raises(BadOption) as error:
         make_plan(replace(asked, metrics=(metric(0.01),)), resolver)
-    assert str(error.value) == (
-        "metric 'brightness' looks at what is found with a confidence of 0.01 or more, and judge 'picky' keeps "
-        f"nothing below 0.05: {advice}"
-    )
+    assert "0.01 or more" in str(error.value)
+    assert str(error.value).endswith(f"nothing below 0.05; {advice}")
     if isinstance(floor, str):
         lower = replace(asked, metrics=(metric(0.01),), options={"picky": {floor: 0.01}})
         make_plan(lower, resolver)
@@ -792,7 +790,7 @@ def test_a_judge_that_drops_what_a_metric_looks_at_is_refused(floor: Any, advice
 
 def test_a_floor_that_is_no_option_is_the_judges_fault() -> None:
     wrong = replace(judge("wrong", grey), floor="lowest")
-    with pytest.raises(BrokenPlugin, match="its floor: 'lowest' is none of its options"):
+    with pytest.raises(BrokenPlugin, match="its floor: 'lowest' is not"):
         make_plan(
             Request(metrics=(BRIGHTNESS,), models=(ModelRequest(TEST_MODEL),)), StaticResolver(TEST_PROMPTS, wrong)
         )
@@ -1019,7 +1017,7 @@ def test_notes_come_with_failures_too_and_are_words() -> None:
     run = evaluate(replace(BRIGHTNESS, create=Sceptic), TEST_MODEL, seeds=3, out="run", resolver=RESOLVER)
     (r,) = run.results
     assert {"hard to see", "dark", "6 samples: looked at twice"} <= set(r.notes)
-    with pytest.raises(TypeError, match="in words, not int"):
+    with pytest.raises(TypeError, match="got int"):
         Note(3)  # type: ignore[arg-type]
 
 
@@ -1140,9 +1138,7 @@ def test_a_broken_reference_image_is_the_users_file_and_found_before_anything_is
     file.write_bytes(whole[: len(whole) // 2])
     made: list[Any] = []
     drawing = model("drawing", lambda request: made.append(request) or grey(request))
-    with pytest.raises(
-        BadFolder, match=rf"metric 'referring' cannot do without {file}: .*; mend it or take it away"
-    ):
+    with pytest.raises(BadFolder, match=rf"metric 'referring': {file}: "):
         evaluate(referring(file), drawing, resolver=RESOLVER)
     assert made == []
     file.unlink()
@@ -1263,5 +1259,5 @@ def test_what_a_score_can_reach_stands_beside_it_and_is_compared_with_none(tmp_p
 def test_no_model_may_be_called_as_the_upper_bound_is() -> None:
     resolver = StaticResolver(TEST_PROMPTS, TEST_JUDGE, model("white", grey))
     called = ModelRequest(model("a", grey), "upper bound (white)")
-    with pytest.raises(BadOption, match=r"no model may be called 'upper bound \(white\)': metric 'reachable' has"):
+    with pytest.raises(BadOption, match=r"'upper bound \(white\)' is taken by .* 'reachable'"):
         evaluate(REACHABLE, called, resolver=resolver)

@@ -127,7 +127,7 @@ class Foreign(Distance):
 @pytest.mark.parametrize(
     ("cls", "fault"),
     [
-        (Strange, "gave float where an Estimate"),
+        (Strange, "gave float"),
         (Foreign, "seeds for 'right' that are not those of the unit's samples"),
     ],
 )

@@ -170,7 +170,7 @@ def test_a_run_without_results_is_interrupted_when_nobody_works_on_it(folder: Pa
     with pytest.raises(KeyboardInterrupt):
         run(folder, progress=Stop())
     assert load_run(folder).status == "interrupted"
-    with pytest.raises(BadFolder, match="wrote no such table; was it finished"):
+    with pytest.raises(BadFolder, match="did not write this file"):
         load_run(folder).samples()
     with FileLock(folder / LOCK):
         assert load_run(folder).status == "running"

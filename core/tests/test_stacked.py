@@ -202,9 +202,9 @@ def said(*what):
     [
         (said(Rows("value", np.ones(3))), r"values of shape \(3,\) for 'value' of 6 samples"),
         (said(Rows("value", np.array([1, 1, np.nan, 1, 1, 1]))), "gave nan for 'value'"),
-        (said(Rows("other", np.ones(6))), "a row 'other', which is none of its measures"),
+        (said(Rows("other", np.ones(6))), "a row 'other'"),
         (said(Rows("value", np.ones(6)), Rows("value", np.ones(6))), "two rows of 'value'"),
-        (type("M", (Stacked,), {"aggregates": frozenset({"other"})}), "aggregates 'other', which is none of its"),
+        (type("M", (Stacked,), {"aggregates": frozenset({"other"})}), "aggregates 'other'"),
         (type("M", (Stacked,), {"group_by": "sample"}), "asks for stacked answers, but is grouped by sample"),
         (
             type("M", (Stacked,), {"needs": (Need("boxes", "detect"),)}),

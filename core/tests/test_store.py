@@ -93,7 +93,7 @@ def test_an_altered_file_is_found_when_opened_and_can_be_forgotten(store: Store)
     alter(image.path, keep_time=True)
     altered = store.image(KEY)
     assert altered is not None
-    with pytest.raises(DamagedImage, match="not the one that was kept"):
+    with pytest.raises(DamagedImage, match="has changed since it was stored"):
         _ = altered.pixels
     store.forget_image(altered.digest)
     assert store.image(KEY) is None

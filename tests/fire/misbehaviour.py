@@ -402,7 +402,7 @@ DEEDS: tuple[Deed, ...] = (
     metric_deed("a metric that gives inf", at_bad(lambda found: [Row("said", inf)]), "gave inf for 'said'"),
     metric_deed("a metric that gives no row", at_bad(lambda found: []), "neither rows nor a reason"),
     metric_deed("a metric that gives a row twice", at_bad(lambda found: found * 2), "no facet tells apart"),
-    metric_deed("a metric that gives unknown rows", at_bad(lambda found: [Row("odd", 1)]), "none of its measures"),
+    metric_deed("a metric that gives unknown rows", at_bad(lambda found: [Row("odd", 1)]), "one of its measures"),
     metric_deed("a metric that gives no rows but numbers", at_bad(lambda found: [1.0]), "no Row but float"),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The generator's contract: requests in, each out again with its image or why there is none."""
+"""The generator's contract: requests in, each out again with its image or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """One image to make.
+    """One image to generate.
 
-    seed:        the sample's seed, as the user counts it
-    noise_seed:  seed of the starting noise: `seed` itself (policy `shared`, so that all prompts start from the
-                 same noise) or one drawn from prompt and seed (policy `per-prompt`). Starting noise must depend
-                 on it and on the image's shape alone, and be drawn on the CPU.
+    Attributes:
+        prompt: The prompt.
+        seed: The sample's seed, as the user counts it.
+        noise_seed: Seed of the starting noise: `seed` itself (policy `shared`, so that all prompts start from the
+            same noise) or one derived from prompt and seed (policy `per-prompt`). Starting noise must depend on it
+            and on the image's shape alone, and be drawn on the CPU.
     """
 
     prompt: Prompt
@@ -35,14 +37,14 @@ class ImageRequest:
 
 @dataclass(frozen=True)
 class Generated:
-    """One image that was made.
+    """One generated image.
 
-    image:   uint8 array of shape (height, width, 3), a PIL image, or the path of a file that exists already and
-             stays where it is
-    record:  what this image's making adds to the manifest beyond the model's settings (tokens lost, say)
-    truth:   what is really drawn, where the generator knows it
-    rules:   which files are decoded, for an image that is a path.
-             If None, PNG, JPEG and WebP of at most 100 megapixels
+    Attributes:
+        image: uint8 array of shape (height, width, 3), a PIL image, or the path of an existing file, which stays
+            there.
+        record: Facts about this image for samples.csv, beyond the model's settings (such as lost tokens).
+        truth: The objects that are really drawn, if the generator knows them.
+        rules: Rules for decoding an image that is a path. If None, PNG, JPEG and WebP of at most 100 megapixels.
     """
 
     image: np.ndarray | PILImage | Path
@@ -52,16 +54,18 @@ class Generated:
 
 
 class Generator(Protocol):
-    """A model that makes images.
+    """A model that generates images.
 
     It may also have `settings`, a mapping for the manifest (steps, guidance, size, scheduler, precision, weights
     revision), and `close()`.
     """
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
-        """Yield each request, the same object, with its image or why there is none; in any order.
+        """Yield each request, the same object, with its image or the reason why it has none, in any order.
 
-        The requests are taken lazily: take as many at a time as are worked on together. What is raised, and what
-        is left out, is tried again alone, and then is a failure of that request only.
+        If it raises or leaves requests out, t2i tries them again one by one; then only that request fails.
+
+        Args:
+            requests: The requests, to be taken lazily: as many at a time as are worked on together.
         """
         ...

@@ -25,7 +25,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def t2i_generators() -> Iterable[GeneratorInfo | Preset]:  # type: ignore[empty-body]
-    """Offer models that make images from prompts.
+    """Offer models that generate images from prompts.
 
     >>> import numpy as np
     >>> from t2i_core.api import Generated, GeneratorInfo, hookimpl
@@ -41,10 +41,10 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:  # type: ignore[empty-
 
 @hookspec
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:  # type: ignore[empty-body]
-    """Offer judges: models or people that look at images and say what they see.
+    """Offer judges: models or people that answer questions about images.
 
     Enter the judge once under `t2i.judges` and once more under `t2i.judges.CAPABILITY` for each capability, so
-    that a judge can be chosen without importing any.
+    that t2i can choose a judge without importing any.
 
     >>> from t2i_core.api import JudgeInfo, Reward, hookimpl
     >>> class Brightness:
@@ -66,7 +66,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:  # type: ignore[empty-body]
 
 @hookspec
 def t2i_metrics() -> Iterable[MetricInfo | Preset]:  # type: ignore[empty-body]
-    """Offer metrics: which observations they need, and the rows they measure from them.
+    """Offer metrics: the observations that they need, and the rows that they measure from them.
 
     >>> from t2i_core.api import Measure, Metric, MetricInfo, Need, Row, hookimpl
     >>> class MeanReward(Metric):
@@ -89,7 +89,7 @@ def t2i_metrics() -> Iterable[MetricInfo | Preset]:  # type: ignore[empty-body]
 
 @hookspec
 def t2i_prompt_sources() -> Iterable[PromptSourceInfo | Preset]:  # type: ignore[empty-body]
-    """Offer lists of prompts, with what each one expects where that is known.
+    """Offer lists of prompts, with the scene that each one expects, if it is known.
 
     >>> from t2i_core.api import ObjectClass, Prompt, PromptSourceInfo, Scene, SceneObject, hookimpl
     >>> def cats(setup):

@@ -1,4 +1,4 @@
-"""Kept images, and the truth about rendered ones."""
+"""Stored images, and the truth about rendered ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from .prompt import ObjectClass, Scene
 
 @dataclass(frozen=True)
 class Image:
-    """A kept image: the SHA-256 of its file, where the file is, and its pixels when asked for.
+    """A stored image: the SHA-256 of its file, its path, and its pixels on request.
 
     Attributes:
         digest: SHA-256 (hex) of the file's bytes.
-        path: Where the file is.
-        truth: What is really drawn; only judges that declare `reads_truth` are given it.
-        header: What the file's header says, of a file that existed already; it was checked against the rules of
-            whoever allowed the file, so that the pixels are decoded under the same ones.
+        path: Path of the file.
+        truth: The objects that are really drawn; only judges that declare `reads_truth` get it.
+        header: The header of a file that existed already. It passed the rules of whoever allowed the file, so the
+            pixels are decoded under the same rules.
         within: The folder that the file must lie in after links are followed; None if it may lie anywhere.
-        refused: Why the file is not read, of one that a run names and that may not be shown.
+        refused: Why the file may not be read; None if it may.
     """
 
     digest: str
@@ -46,24 +46,24 @@ class Image:
 
     @property
     def identity(self) -> str:
-        """What observations of the image are kept under: its digest, and what has changed about its pixels."""
+        """Key of the image's observations: its digest, and any change of how t2i decodes it."""
         changed = self.header.identity if self.header else ""
         return f"{self.digest}:{changed}" if changed else self.digest
 
     @cached_property
     def pixels(self) -> NDArray[np.uint8]:
-        """The sRGB pixels, uint8 of shape (height, width, 3), upright; transparency is laid on white.
+        """The sRGB pixels, uint8 of shape (height, width, 3), upright, with transparency laid on white.
 
         Raises:
             RefusedImage: If the file may not be read.
-            DamagedImage: If it is gone, is not what was kept, or is not an image.
+            DamagedImage: If it has disappeared or changed, or is not an image.
         """
         pixels = decode(self._read(), str(self.path), _rules_for(self.header))
-        pixels.setflags(write=False)  # judges and metrics share them: none may change what the next one sees
+        pixels.setflags(write=False)  # judges and metrics share them, so none may change them
         return pixels
 
     def check(self) -> None:
-        """Check that the file is the one that was kept, without decoding it. Raises what `pixels` does."""
+        """Check that the file is unchanged, without decoding it. Raises the errors of `pixels`."""
         self._read()
 
     def _read(self) -> bytes:
@@ -74,16 +74,16 @@ class Image:
         except OSError as error:
             raise DamagedImage(f"{self.path}: cannot be read ({error.strerror})") from error
         if hashlib.sha256(data).hexdigest() != self.digest:
-            raise DamagedImage(f"{self.path}: the file is not the one that was kept")
+            raise DamagedImage(f"{self.path}: the file has changed since it was stored")
         return data
 
     def pil(self) -> PILImage.Image:
-        """The image as PIL image, mode RGB."""
+        """Return the image as PIL image, mode RGB."""
         return PILImage.fromarray(self.pixels)
 
 
 class RefusedImage(DamagedImage):
-    """An image file that a run names and that may not be read: it lies outside of the run's folder."""
+    """An image file that a run names and that may not be read, because it lies outside the run's folder."""
 
 
 def _rules_for(header: ImageHeader | None) -> DecodingRules:
@@ -96,9 +96,9 @@ def _rules_for(header: ImageHeader | None) -> DecodingRules:
 
 
 def load_image(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
-    """Return an image file outside of the store.
+    """Return an image file outside the cache.
 
-    A file that is not an image is found out when its pixels are asked for.
+    If it is not an image, reading its pixels raises DamagedImage.
 
     Raises:
         DamagedImage: If it cannot be read.
@@ -114,21 +114,22 @@ def load_image(path: Path, rules: DecodingRules = DEFAULT_RULES) -> Image:
 
 
 def get_size(image: Any) -> tuple[int, int]:
-    """Width and height of uint8 (height, width, 3) or of a PIL image."""
+    """Return width and height of uint8 (height, width, 3) or of a PIL image."""
     return (image.shape[1], image.shape[0]) if isinstance(image, np.ndarray) else image.size
 
 
 def encode_png(image: Any) -> bytes:
     """Encode uint8 (height, width, 3) or a PIL image as PNG, the same bytes for the same pixels.
 
-    Raises ValueError for anything else.
+    Raises:
+        ValueError: If it is anything else.
     """
     if isinstance(image, np.ndarray):
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or 0 in image.shape:
-            raise ValueError(f"want uint8 pixels of shape (height, width, 3), not {image.dtype} {image.shape}")
+            raise ValueError(f"pixels must be uint8 of shape (height, width, 3) (got {image.dtype} {image.shape})")
         image = PILImage.fromarray(image)
     elif not isinstance(image, PILImage.Image):
-        raise ValueError(f"want an array or a PIL image, not {type(image).__name__}")
+        raise ValueError(f"an image must be an array or a PIL image (got {type(image).__name__})")
     file = io.BytesIO()
     image.convert("RGB").save(file, "PNG", compress_level=1)
     return file.getvalue()
@@ -138,9 +139,12 @@ def encode_png(image: Any) -> bytes:
 class Instance:
     """One object that is really drawn.
 
-    box:         x0, y0, x1, y1 in pixels, x1 and y1 exclusive, of the visible part
-    mask:        the visible pixels
-    attributes:  what else is true of it (sub-kind, hat, ...)
+    Attributes:
+        cls: Its class.
+        colour: Its colour; None if it has none.
+        box: x0, y0, x1, y1 of the visible part, in pixels; x1 and y1 are exclusive.
+        mask: The visible pixels.
+        attributes: Its other attributes (sub-kind, hat, ...).
     """
 
     cls: ObjectClass
@@ -152,10 +156,13 @@ class Instance:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a rendered image really shows: its size (width, height) and each visible object.
+    """The objects that a rendered image really shows.
 
-    asked: the scene that the prompt asked for
-    text:  the prompt's text
+    Attributes:
+        size: Width and height in pixels.
+        instances: Each visible object.
+        asked: The scene of the prompt.
+        text: The prompt's text.
     """
 
     size: tuple[int, int]
@@ -189,7 +196,7 @@ class Truth:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Truth:
-        """Read what `to_bytes` wrote."""
+        """Return the truth that `to_bytes` wrote."""
         line, _, masks = data.partition(b"\n")
         head = json.loads(line)
         size = (head["size"][0], head["size"][1])

@@ -1,8 +1,8 @@
-"""The metric's contract: what it needs to be observed, and the rows it measures.
+"""The metric's contract: the observations that it needs, and the rows that it measures.
 
-A metric never asks for a model. It says which capabilities it needs (`Need`), over which units it measures
-(`group_by`), and turns each unit's observations into rows of one table. Means, intervals, facets and comparisons
-are core's; a metric whose score is no mean of rows overrides `aggregate`.
+A metric never asks for a model. It names the capabilities that it needs (`Need`) and the units over which it
+measures (`group_by`), and turns each unit's observations into rows of one table. Core computes means, intervals,
+facets and comparisons. A metric whose score is not a mean of rows overrides `aggregate`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ GroupBy = Literal["sample", "prompt", "model", "pair"]
 
 @dataclass(frozen=True)
 class Sample:
-    """One model's answer to one prompt under one seed.
+    """One model's image for one prompt and seed.
 
-    model:  the model's label
-    image:  None where the metric needs no generated images
+    Attributes:
+        model: The model's label.
+        prompt: The prompt.
+        seed: The seed.
+        image: The image; None if the metric needs no generated images.
     """
 
     model: str
@@ -57,46 +60,48 @@ class Sample:
     image: Image | None = None
 
     def query(self) -> Query:
-        """Ask about the image alone."""
+        """Return a query about the image alone."""
         return Query(images=(self._image(),))
 
     def query_with_text(self) -> Query:
-        """Ask about the image and the prompt's text."""
+        """Return a query about the image and the prompt's text."""
         return Query(images=(self._image(),), texts=(self.prompt.text,))
 
     @property
     def own_images(self) -> tuple[Image, ...]:
-        """The images that belong to the prompt itself. Raises DamagedImage where one cannot be read."""
+        """The images that belong to the prompt itself. Raises DamagedImage if one cannot be read."""
         from .image import load_image
 
         return tuple(load_image(Path(path)) for path in self.prompt.images)
 
     def _image(self) -> Image:
         if self.image is None:
-            raise ValueError("this sample has no generated image: its metric declared that it needs none")
+            raise ValueError("this sample has no generated image, because its metric declared that it needs none")
         return self.image
 
 
 def ask_about_image(samples: Sequence[Sample]) -> Sequence[Query]:
-    """One query for the first sample's image: what most metrics ask."""
+    """Return one query about the first sample's image, which suits most metrics."""
     return [samples[0].query()]
 
 
 def ask_about_image_and_text(samples: Sequence[Sample]) -> Sequence[Query]:
-    """One query for the first sample's image and its prompt: what a reward is about."""
+    """Return one query about the first sample's image and its prompt, which suits rewards."""
     return [samples[0].query_with_text()]
 
 
 @dataclass(frozen=True)
 class Derive:
-    """Numbers to take from an image together with its observation, while the image is open.
+    """Numbers to derive from an image and its observation while the image is open.
 
-    They are kept beside the observation, so that another threshold opens no image.
+    They are stored with the observation, so that a new threshold opens no image.
 
-    function:  takes pixels (uint8, height x width x 3) and the observation, gives named arrays; the metric's code
-               (`MetricInfo.code`) is part of the key under which they are kept; so is the function itself, where
-               the metric is of no installed distribution
-    options:   plain data that it depends on beyond its arguments
+    Attributes:
+        name: Name of the derivation.
+        function: Takes pixels (uint8 of shape (height, width, 3)) and the observation, returns named arrays. The
+            metric's code (`MetricInfo.code`) is part of the key under which they are stored; if the metric is in
+            no installed distribution, the function too.
+        options: Plain data that the result depends on beyond the arguments.
     """
 
     name: str
@@ -108,21 +113,24 @@ class Derive:
 class Need:
     """One kind of observation that a metric needs.
 
-    name:        how the metric finds the answers
-    capability:  what is asked; `pixels` where the metric measures images by itself: no judge is needed, and
-                 `derive` says what it takes from each
-    source:      `judge`, or `model` where the model itself must answer (its own likelihood)
-    images:      `generated`, or `prompt` where the queries are about the prompt's own images or texts alone
-    per:         `item`: asked for each sample (or, grouped by pair, for two samples of one prompt and seed);
-                 `run`: asked once, about reference images or a pool of texts; the answers are in `Unit.shared`
-    queries:     the queries for one item's samples; per run, for samples without images, one of each prompt. By
-                 default the image alone, or image and prompt if the capability wants a text
-    params:      of a need that the model itself answers: the `params` of an item's queries, as far as they are the
-                 same for all items, so that a model can refuse them before it is loaded
-    requires:    what the judge must give beyond the capability (`class_probs`, `colour`)
-    knows:       the judge must know every class of the prompts' scenes
-    confidence:  of detections and segments: the metric looks at those from here on, so the judge must keep them
-    derive:      numbers to take from image and observation
+    Attributes:
+        name: Name under which the metric finds the answers.
+        capability: The capability to ask for. `pixels` if the metric measures images itself: then no judge is
+            needed, and `derive` gives the numbers to take from each.
+        source: `judge`, or `model` if the model itself must answer (its own likelihood).
+        images: `generated`, or `prompt` if the queries are about the prompt's own images or texts alone.
+        per: `item` asks for each sample (or, grouped by pair, for two samples of one prompt and seed); `run` asks
+            once, about reference images or a pool of texts, with the answers in `Unit.shared`.
+        queries: Returns the queries about one item's samples; per run, about one sample without an image for each
+            prompt. By default the image alone, or image and prompt if the
+            capability wants a text.
+        params: For needs that the model itself answers: the `params` of the queries, as far as they are the same
+            for all items, so that a model can refuse them before it is loaded.
+        requires: Fields that the judge must give beyond the capability (`class_probs`, `colour`).
+        knows: True if the judge must know every class of the prompts' scenes.
+        confidence: For detections and segments, the lowest confidence that the metric uses, in [0, 1]; the judge
+            must keep those above it.
+        derive: Numbers to derive from image and observation.
     """
 
     name: str
@@ -143,12 +151,10 @@ class Need:
             object.__setattr__(self, "queries", self._find_default_queries(capability))
         if not capability.judged and self.derive is None:
             raise ValueError(
-                f"need {self.name!r}: {self.capability} are not kept; say with `derive` what to take from them"
+                f"need {self.name!r}: {self.capability} are not stored; set `derive` to take numbers from them"
             )
         if self.per == "run" and (self.images == "generated" or self.derive is not None):
-            raise ValueError(
-                f"need {self.name!r}: asked once per run, it has no generated images and derives nothing"
-            )
+            raise ValueError(f"need {self.name!r}: a need per run cannot use generated images or `derive`")
 
     def _find_default_queries(
         self, capability: type[Observation]
@@ -164,7 +170,12 @@ class Need:
 
 @dataclass(frozen=True)
 class Answer:
-    """One observation with what was derived from it."""
+    """One observation with the numbers derived from it.
+
+    Attributes:
+        observation: The observation.
+        derived: The derived arrays by name.
+    """
 
     observation: Any
     derived: Arrays
@@ -172,47 +183,53 @@ class Answer:
 
 @dataclass(frozen=True)
 class Observed:
-    """A sample, or a pair of samples, with the answers to its queries."""
+    """A sample, or a pair of samples, with the answers to its queries.
+
+    Attributes:
+        samples: The sample, or both samples of a pair.
+        answers: The answers by the need's name.
+    """
 
     samples: tuple[Sample, ...]
     answers: Mapping[str, Sequence[Answer]]
 
     @property
     def sample(self) -> Sample:
-        """The sample (of a pair, the first)."""
+        """The sample; the first one of a pair."""
         return self.samples[0]
 
     @property
     def prompt(self) -> Prompt:
-        """The prompt that was drawn."""
+        """The prompt of the sample."""
         return self.samples[0].prompt
 
     def one(self, need: str) -> Any:
-        """The observation of a need with one query."""
+        """Return the observation of a need with one query."""
         return self.answers[need][0].observation
 
     def all(self, need: str) -> list[Any]:
-        """The observations of a need, in the order of its queries."""
+        """Return the observations of a need, in the order of its queries."""
         return [a.observation for a in self.answers[need]]
 
     def derived(self, need: str) -> Arrays:
-        """What was derived from the observation of a need with one query."""
+        """Return the arrays derived from the observation of a need with one query."""
         return self.answers[need][0].derived
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What rows are measured from: a sample, a prompt's samples, a model's set, or two models on one prompt.
+    """The input of one measurement: a sample, a prompt's samples, a model's set, or two models on one prompt.
 
-    models:    the model's label; for a pair, two
-    prompt:    None for a model's set
-    seed:      None for a prompt's samples and for a model's set
-    observed:  read from the store while it is iterated; iterating again reads again. Samples that failed are
-               left out (and counted by core); a sample or pair that failed makes no unit at all
-    shared:    the answers to needs that are asked once per run, by the need's name
-    stacked:   for a metric that says so (`Metric.stacked`), in place of `observed`: by the need's name one
-               observation of all the prompt's samples, its array with one axis more in front
-    seeds:     of a prompt's unit: whose samples it holds, in the order of `observed` or `stacked`
+    Attributes:
+        models: The model's label; two labels for a pair.
+        prompt: The prompt; None for a model's set.
+        seed: The seed; None for a prompt's samples and for a model's set.
+        observed: The observations, read from the cache at each iteration. Samples that failed are skipped, and
+            core counts them; a sample or pair that failed makes no unit.
+        shared: The answers to needs that are asked once per run, by the need's name.
+        stacked: For metrics with `Metric.stacked`, instead of `observed`: by the need's name one observation of
+            all the prompt's samples, its array with one more leading axis.
+        seeds: For a prompt's unit, the seeds of its samples, in the order of `observed` or `stacked`.
     """
 
     models: tuple[str, ...]
@@ -224,7 +241,7 @@ class Unit:
     seeds: tuple[int, ...] = ()
 
     def one(self) -> Observed:
-        """The only sample or pair of the unit."""
+        """Return the only sample or pair of the unit."""
         return next(iter(self.observed))
 
 
@@ -235,8 +252,8 @@ class Row:
     Attributes:
         measure: The name of one of the metric's measures.
         value: The number; NaN is an error, not a value.
-        facets: What it can be broken down by beyond prompt and seed.
-        because: Why the value is what it is, in words: ``giraffe not found``. The measurement table has it.
+        facets: Facets of the value beyond prompt and seed.
+        because: Why the value is what it is, in words: `giraffe not found`. The measurement table has it.
         evidence: The parts of the image that show why. The run folder keeps those of the worst samples.
     """
 
@@ -250,16 +267,20 @@ class Row:
         if not isinstance(self.because, str):
             raise TypeError(f"because must be a text, got {type(self.because).__name__}")
         if not all(isinstance(each, Evidence) for each in self.evidence):
-            raise TypeError("evidence must hold objects of Evidence alone")
+            raise TypeError("evidence must hold only Evidence objects")
 
 
 @dataclass(frozen=True)
 class Rows:
     """One measured value for each of a prompt's samples, for metrics grouped by prompt: a row for each seed.
 
-    values:   float64, as many as seeds, finite
-    seeds:    whose samples those are; all of the unit's by default
-    together: each value depends on all of the unit's samples: models are compared where they have the same
+    Attributes:
+        measure: The name of one of the metric's measures.
+        values: float64, finite, shape (number of seeds,).
+        facets: Facets of the values beyond prompt and seed.
+        seeds: The seeds of the samples. If None, those of the unit.
+        together: True if each value depends on all of the unit's samples; then only prompts with the same samples
+            are compared between models.
     """
 
     measure: str
@@ -271,25 +292,27 @@ class Rows:
 
 @dataclass(frozen=True)
 class Excluded:
-    """That a unit has no value and need not have one (no person to be seen, a synset with one leaf), and why.
+    """A unit that has no value and needs none (no person is visible, a synset has one leaf).
 
-    reason: as a Failure's
+    Attributes:
+        reason: The reason in one line, as for a Failure.
     """
 
     reason: str
 
     def __post_init__(self) -> None:
         if not isinstance(self.reason, str):
-            raise TypeError(f"what is excluded has a reason in words, not {type(self.reason).__name__}")
+            raise TypeError(f"the reason of Excluded must be a text, got {type(self.reason).__name__}")
         object.__setattr__(self, "reason", fit_one_line(self.reason))
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a reader of a score must know of the images that it was measured on (they are too few for it, say).
+    """A note for readers of a score about the images that it was measured on (for example, too few images).
 
-    text:    a sentence; stands with the result's other notes, once
-    counted: whether the number of units that it is said of stands before it
+    Attributes:
+        text: A sentence. It appears once, among the result's notes.
+        counted: True if the number of units precedes the sentence.
     """
 
     text: str
@@ -297,18 +320,22 @@ class Note:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            raise TypeError(f"a note is in words, not {type(self.text).__name__}")
+            raise TypeError(f"the text of a Note must be a text, got {type(self.text).__name__}")
         object.__setattr__(self, "text", fit_one_line(self.text))
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What one kind of row means.
+    """The meaning of one kind of row.
 
-    low, high:  bounds of the value: a number, or the name of an option of the metric that has it; None where there
-                is none. No value may lie outside, and no interval is told beyond
-    higher_is_better: None where neither
-    facets:     columns that its mean is reported by: facets of its rows, `prompt`, `seed`, or facets of prompts
+    Attributes:
+        name: Its name in rows.
+        summary: One line.
+        low: Lower bound of the value: a number, or the name of the metric's option that has it; None if there is
+            none. No value may lie outside the bounds, and no interval exceeds them.
+        high: Upper bound, in the same way.
+        higher_is_better: True or False; None if neither is better.
+        facets: Columns by which its mean is reported: facets of its rows, `prompt`, `seed`, or facets of prompts.
     """
 
     name: str
@@ -319,9 +346,10 @@ class Measure:
     facets: tuple[str, ...] = ()
 
     def settled(self, options: Options) -> SettledMeasure:
-        """Return the same with the numbers that its bounds are under these options.
+        """Return the measure with its bounds as numbers, under these options.
 
-        Raises ValueError where a bound is none of them.
+        Raises:
+            ValueError: If a bound is the name of no option.
         """
         low, high = (resolve_number(bound, options) for bound in (self.low, self.high))
         return SettledMeasure(self.name, self.summary, low, high, self.higher_is_better, self.facets)
@@ -329,7 +357,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class SettledMeasure(Measure):
-    """A measure whose bounds are numbers: what an evaluation works with."""
+    """A measure whose bounds are numbers, for use in an evaluation."""
 
     low: float | None = None
     high: float | None = None
@@ -337,17 +365,19 @@ class SettledMeasure(Measure):
 
 @dataclass(frozen=True)
 class Study:
-    """What analyses are made from.
+    """The input of analyses.
 
-    table:    the metric's measured rows of all models
-    samples:  one row per image: model, prompt, text, seed, status, digest, ...; the image itself is in `images`
-    folder:   the run's folder
-    others:   measured rows of the run's other metrics, which the column `metric` names; None where there are none
-    settings: by each model's label, its values of the options that any of the models was given
-    interval: the question of the run's intervals, for `t2i_core.statistics`
-    floors:   by the name of a need of detections or segments: the confidence below which its judge keeps none
-    measures: by metric, as `others` names it: what it measures, the headline first; of each that is installed
-    find_images: returns the `Image` of each row of `samples` that has one; called when `images` is first read
+    Attributes:
+        table: The metric's measured rows of all models.
+        samples: One row per image: model, prompt, text, seed, status, digest, ...; the image itself is in
+            `images`.
+        folder: The run's folder.
+        others: Measured rows of the run's other metrics, with the column `metric`; None if it has no others.
+        settings: By each model's label, its values of the options that any of the models was given.
+        interval: The question of the run's intervals, for `t2i_core.statistics`.
+        floors: By the name of a need of detections or segments, the confidence below which its judge keeps none.
+        measures: The measures of each installed metric, the headline first, by the name in `others`.
+        find_images: Returns the `Image` of each row of `samples` that has one; called when `images` is first read.
     """
 
     table: pd.DataFrame
@@ -362,16 +392,16 @@ class Study:
 
     @cached_property
     def images(self) -> pd.Series:
-        """The `Image` of each row of `samples`, under its index; None where there is none.
+        """The `Image` of each row of `samples`, under its index; None if it has none.
 
-        Do not open the files that `samples` names: the run may come from somebody else. The pixels of an image
-        that is gone, or that may not be shown, raise DamagedImage.
+        Do not open the files that `samples` names: the run may come from somebody else. If an image has
+        disappeared or may not be shown, reading its pixels raises DamagedImage.
 
         Raises:
             ValueError: If the study was made without `find_images`.
         """
         if self.find_images is None:
-            raise ValueError("this study was made without images: give it `find_images`")
+            raise ValueError("this study was made without images; pass `find_images`")
         return self.find_images()
 
 
@@ -379,7 +409,11 @@ class Study:
 class Analysis:
     """A table, with an optional figure, made from the measured table.
 
-    figure: draws on a matplotlib Axes
+    Attributes:
+        name: Its name, from which file names are made.
+        summary: One line.
+        table: The table.
+        figure: Draws on a matplotlib Axes; None if there is no figure.
     """
 
     name: str
@@ -391,16 +425,17 @@ class Analysis:
 class Metric:
     """Base of metrics. A subclass sets `needs` and implements `measure`.
 
-    needs:        the observations it needs (an instance may compute them from its options)
-    group_by:     over what `measure` is called
-    crossed:      whether the same seeds serve all prompts and are resampled too
-    strata:       a facet of prompts within which prompts are resampled
-    stacked:      grouped by prompt: answers come as arrays of all its samples (`Unit.stacked`), read in bulk. For
-                  needs that ask for each generated image alone and take a vector: classify, embed, features
-    aggregates:   measures whose rows `aggregate` reads, all where it is None. Where those have seeds, seeds are
-                  resampled too, whatever the others are
-    upper_bound:  a generator, as the user would name it, that draws what prompts ask for: its images are judged by
-                  the same judges on the same prompts and seeds, and its score stands beside each model's
+    Attributes:
+        needs: The observations that it needs (an instance may compute them from its options).
+        group_by: The unit of `measure`: a sample, a prompt, a model's set, or a pair of models.
+        crossed: True if the same seeds serve all prompts and are resampled too.
+        strata: A facet of prompts within which prompts are resampled.
+        stacked: For metrics grouped by prompt: answers come as arrays of all its samples (`Unit.stacked`), read in
+            bulk. For needs that ask about each generated image alone and take a vector: classify, embed, features.
+        aggregates: Measures whose rows `aggregate` reads. If None, all. If these rows have seeds, seeds are
+            resampled too, whatever the other rows have.
+        upper_bound: A generator, as the user would name it, that draws the requested scenes. The same judges judge
+            its images on the same prompts and seeds, and results show its score as the bound of each model's.
     """
 
     needs: Sequence[Need] = ()
@@ -416,59 +451,79 @@ class Metric:
         self.setup = setup
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that cannot be measured, before anything runs: raises BadPrompts."""
+        """Refuse prompts that cannot be measured, before anything runs.
+
+        Raises:
+            BadPrompts: If a prompt cannot be measured.
+        """
 
     def measure(self, unit: Unit) -> Iterable[Row | Rows | Note | Failure | Excluded]:
         """Turn one unit's observations into rows.
 
-        A unit that has no value gives a Failure (its samples count as failed) or Excluded instead of rows. Notes
-        may come with either; those on a set without one of its blocks are left out.
-        Grouped by model, it is called once for the whole set and once more for each of 20 leave-one-block-out
+        A metric grouped by model is called once for the whole set and once for each of 20 leave-one-block-out
         subsets, and gives one row per measure.
+
+        Args:
+            unit: The unit.
+
+        Returns:
+            Rows; or a Failure (its samples count as failed) or Excluded if the unit has no value. Notes may
+            accompany either; notes on a set without one of its blocks are dropped.
         """
         raise NotImplementedError
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return, by name, the scores that are no plain means of rows; a metric of means needs none of this.
+        """Return the scores that are not plain means of rows; a metric of means does not override it.
 
-        The table holds the rows of the measures that `aggregates` names, in the columns measure, value, model (or
-        model_a, model_b), prompt, seed, and the facets; weights, float64 of shape (len(table),), say how often
-        each row counts. Grouped by pair, it gives one score per model label, and any others by name (a position
-        bias), which are shown with every model. Core resamples whatever it returns by calling it with other
-        weights. Measures that it does not name get the mean of their rows.
+        Core resamples the scores by calling it with other weights. Measures that it does not name get the mean of
+        their rows.
+
+        Args:
+            table: The rows of the measures that `aggregates` names, in the columns measure, value, model (or
+                model_a, model_b), prompt, seed, and the facets.
+            weights: The weight of each row, float64 of shape (len(table),).
+
+        Returns:
+            The scores by name. Grouped by pair, one score per model label, and any others by name (a position
+            bias), which are shown with every model.
         """
         return {}
 
     def remarks(self, table: pd.DataFrame) -> Iterable[Note]:
-        """Say what a reader of the scores must know of all rows together, in columns as those of `aggregate`."""
+        """Return notes for readers of the scores about all rows together, in columns as those of `aggregate`."""
         return ()
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
-        """Return, by name, the scores whose intervals are not core's to form, but follow from those of means.
+        """Return the scores whose intervals core cannot form, because they follow from intervals of means.
 
-        The table has columns as that of `aggregate`, and all rows of one model or of one level of a facet; `mean`
-        forms the interval of some of them, all of one measure, as the run asks; at a higher level where several
-        must hold together. None leaves a measure out whose mean over all rows says nothing; its facets stay. What
-        `aggregate` returns too is taken from here, and from there where models are compared. Metrics of sets and
-        pairs are not asked.
+        Metrics of sets and pairs are not asked.
+
+        Args:
+            table: All rows of one model or of one level of a facet, in columns as those of `aggregate`.
+            mean: Forms the interval of rows of one measure, as the run asks; use a higher level if several must
+                hold together.
+
+        Returns:
+            The scores by name. None drops a measure whose mean over all rows means nothing; its facets stay.
+            Scores that `aggregate` returns too are taken from here, except where models are compared.
         """
         return {}
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield tables and figures from what was measured."""
+        """Yield tables and figures made from the measurements."""
         yield from ()
 
 
 ReadT = TypeVar("ReadT")
 
 _TABLES = 4
-"""So many tables are remembered, the last ones."""
+"""Number of remembered tables, the latest ones."""
 
 
 class PerTable(Generic[ReadT]):
-    """What `aggregate` reads from a table before weights count, worked out once for each table.
+    """A function of a table that remembers its results, for the part of `aggregate` that needs no weights.
 
-    Core calls it a thousand times with one table and, where models are compared, with theirs by turns.
+    Core calls `aggregate` a thousand times with one table and, if models are compared, with both tables in turn.
     """
 
     def __init__(self, read: Callable[[pd.DataFrame], ReadT]) -> None:
@@ -476,7 +531,7 @@ class PerTable(Generic[ReadT]):
         self._known: list[tuple[pd.DataFrame, ReadT]] = []
 
     def __call__(self, table: pd.DataFrame) -> ReadT:
-        """Return what `read` makes of a table, which nobody may alter afterwards."""
+        """Return the result for a table, which nobody may change afterwards."""
         for known, found in self._known:
             if known is table:
                 return found

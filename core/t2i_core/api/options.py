@@ -1,4 +1,4 @@
-"""Options of components: pydantic models that refuse what they do not know."""
+"""Options of components: pydantic models that refuse unknown names."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Options(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        """Refuse `true` for a number: pydantic would take it for 1."""
+        """Refuse `true` for a number, which pydantic would read as 1."""
         wanted = cls.model_fields[info.field_name or ""].annotation
         types = {wanted, *get_args(wanted)}
         if isinstance(value, bool) and types & {int, float} and bool not in types:
-            raise ValueError(f"want a number, not {str(value).lower()}")
+            raise ValueError(f"must be a number (got {str(value).lower()})")
         return value
 
 
 class ExecutionOption:
-    """Marks an option that changes how work is done, never its result.
+    """Marks an option that affects how work is done, never its result.
 
-    It stays out of fingerprints, so that another number of workers makes nothing anew:
+    It stays out of fingerprints, so that a change (here, of the number of workers) invalidates no results:
 
         workers: Annotated[int, ExecutionOption()] = 2
     """
@@ -46,31 +46,32 @@ def select_result_options(options: Options) -> dict[str, Any]:
 
 
 def read_secret(variable: str) -> str | None:
-    """Return the secret (an API key, a token) that an environment variable holds, without blanks around it.
+    """Return the secret (an API key, a token) in an environment variable, without surrounding blanks.
 
     Returns:
-        The secret, or None where the variable is not set or blank.
+        The secret; None if the variable is unset or blank.
 
     Raises:
-        BadOption: It holds control characters or characters beyond ASCII, which no HTTP header carries. The
+        BadOption: If it has control characters or characters beyond ASCII, which HTTP headers cannot carry. The
             message does not repeat it.
     """
     secret = os.environ.get(variable, "").strip()
     if not (secret.isascii() and secret.isprintable()):
         raise BadOption(
             f"the environment variable {variable} holds a line end, another control character or one beyond "
-            "ASCII inside its value, so it cannot be a key: set it again"
+            "ASCII, so it cannot be a key; set it again"
         )
     return secret or None
 
 
-def resolve_number(said: float | str | None, options: Options) -> float | None:
-    """Return a number of a descriptor that may stand in an option: itself, or that option's value.
+def resolve_number(number: float | str | None, options: Options) -> float | None:
+    """Return a number of a descriptor: itself, or the value of the option that it names.
 
-    Raises ValueError where there is no option of this name.
+    Raises:
+        ValueError: If no option has this name.
     """
-    if isinstance(said, str):
-        if said not in type(options).model_fields:
-            raise ValueError(f"{said!r} is none of its options")
-        said = getattr(options, said)
-    return None if said is None else float(said)
+    if isinstance(number, str):
+        if number not in type(options).model_fields:
+            raise ValueError(f"{number!r} is not one of its options")
+        number = getattr(options, number)
+    return None if number is None else float(number)

@@ -1,4 +1,4 @@
-"""Descriptors: what a plugin says of a component before any of it is loaded."""
+"""Descriptors of components, read before any component is loaded."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 
 @dataclass(frozen=True)
 class Setup(Generic[OptionsT]):
-    """All that a factory is given.
+    """The input of a factory.
 
-    argument:    what stands after the colon in `name:argument`
-    options:     the component's own options, checked
-    device:      `cpu`, `cuda`, `cuda:1`, `mps`; None: the best there is
-    batch_size:  how many at a time to begin with, fewer where memory runs out; None: a beginning of one's own
-    offline:     nothing may be fetched
-    labels:      for prompt sources that read them: the classes that the judge knows
-    dry:         for prompt sources: the plan alone is wanted. Images of prompts that would have to be made first
-                 are not: each has a path of its own then, where nothing is
+    Attributes:
+        argument: The text after the colon in `name:argument`.
+        options: The component's own options, checked.
+        device: `cpu`, `cuda`, `cuda:1` or `mps`. If None, the best one.
+        batch_size: Number of items to start with; fewer if memory runs out. If None, the plugin chooses.
+        offline: True if nothing may be downloaded.
+        labels: For prompt sources that read them: the classes that the judge knows.
+        dry: For prompt sources: True if only the plan is wanted. Then images of prompts are not made; those that
+            do not exist yet get their own, unused paths.
     """
 
     argument: str | None
@@ -46,13 +47,14 @@ class Setup(Generic[OptionsT]):
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a metric is run with where the user says nothing.
+    """Settings of a metric that the user does not give.
 
-    prompts:  a prompt source, as the user would name it
-    seeds:    how many seeds, counted from 0
-    judges:   by capability, the judge to take
-    options:  options of the metric itself
-    absent:   by capability, what to do where that judge is not installed: how to install it, what may replace it
+    Attributes:
+        prompts: A prompt source, as the user would name it.
+        seeds: Number of seeds, counted from 0.
+        judges: The judge for each capability.
+        options: Options of the metric itself.
+        absent: What to do if the judge of a capability is not installed: how to install it, what may replace it.
     """
 
     prompts: str | None = None
@@ -64,7 +66,14 @@ class Defaults:
 
 @dataclass(frozen=True)
 class Domain:
-    """A world that images come from: which judges know it, and what each metric takes there by default."""
+    """A domain of images, with its judges and the defaults of metrics.
+
+    Attributes:
+        name: Its name.
+        summary: One line.
+        judges: The judge for each capability.
+        metrics: Defaults by the metric's name.
+    """
 
     name: str
     summary: str
@@ -77,14 +86,14 @@ PHOTOGRAPHS = Domain("photographs", "Natural images; every metric's own defaults
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What a component tells its readers, beside its summary. No result depends on it.
+    """Information about a component for readers. No result depends on it.
 
     Attributes:
         citation: The paper or source to cite.
         licence: The licence of the weights.
-        memory_gb: The memory that it takes of a device in its default settings, an estimate in GB.
-        notes: What a user must know before taking it (deprecated, gated, a licence that binds).
-        original: The repository that its publisher withdrew and that the argument mirrors. Set by a preset; the
+        memory_gb: Estimated device memory in its default settings, in GB.
+        notes: Warnings for users (deprecated, gated, a restrictive licence).
+        original: The repository that its publisher withdrew and that the argument mirrors. A preset sets it; the
             plan and `t2i prefetch` print a line about it, and the manifest records it.
     """
 
@@ -95,26 +104,26 @@ class About:
     original: str = ""
 
     def overlay(self, above: About) -> About:
-        """Return this with the fields that `above` sets in the place of its own."""
+        """Return a copy with each field that `above` sets replaced."""
         return replace(self, **{f.name: value for f in fields(above) if (value := getattr(above, f.name))})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loading:
-    """What a component does before it is made, so that loading it neither fails late nor surprises.
+    """Steps before a component is created, so that loading does not fail late.
 
-    The four functions are apart because the engine calls them at different times: `resolve` for every component of
-    a plan, `check` once the plan knows its options, `prefetch` only for `t2i prefetch`, `weights` for the
-    fingerprint. Few components need more than one or two.
+    The engine calls the four functions at different times: `resolve` for every component of a plan, `check` once
+    the plan knows its options, `prefetch` only for `t2i prefetch`, `weights` for the fingerprint. Few components
+    need more than one or two.
 
     Attributes:
         weights: Returns the weights that results depend on, given argument and options: files, or texts
             (revisions).
-        check: Raises a T2IError that says what is wrong with argument and options, before anything is loaded.
-        resolve: Returns the options as they hold on this machine (a precision left to the device). Results depend
-            on them as on any others.
-        prefetch: Fetches all that loading will want from a network, and nothing that is there already. A Setup
-            that is offline then finds it.
+        check: Raises a T2IError if something is wrong with argument and options, before anything is loaded.
+        resolve: Returns the options settled for this machine (a precision that depends on the device). Results
+            depend on them as on any others.
+        prefetch: Downloads everything that loading needs and that is not there yet. Afterwards loading works
+            offline.
     """
 
     weights: Callable[[str | None, Any], Iterable[Path | str]] | None = None
@@ -127,17 +136,17 @@ class Loading:
 class _Info:
     """Describe any component.
 
-    Which t2i-core it fits is said by the requirement of its distribution.
+    The requirement of its distribution gives the versions of t2i-core that it fits.
 
     Attributes:
         name: The entry point's name.
         summary: One line.
         options: Its options, a subclass of `Options`.
-        argument: The meaning of `name:argument`, where it takes one.
-        needs_argument: Whether it cannot do without an argument.
+        argument: The meaning of `name:argument`; None if it takes no argument.
+        needs_argument: True if the argument is required.
         code: Files of its package whose content its results depend on, as glob patterns.
-        loading: What it does before it is made.
-        about: What readers see of it.
+        loading: Steps before it is created.
+        about: Information for readers.
     """
 
     name: str
@@ -152,14 +161,14 @@ class _Info:
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorInfo(_Info):
-    """Describe a model that makes images.
+    """Describe a model that generates images.
 
     Attributes:
-        create: Makes the model; weights are loaded here and torch is imported here.
-        domain: The world its images belong to.
-        reads_scene: Whether it draws the prompt's scene, not only its text.
-        labels: Every class it can draw, in a lasting order: the categories of the annotations of its images are
-            numbered by it. Wanted where it says what is really drawn (`Generated.truth`).
+        create: Creates the model; loads weights and imports torch here.
+        domain: The domain of its images.
+        reads_scene: True if it draws the prompt's scene, not only its text.
+        labels: Returns every class it can draw, in a stable order, which numbers the categories of the annotations
+            of its images. Needed if it reports what is really drawn (`Generated.truth`).
     """
 
     create: Callable[[Setup[Any]], Generator]
@@ -170,13 +179,12 @@ class GeneratorInfo(_Info):
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingImagesInfo(GeneratorInfo):
-    """Describe a generator whose images exist already as files: they are looked up in every run and not copied.
+    """Describe a generator of existing image files, which are looked up in every run and not copied.
 
     Attributes:
-        prompts: Its own prompts, where it comes with some.
-        seeds: The seeds that it has images for.
-        holds: Returns a function of a prompt and a seed that says whether there is an image of them. It opens no
-            image.
+        prompts: Returns its own prompts, if it has some.
+        seeds: Returns the seeds that it has images for.
+        holds: Returns a function that tells whether there is an image for a prompt and a seed. It opens no image.
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]] | None = None
@@ -186,13 +194,13 @@ class ExistingImagesInfo(GeneratorInfo):
 
 @dataclass(frozen=True, kw_only=True)
 class SelfJudgingInfo(GeneratorInfo):
-    """Describe a generator that also answers about itself (`likelihood`): what it makes is a `Judge` too.
+    """Describe a generator that also judges itself (`likelihood`); the object that it creates is a `Judge` too.
 
     Attributes:
-        capabilities: What it can be asked for.
+        capabilities: The capabilities that it offers.
         judge_code: Files of its package, beyond `code`, that its answers depend on and its images do not.
-        check_judge: Raises a T2IError that says, before anything is loaded, why it cannot be asked for one of its
-            capabilities, with these params of queries (`Need.params`), with this argument and these options.
+        check_judge: Raises a T2IError, before anything is loaded, if it cannot be asked for one of its
+            capabilities with these params of queries (`Need.params`), this argument and these options.
     """
 
     capabilities: frozenset[Capability]
@@ -205,13 +213,14 @@ class JudgeInfo(_Info):
     """Describe a judge.
 
     Attributes:
-        capabilities: What it offers, and for each what it gives beyond the required (`class_probs`, `colour`).
-        create: Makes the judge; weights are loaded here and torch is imported here.
-        domain: The world whose images it can judge.
-        labels: The classes it knows, read without loading weights. If None, it takes any text.
+        capabilities: The capabilities that it offers, each with the fields that it gives beyond the required ones
+            (`class_probs`, `colour`).
+        create: Creates the judge; loads weights and imports torch here.
+        domain: The domain of the images that it can judge.
+        labels: Returns the classes that it knows, without loading weights. If None, it takes any text.
         floor: Confidence below which it keeps no detection or segment: a number, or the name of the option that
-            has it, by which a refusal tells the user which option to set.
-        reads_truth: Whether it reads what is really drawn; such a judge is never chosen by itself.
+            has it, so that error messages can name the option.
+        reads_truth: True if it reads what is really drawn; t2i never chooses such a judge by itself.
     """
 
     capabilities: Mapping[Capability, frozenset[str]]
@@ -227,11 +236,11 @@ class MetricInfo(_Info):
     """Describe a metric.
 
     Attributes:
-        create: Makes it from a Setup (the Metric class itself, mostly).
-        measures: What it measures; the first is the headline.
+        create: Creates it from a Setup (usually the Metric class itself).
+        measures: Its measures; the first is the headline.
         defaults: Prompts, seeds and judges for photographs.
-        version: Raised when the metric's numbers change. The manifest records it, and stored runs with different
-            versions are not compared. No kept image or observation depends on it.
+        version: Increased when the metric's numbers change. The manifest records it, and stored runs with
+            different versions are not compared. No stored image or observation depends on it.
     """
 
     create: Callable[[Setup[Any]], Metric]
@@ -246,7 +255,7 @@ class PromptSourceInfo(_Info):
 
     Attributes:
         prompts: Yields them; ids must be unique.
-        reads_labels: Whether the list depends on the classes that the judge knows (`Setup.labels`).
+        reads_labels: True if the list depends on the classes that the judge knows (`Setup.labels`).
     """
 
     prompts: Callable[[Setup[Any]], Iterable[Prompt]]
@@ -263,9 +272,9 @@ class Preset:
         of: The other component's name, `name` or `dist/name`.
         argument: The other component's argument.
         options: The other component's options.
-        domain: The world of these images, where it is not the other component's.
-        lacks: Of a preset of a `SelfJudgingInfo`: capabilities that this model does not have. Without it,
-            `t2i info` would list them.
+        domain: The domain of these images. If None, the other component's.
+        lacks: For presets of a `SelfJudgingInfo`: capabilities that this model does not have, which `t2i info`
+            leaves out.
         about: Each field that is set here replaces the other component's.
     """
 

@@ -1,4 +1,4 @@
-"""How long work reports itself, without knowing who shows it."""
+"""Progress of work, reported without knowing who shows it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ class Task(Protocol):
     """One stage of work."""
 
     def advance(self, count: int = 1) -> None:
-        """Say that so many more items are done."""
+        """Report that `count` more items are done."""
         ...
 
 
 class Progress(Protocol):
-    """Shows stages of work with rate and time left."""
+    """Shows stages of work with their rate and the time left."""
 
     def task(self, title: str, total: int, unit: str) -> AbstractContextManager[Task]:
         """Open a stage of `total` items; `unit` names them in the plural (`images`)."""
         ...
 
     def note(self, message: str) -> None:
-        """Say something once (what was kept, what failed)."""
+        """Show a message once."""
         ...
 
 
 class Silent:
-    """Shows nothing: for use from Python and in tests."""
+    """Shows nothing, for use from Python and in tests."""
 
     def task(self, title: str, total: int, unit: str) -> AbstractContextManager[Task]:
         """Open a stage that shows nothing."""

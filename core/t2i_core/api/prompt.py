@@ -1,4 +1,4 @@
-"""Prompts, and what a prompt expects: no metric ever parses English."""
+"""Prompts and their expected scenes, so that no metric ever parses English."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ RESERVED = frozenset(
     {"metric", "model", "model_a", "model_b", "prompt", "text", "cluster", "seed", "seeds", "left_out"}
     | {"measure", "value", "because"}
 )
-"""Columns of the measured table, which no facet may be named after."""
+"""Columns of the measurement table, whose names facets may not have."""
 
 
 def is_writable(name: str) -> bool:
-    """Whether tables can hold a name: NUL ends a cell for its readers, UTF-8 has no half of a surrogate pair."""
+    """Return whether tables can store a name, which must have no NUL and no half of a surrogate pair."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -28,7 +28,7 @@ def is_writable(name: str) -> bool:
 
 
 def find_invalid_facet(facets: Mapping[str, Any]) -> str | None:
-    """Return the name of a facet that is neither a text that tables can hold nor a finite number, if any is."""
+    """Return the name of a facet that is neither a text for tables nor a finite number; None if all fit."""
     for name, value in facets.items():
         fits = is_writable(value) if isinstance(value, str) else isinstance(value, int) or _finite(value)
         if not (fits and is_writable(name)):
@@ -42,17 +42,21 @@ def _finite(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class ObjectClass:
-    """A class of objects: the name a prompt uses, and the WordNet 3.0 noun synset that settles it.
+    """A class of objects.
 
-    Names differ between worlds (bike, bicycle; human, person); two classes are the same when their synsets are.
-    A class that has no synset (a judge with free labels) is compared by name.
+    Names differ between domains (bike, bicycle; human, person), so classes are equal if their synsets are. A class
+    without a synset (a judge with free labels) is compared by name.
+
+    Attributes:
+        name: The name that a prompt uses.
+        synset: The WordNet 3.0 noun synset, such as `car.n.01`.
     """
 
     name: str
     synset: str | None = None
 
     def same_as(self, other: ObjectClass) -> bool:
-        """Whether both name the same thing: by synset where both have one, else by name."""
+        """Return whether both are the same class: by synset if both have one, else by name."""
         if self.synset and other.synset:
             return self.synset == other.synset
         return self.name == other.name
@@ -60,7 +64,14 @@ class ObjectClass:
 
 @dataclass(frozen=True)
 class SceneObject:
-    """One expected object: its class, and its colour, number and attributes where the prompt says them."""
+    """One expected object.
+
+    Attributes:
+        cls: Its class.
+        colour: Its colour, if the prompt names one.
+        count: Number of such objects, at least 1.
+        attributes: Its attributes, if the prompt names any.
+    """
 
     cls: ObjectClass
     colour: str | None = None
@@ -79,7 +90,12 @@ class Relation:
 
 @dataclass(frozen=True)
 class Scene:
-    """What an image of a prompt must show, objects in the order in which the prompt names them."""
+    """The scene that an image of a prompt must show.
+
+    Attributes:
+        objects: The objects, in the order in which the prompt names them.
+        relations: Relations between them.
+    """
 
     objects: tuple[SceneObject, ...]
     relations: tuple[Relation, ...] = ()
@@ -95,61 +111,65 @@ class Scene:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Scene:
-        """Read what `to_json` wrote.
+        """Return the scene that `to_json` wrote.
 
-        Raises KeyError, TypeError or ValueError where a field is missing, bad or unknown.
+        Raises:
+            KeyError: If a field is missing.
+            TypeError: If a field has the wrong type.
+            ValueError: If a field has an impossible value or is unknown.
         """
         if not isinstance(data, Mapping):
-            raise TypeError("want an object with 'objects'")
-        _only(data, ("objects", "relations"), "scene")
-        objects = tuple(_object(o, f"objects[{n}]") for n, o in enumerate(data["objects"]))
-        relations = tuple(_relation(r, f"relations[{n}]") for n, r in enumerate(data.get("relations") or ()))
+            raise TypeError("must be an object with the field 'objects'")
+        _refuse_unknown(data, ("objects", "relations"), "scene")
+        objects = tuple(_parse_object(o, f"objects[{n}]") for n, o in enumerate(data["objects"]))
+        relations = tuple(_parse_relation(r, f"relations[{n}]") for n, r in enumerate(data.get("relations") or ()))
         return cls(objects, relations)
 
 
-def _object(data: Mapping[str, Any], where: str) -> SceneObject:
-    _only(data, [f.name for f in fields(SceneObject)], where)
-    _only(data["cls"], [f.name for f in fields(ObjectClass)], f"{where}.cls")
+def _parse_object(data: Mapping[str, Any], where: str) -> SceneObject:
+    _refuse_unknown(data, [f.name for f in fields(SceneObject)], where)
+    _refuse_unknown(data["cls"], [f.name for f in fields(ObjectClass)], f"{where}.cls")
     return SceneObject(
         cls=ObjectClass(**data["cls"]),
         colour=data.get("colour"),
-        count=_number(data.get("count", 1), where),
+        count=_parse_count(data.get("count", 1), where),
         attributes=dict(data.get("attributes") or {}),
     )
 
 
-def _relation(data: Mapping[str, Any], where: str) -> Relation:
-    _only(data, [f.name for f in fields(Relation)], where)
+def _parse_relation(data: Mapping[str, Any], where: str) -> Relation:
+    _refuse_unknown(data, [f.name for f in fields(Relation)], where)
     return Relation(**data)
 
 
-def _only(data: Any, known: Sequence[str], where: str) -> None:
-    """Refuse a field that nobody reads: most often it is misspelt."""
+def _refuse_unknown(data: Any, known: Sequence[str], where: str) -> None:
+    """Refuse unknown fields, which are usually misspelt."""
     if not isinstance(data, Mapping):
-        raise TypeError(f"{where}: want an object with {', '.join(known)}")
+        raise TypeError(f"{where}: must be an object with {', '.join(known)}")
     unknown = [str(name) for name in data if name not in known]
     if unknown:
         raise ValueError(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(known)}")
 
 
-def _number(count: Any, where: str) -> int:
+def _parse_count(count: Any, where: str) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"{where}: count: want a whole number from 1, not {count!r}")
+        raise ValueError(f"{where}: count: must be a whole number from 1 (got {count!r})")
     return count
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text to be drawn, with what is known about it.
+    """A text to be drawn, with its expected scene.
 
-    id:       unique in its list; shown in tables and used to pair models
-    text:     sent to the generator as it is
-    scene:    what the image must show, where known
-    facets:   what scores can be broken down by
-    images:   paths of images that belong to the prompt itself (a likelihood is asked of these)
-    texts:    candidate captions of those images
-    answer:   index of the right one among `texts`
-    cluster:  what is resampled as one when prompts are resampled; the prompt itself unless it says otherwise
+    Attributes:
+        id: Unique in its list; shown in tables and used to pair models.
+        text: The text that the generator gets.
+        scene: The scene that the image must show, if it is known.
+        facets: Facets by which scores can be reported.
+        images: Paths of images that belong to the prompt itself (a likelihood is asked of these).
+        texts: Candidate captions of those images.
+        answer: Index of the right caption in `texts`.
+        cluster: Prompts of one cluster are resampled together. If None, each prompt is its own cluster.
     """
 
     id: str
@@ -168,10 +188,10 @@ class Prompt:
 
     @cached_property
     def text_digest(self) -> str:
-        """SHA-256 of the text: what a generator that reads only texts depends on."""
+        """SHA-256 (hex) of the text, for generators that read only texts."""
         return digest_data(["text", self.text])
 
     @cached_property
     def scene_digest(self) -> str:
-        """SHA-256 of text and scene: what a generator that draws the expectation depends on."""
+        """SHA-256 (hex) of text and scene, for generators that draw the scene."""
         return digest_data(["scene", self.text, self.scene.to_json() if self.scene else None])

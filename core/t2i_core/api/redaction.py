@@ -1,18 +1,19 @@
-"""Secrets of this process (API keys, tokens, passwords), kept out of all that t2i stores or prints.
+"""Redaction of this process's secrets (API keys, tokens, passwords) from everything that t2i stores or prints.
 
 `redact` replaces every known secret in a text by `***`. Core calls it where text of plugins and libraries enters
-(failure reasons, errors, records, settings, answers) and where a run is written; the command line calls it for all
-that it prints. Plugin authors need not call it.
+(failure reasons, errors, records, settings, answers) and where a run is written; the command line calls it for
+everything that it prints. Plugin authors need not call it.
 
-Secrets are known from three sources:
+Secrets come from three sources:
 
-- environment variables whose name says so (`OPENAI_API_KEY`, `HF_TOKEN`, `DB_PASSWORD`);
+- environment variables with telling names (`OPENAI_API_KEY`, `HF_TOKEN`, `DB_PASSWORD`);
 - environment variables that an option names (`api_key_env`; `..._key_env`, `..._token_env`, `..._secret_env` or
   `..._password_env`);
 - options of type `SecretStr`.
 
 A value of fewer than 8 characters, or of fewer than 20 that consists of words or digits (`EMPTY`, `lm-studio`), is
-not replaced: ordinary text may contain it. Passwords in URLs and authorization headers are always replaced.
+not replaced, because ordinary text may contain it. Passwords in URLs and authorization headers are always
+replaced.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from itertools import chain
 from typing import IO, Any
 
 MARK = "***"
-"""What stands in the place of a secret."""
+"""The text that replaces a secret."""
 
 SHORTEST = 8
-"""Fewest characters of a secret that is replaced."""
+"""Length of the shortest secret that is replaced."""
 
 _SURELY_RANDOM = 20
 """From this length on, a value is replaced even if it consists of words."""
 
 _FRAGMENT = 12
-"""Fewest characters of a cut secret that are replaced: libraries shorten long values in their messages."""
+"""Length of the shortest part of a secret that is replaced; libraries shorten long values in messages."""
 
 _SECRET_VARIABLE = re.compile(
     r"(?:^|_)(?:api_?key|(?:access|admin|private|secret)_key|secret|token|password|passwd|passphrase)$",
@@ -64,7 +65,7 @@ _AT_ONCE = 1 << 16
 """Characters that `RedactingFile` searches at once."""
 
 _PRINTED_FIELDS = ("strerror", "filename", "filename2", "msg", "text", "reason")
-"""Fields of Python's own errors that their messages are made of."""
+"""Fields from which Python's own errors make their messages."""
 
 _named_variables: set[str] = set()
 _option_values: set[str] = set()
@@ -73,9 +74,9 @@ _option_values: set[str] = set()
 def redact(text: str) -> str:
     """Return a text with `***` in place of every secret of this process.
 
-    Secrets are found as they are and in the forms in which messages, files and requests hold them: without blanks
-    around, as `repr` and JSON write them, URL-encoded, in base64 (also within `user:key`), in hexadecimal, and cut
-    to their beginning or end.
+    Secrets are found as they are and in the forms in which messages, files and requests hold them: without
+    surrounding blanks, as `repr` and JSON write them, URL-encoded, in base64 (also within `user:key`), in
+    hexadecimal, and cut to their beginning or end.
     """
     text = redact_known(text)
     if "://" in text:
@@ -87,7 +88,7 @@ def redact(text: str) -> str:
 
 
 def redact_known(text: str) -> str:
-    """Return a text without the secrets whose value is known; for tables, whose prompts stay as they are."""
+    """Return a text without the secrets whose values are known, for tables; prompts must stay as they are."""
     spans = sorted(span for form in _forms(_secret_values()) for span in form.spans(text))
     return _replace(text, spans) if spans else text
 
@@ -95,8 +96,7 @@ def redact_known(text: str) -> str:
 def redact_data(data: Any) -> Any:
     """Return plain data with `redact` applied to all its texts, keys included; a tuple becomes a list.
 
-    The value of a field that is named like a secret (`Authorization`, `api_key`, `password`) is replaced whatever
-    it is.
+    If a field has the name of a secret (`Authorization`, `api_key`, `password`), its value is always replaced.
     """
     if isinstance(data, str):
         return redact(data)
@@ -108,7 +108,7 @@ def redact_data(data: Any) -> Any:
 
 
 def redact_error(error: BaseException) -> None:
-    """Redact in place the messages of an error and of the errors behind it: Python prints them all."""
+    """Redact in place the messages of an error and of its causes, all of which Python prints."""
     errors: list[BaseException | None] = [error]
     seen: set[int] = set()
     while errors:
@@ -120,12 +120,12 @@ def redact_error(error: BaseException) -> None:
         own.update({name: redact(value) for name, value in own.items() if isinstance(value, str)})
         if notes := own.get("__notes__"):
             own["__notes__"] = [_text(note) for note in notes]
-        # OSError and some others print fields of their own, which `args` does not reach
+        # OSError and some others print their own fields, which `args` does not include
         for name in _PRINTED_FIELDS:
             if isinstance(value := getattr(each, name, None), str) and (clean := redact(value)) != value:
                 with suppress(AttributeError):  # a property; its source is among the attributes above
                     setattr(each, name, clean)
-        # an error's class may define `args` anew
+        # an error's class may redefine `args`
         BaseException.args.__set__(each, tuple(map(_text, each.args)))  # type: ignore[attr-defined]
         errors += [each.__cause__, each.__context__]
         if isinstance(each, BaseExceptionGroup):
@@ -134,7 +134,7 @@ def redact_error(error: BaseException) -> None:
 
 @contextmanager
 def redacted_errors() -> Iterator[None]:
-    """Redact what the code inside raises, as `redact_error` does."""
+    """Redact the errors that the block raises, as `redact_error` does."""
     try:
         yield
     except BaseException as error:
@@ -155,7 +155,7 @@ class RedactingFile(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        """Write a text, now or with those that follow: many lines are searched at once."""
+        """Write a text, now or together with later ones: many lines are searched at once."""
         self._waiting.append(text)
         self._size += len(text)
         if self._size > _AT_ONCE:
@@ -163,14 +163,14 @@ class RedactingFile(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Write what has been given so far."""
+        """Write all texts given so far."""
         if self._waiting:
             self._file.write(redact_known("".join(self._waiting)))
             self._waiting, self._size = [], 0
 
 
 def learn_secrets(options: Any) -> None:
-    """Note which secrets a component's options (a pydantic model) hold or name, for all that follows."""
+    """Remember the secrets that a component's options (a pydantic model) hold or name."""
     for name, value in options:
         if isinstance(value, str):
             if _VARIABLE_OPTION.search(name):
@@ -186,14 +186,16 @@ def learn_secrets(options: Any) -> None:
 class _Form:
     """One way to write a secret.
 
-    encoded: base64, whose neighbouring characters hold bits of the secret too
+    Attributes:
+        text: The secret in this form.
+        encoded: True for base64, whose neighbouring characters hold bits of the secret too.
     """
 
     text: str
     encoded: bool = False
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where it stands in a text, whole or cut."""
+        """Yield the places of the secret in a text, whole or cut."""
         can_be_cut = len(self.text) >= _FRAGMENT + 4
         found = chain(self._beginnings(text), self._ends(text)) if can_be_cut else self._whole(text)
         for start, end in found:
@@ -206,7 +208,7 @@ class _Form:
         start = text.find(self.text)
         while start >= 0:
             end = start + size
-            # a short one within a longer word is chance
+            # a short one within a longer word is a coincidence
             inside = text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()
             if self.encoded or size >= _SURELY_RANDOM or not inside:
                 yield start, end
@@ -230,7 +232,7 @@ class _Form:
 
 
 def _replace(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Put the mark in the place of each span; spans are in order and may overlap."""
+    """Replace each span by the mark. Spans are in order and may overlap."""
     parts, done = [], 0
     for start, end in spans:
         if start >= done:
@@ -240,7 +242,7 @@ def _replace(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _common(one: str, other: str) -> int:
-    """Return how many characters two texts share from their beginning."""
+    """Return the number of characters that two texts share at their beginning."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -264,7 +266,7 @@ def _field(name: Any, value: Any) -> Any:
 
 
 def _secret_values() -> frozenset[str]:
-    """All that is to be replaced now; variables may be set and options read at any time."""
+    """Return all current secrets; variables may be set and options read at any time."""
     names = _named_variables.union(filter(_is_secret_name, os.environ))
     values = {os.environ.get(name, "") for name in names} | _option_values
     return frozenset(values)
@@ -277,7 +279,7 @@ def _is_secret_name(variable: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _forms(secrets: frozenset[str]) -> tuple[_Form, ...]:
-    """Return every form of these secrets that is long enough to be no ordinary text."""
+    """Return every form of these secrets that is too long to be ordinary text."""
     plain = {secret for value in secrets for secret in (value, value.strip()) if not _is_ordinary(secret)}
     forms = [_Form(text) for text in {form for secret in plain for form in _written(secret)}]
     forms += [_Form(text, encoded=True) for text in {form for secret in plain for form in _in_base64(secret)}]
@@ -290,7 +292,7 @@ def _is_ordinary(value: str) -> bool:
 
 
 def _written(secret: str) -> set[str]:
-    """Return a secret as texts, files and addresses hold it; messages within messages are escaped twice."""
+    """Return the forms of a secret in texts, files and addresses; messages within messages are escaped twice."""
     forms = {secret, " ".join(secret.split()), secret.encode("utf-8", "surrogateescape").decode("latin-1")}
     forms |= {encoded for form in forms for encoded in _encoded(form)}
     for _ in range(2):
@@ -323,7 +325,7 @@ def _encoded(text: str) -> Iterator[str]:
 
 
 def _in_base64(secret: str) -> Iterator[str]:
-    """Yield what of a secret's base64 does not depend on what stands before and after it."""
+    """Yield the parts of a secret's base64 that do not depend on the text before and after it."""
     from base64 import b64encode, urlsafe_b64encode
 
     data = secret.encode("utf-8", "surrogateescape")

@@ -1,6 +1,6 @@
-"""How core, and commands of plugins, ask for components by name without knowing who finds them.
+"""Resolvers, by which core and commands of plugins get components by name without knowing who finds them.
 
-The registry implements `Resolver` and enters it under the group `t2i.resolver`.
+The registry implements `Resolver` and offers it in the entry point group `t2i.resolver`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ResolvedComponent(Protocol[InfoT_co]):
 
     @property
     def dist(self) -> str:
-        """The distribution of the plugin that makes it; empty if it comes from no plugin."""
+        """The distribution of the plugin; empty if it comes from no plugin."""
         ...
 
     @property
@@ -66,7 +66,7 @@ class ResolvedComponent(Protocol[InfoT_co]):
         ...
 
     def setup(self) -> Setup[Any]:
-        """Return what its factory is given."""
+        """Return the setup that its factory takes."""
         ...
 
 
@@ -77,8 +77,10 @@ ComponentT_co = TypeVar("ComponentT_co", bound=ResolvedComponent[Any], covariant
 class JudgeChoice(Generic[ComponentT_co]):
     """The judge that serves a need.
 
-    chain:  adapters from what the judge is asked up to what the metric needs; empty where it offers that itself
-    why:    one sentence for the reader of the score
+    Attributes:
+        judge: The judge.
+        chain: Adapters from the judge's capability up to the metric's; empty if the judge offers that itself.
+        why: One sentence for the reader of the score.
     """
 
     judge: ComponentT_co
@@ -86,17 +88,22 @@ class JudgeChoice(Generic[ComponentT_co]):
     why: str
 
     def asked_for(self, wanted: Capability) -> Capability:
-        """The capability that the judge itself is asked for."""
+        """Return the capability that the judge itself is asked for."""
         return self.chain[-1].offered if self.chain else wanted
 
 
 class Resolver(Protocol[ComponentT_co]):
-    """Finds components by name. What it returns beyond `ResolvedComponent` is between it and the engine."""
+    """Finds components by name. The engine may rely on more than `ResolvedComponent`."""
 
     def component(self, kind: Kind, spec: str, options: OptionTable) -> ComponentT_co:
-        """Return the component that a user names `name`, `name:argument` or `dist/name`, its options checked.
+        """Return the component with a name (`name`, `name:argument` or `dist/name`), its options checked.
 
-        Raises UnknownName, AmbiguousName, BrokenPlugin, BadOption or MissingDependency.
+        Raises:
+            UnknownName: If no component has the name.
+            AmbiguousName: If several have it.
+            BrokenPlugin: If its plugin fails to load.
+            BadOption: If an option or the argument is wrong.
+            MissingDependency: If a module is not installed.
         """
         ...
 
@@ -111,26 +118,44 @@ class Resolver(Protocol[ComponentT_co]):
     ) -> JudgeChoice[ComponentT_co]:
         """Return a judge that offers the capability itself or through adapters.
 
-        asked:      judges that the user named (`NAME` or `CAPABILITY=NAME`); if any can serve, it is taken
-        preferred:  (name, reason) in order of preference: the domain's choice, or else the metric's
+        The first choice is a judge that the user named, then a preferred one, then the only installed judge of the
+        domain that can serve. A judge that reads the truth is chosen only if it is named.
 
-        Otherwise the only installed judge of the domain that can serve is taken; one that reads the truth never
-        is. Raises NoJudge where none can, or several could.
+        Args:
+            capability: The capability that the metric needs.
+            requires: Fields that the judge must give beyond the capability.
+            asked: Judges that the user named (`NAME` or `CAPABILITY=NAME`).
+            preferred: Names and reasons in order of preference: the domain's choice, or else the metric's.
+            domain: The domain of the images.
+            options: The user's options.
+
+        Raises:
+            NoJudge: If no judge can serve, or several could.
         """
         ...
 
     def read_options(self, assignments: Iterable[str]) -> OptionTable:
-        """Read `NAME.KEY=VALUE` texts of a command line into an option table. Raises BadOption."""
+        """Return the option table of a command line's `NAME.KEY=VALUE` texts.
+
+        Raises:
+            BadOption: If a text is anything else.
+        """
         ...
 
     def manifest(self) -> list[dict[str, Any]]:
-        """Return what is installed: name, kind, distribution, version and target of every component."""
+        """Return name, kind, distribution, version and target of every installed component."""
         ...
 
 
 def installed_resolver() -> Resolver[Any]:
-    """Return the resolver that is installed. Raises MissingDependency where none is."""
+    """Return the installed resolver.
+
+    Raises:
+        MissingDependency: If none is installed.
+    """
     for entry in entry_points(group="t2i.resolver"):
         resolver: Resolver[Any] = entry.load()()
         return resolver
-    raise MissingDependency("components are named, but nothing here finds them: install t2i-registry")
+    raise MissingDependency(
+        "no resolver is installed, so names of components cannot be found; install t2i-registry"
+    )

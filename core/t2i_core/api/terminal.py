@@ -1,6 +1,6 @@
-"""What commands print, those of plugins too: nothing in it steers a terminal or poses as another line.
+"""Output of commands, also of plugins' commands: no text can control the terminal or imitate another line.
 
-A command depends on typer and rich itself: core does not.
+A command depends on typer and rich itself; core does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PIPE_WIDTH = 200
-"""Columns of tables that go into a file or a pipe, where nobody's window would cut them."""
+"""Width of tables in a file or a pipe, in characters."""
 
 
 def console(stderr: bool = False) -> Console:
@@ -31,16 +31,14 @@ def console(stderr: bool = False) -> Console:
 
 
 def shown(value: object, style: str = "") -> Text:
-    """A text for the console as it is: neither markup nor emoji codes are read, and nothing in it steers the
-    terminal.
-    """
+    """Return a text for the console without markup, emoji codes or characters that control the terminal."""
     from rich.text import Text
 
     return Text(escape_control_characters(str(value)), style)
 
 
 def make_table(*columns: object, title: str | None = None) -> Table:
-    """Return a table without lines, whose long cells go on in a further line."""
+    """Return a table without lines, which wraps long cells."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
@@ -58,9 +56,10 @@ def write_line(
     nl: bool = True,
     file: TextIO | None = None,
 ) -> None:
-    """Write one line to standard output, standard error (`err`) or a file; all commands write through this.
+    r"""Write one line to standard output, standard error (`err`) or a file; all commands write through this.
 
-    Control characters are written out (`\\x1b`, `\\n`): no text can steer a terminal or pose as another line.
+    Control characters are written out (`\x1b`, `\n`), so that no text can control a terminal or imitate another
+    line.
     """
     stream = file or (sys.stderr if err else sys.stdout)
     line = escape_control_characters(str(text))
@@ -72,9 +71,9 @@ def write_line(
 
 
 def print_json(data: Any) -> None:
-    """Print plain data, alone on standard output; in ASCII where its encoding cannot take it as it is."""
+    """Print plain data, alone on standard output; in ASCII if the output's encoding cannot represent it."""
     text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
-    # JSON escapes only the control characters of ASCII; the others stand within strings, where \u is read
+    # JSON escapes only ASCII control characters; the others occur in strings, where \u is valid
     text = STEERING.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")

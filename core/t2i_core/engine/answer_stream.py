@@ -1,8 +1,8 @@
-"""Work that plugins do on streams, held to its contract: each item gets one answer, named with the item itself.
+"""Calls to plugins that work on streams. Each item gets one answer, which names the item itself.
 
-A plugin may batch as it likes and answer in any order. Where it raises, or leaves items out, those that it had
-taken are tried again one by one, so that one bad item fails alone, the work goes on, and no answer is ever taken
-for another's.
+A plugin may batch as it likes and answer in any order. If it raises, or leaves items out, t2i tries the items that
+it had taken again, one by one. So one bad item fails alone, the work goes on, and no answer goes to the wrong
+item.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..api.text import describe_error
 ItemT = TypeVar("ItemT")
 
 PATIENCE = 20
-"""So many items in a row that raise, and a plugin that never worked is given up: more would hide the cause."""
+"""Number of consecutive failures after which a plugin without a single success is aborted."""
 
 LONG_PATIENCE = 500
-"""The same for one that has worked before: a bad prompt may come with as many seeds."""
+"""The same for a plugin that has worked before; a bad prompt may have as many seeds."""
 
 
 def stream_answers(
@@ -31,14 +31,17 @@ def stream_answers(
     who: str,
     has_worked: bool = False,
 ) -> Iterator[tuple[ItemT, Any]]:
-    """Yield each item with the plugin's answer, or with a Failure that says why there is none.
+    """Yield each item with the plugin's answer, or with a Failure that gives the reason.
 
-    who:         names plugin and distribution in messages
-    has_worked:  whether it is known to work, from what is kept: a run that is given again meets only those items
-                 that failed before
+    Args:
+        work: The plugin's function.
+        items: The items to answer.
+        who: Plugin and distribution, for messages.
+        has_worked: True if cached results show that the plugin works. A run that is repeated meets only the items
+            that failed before.
 
-    Raises BrokenPlugin where the plugin answers what it was not
-    asked, stops taking items, or raises too often in a row.
+    Raises:
+        BrokenPlugin: If the plugin answers something else, stops taking items, or raises too often in a row.
     """
     source = _Source(items)
     open_items: dict[int, ItemT] = {}
@@ -53,16 +56,16 @@ def stream_answers(
         attempt = _Attempt(work, feed())
         answers = 0
         for answer in attempt:
-            item, value = _close(answer, open_items, who)
+            item, value = _match_answer(answer, open_items, who)
             answers += 1
             raised_in_a_row, patience = 0, LONG_PATIENCE
             yield item, value
         if source.error is not None:
-            raise source.error  # ours, whatever the plugin made of it
+            raise source.error  # not the plugin's fault, whatever it did with it
         if not (source.exhausted or answers or open_items):
-            raise BrokenPlugin(f"{who} stopped before it was done: {attempt.said}") from attempt.error
+            raise BrokenPlugin(f"{who} stopped before it was done: {attempt.reason}") from attempt.error
         for item in list(open_items.values()):
-            value, raised = _alone(work, item, who)
+            value, raised = _try_alone(work, item, who)
             raised_in_a_row = raised_in_a_row + 1 if raised else 0
             patience = patience if raised else LONG_PATIENCE
             if raised_in_a_row >= patience:
@@ -72,7 +75,7 @@ def stream_answers(
 
 
 class _Source(Iterator[ItemT]):
-    """The items, until there are none or one cannot be had, which is no fault of the plugin that asks for it."""
+    """The items, until they end or one cannot be had, which the plugin is not blamed for."""
 
     def __init__(self, items: Iterable[ItemT]) -> None:
         self._items = iter(items)
@@ -91,10 +94,11 @@ class _Source(Iterator[ItemT]):
 
 
 class _Attempt:
-    """One go of a plugin at a stream: its answers, until they end or it raises.
+    """One call of a plugin with a stream: its answers, until they end or it raises.
 
-    error: what it raised, if it did. Whatever it is, be it the wish to exit, it is the plugin's failure; only what
-           the user is to see (T2IError) and the user's own interrupt go through
+    Attributes:
+        error: The exception that it raised; None if it did not. Anything that it raises, even SystemExit, counts
+            as its failure; only T2IError and the user's own interrupt pass through.
     """
 
     def __init__(self, work: Callable[[Iterable[ItemT]], Iterator[Any]], items: Iterable[ItemT]) -> None:
@@ -120,29 +124,27 @@ class _Attempt:
             yield answer
 
     @property
-    def said(self) -> str:
-        """Why there are no more answers."""
+    def reason(self) -> str:
+        """The reason why there are no more answers."""
         return "no answer" if self.error is None else describe_error(self.error)
 
 
-def _close(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
+def _match_answer(answer: Any, open_items: dict[int, ItemT], who: str) -> tuple[ItemT, Any]:
     """Match an answer with the item that it names."""
     if not (isinstance(answer, tuple) and len(answer) == 2):
-        raise BrokenPlugin(
-            f"{who} gave {type(answer).__name__}, want pairs of what was asked and the answer to it"
-        )
+        raise BrokenPlugin(f"{who} gave {type(answer).__name__}; it must give pairs of an item and its answer")
     item = open_items.pop(id(answer[0]), None)
     if item is None:
         raise BrokenPlugin(f"{who} answered what it was not asked, or answered it twice")
     return item, answer[1]
 
 
-def _alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT, who: str) -> tuple[Any, bool]:
-    """Try one item alone. Returns its answer, or a Failure, and whether the plugin raised."""
+def _try_alone(work: Callable[[Iterable[ItemT]], Iterator[Any]], item: ItemT, who: str) -> tuple[Any, bool]:
+    """Try one item alone. Return its answer, or a Failure, and whether the plugin raised."""
     attempt = _Attempt(work, iter([item]))
     answers = list(islice(attempt, 2))
     if attempt.error is not None:
-        return Failure(attempt.said), True
+        return Failure(attempt.reason), True
     if len(answers) != 1:
         return Failure(f"{len(answers)} answers where one was asked for"), False
-    return _close(answers[0], {id(item): item}, who)[1], False
+    return _match_answer(answers[0], {id(item): item}, who)[1], False

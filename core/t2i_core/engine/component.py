@@ -1,4 +1,4 @@
-"""A descriptor with argument and options settled: what the engine works with."""
+"""Components: descriptors with argument and options settled."""
 
 from __future__ import annotations
 
@@ -32,11 +32,19 @@ from .code.digest import digest_code, is_installed
 
 @dataclass(frozen=True)
 class Component(Generic[InfoT]):
-    """A descriptor with argument and options settled: ready to be made.
+    """A descriptor with argument and options settled, ready to be created.
 
-    spec:   as the user named it (`simulator`, `folder:images`)
-    given:  the options that the user gave, of those that hold
-    own_code: digest of its code, settled by the plan of a run where the code is in no installed distribution
+    Attributes:
+        kind: The kind of component.
+        spec: The name as the user wrote it (`simulator`, `folder:images`).
+        info: The descriptor.
+        options: All options, with defaults.
+        argument: The text after the colon; None if there is none.
+        dist: Name of the distribution.
+        version: Version of the distribution.
+        module: The plugin's light module.
+        given: The options that the user gave.
+        own_code: Digest of its code, which the plan settles if the code is in no installed distribution.
     """
 
     kind: Kind
@@ -67,7 +75,7 @@ class Component(Generic[InfoT]):
 
     @property
     def mirror_note(self) -> str | None:
-        """The line that tells users that a mirror is used, or None where none is."""
+        """Note that a mirror is used; None if it is not."""
         original = self.info.about.original
         if not original:
             return None
@@ -75,9 +83,10 @@ class Component(Generic[InfoT]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of all that its results depend on: code, weights, argument and options.
+        """SHA-256 (hex) of everything that its results depend on: code, weights, argument and options.
 
-        Raises BadModel where its weights cannot be read.
+        Raises:
+            BadModel: If its weights cannot be read.
         """
         try:
             list_weights = self.info.loading.weights
@@ -97,9 +106,9 @@ class Component(Generic[InfoT]):
 
     @cached_property
     def judge_fingerprint(self) -> str:
-        """SHA-256 of all that its answers depend on: of a generator that is asked about itself, some code more."""
+        """SHA-256 (hex) of everything that its answers depend on; a generator that judges itself has more."""
         further = self._judge_code if self.is_installed else ()
-        return digest_data([self.fingerprint, self._digest_of(further)]) if further else self.fingerprint
+        return digest_data([self.fingerprint, self._digest_files(further)]) if further else self.fingerprint
 
     @property
     def _judge_code(self) -> tuple[str, ...]:
@@ -107,25 +116,25 @@ class Component(Generic[InfoT]):
 
     @cached_property
     def is_installed(self) -> bool:
-        """Whether its code is a plugin's, or otherwise in files of an installed distribution."""
+        """True if its code comes from a plugin or from files of an installed distribution."""
         return bool(self.module) or is_installed(self.factory)
 
     @cached_property
     def code_digest(self) -> str:
-        """SHA-256 of the code that its results depend on.
+        """SHA-256 (hex) of the code that its results depend on.
 
-        Code of an installed distribution is digested by its source files, any other by the objects themselves
-        (`engine.code.digest`); where these are defined in a package, its files count too, which may be data.
+        Code of an installed distribution counts with its source files, any other with the objects themselves
+        (`engine.code.digest`). If these are defined in a package, its files count too, because they may be data.
 
         Raises:
             UnhashableCode: If the code is in no installed distribution and has no digest; never in a run.
         """
         if self.is_installed:
-            return self._digest_of(self.info.code)
-        files = self._digest_of((*self.info.code, *self._judge_code)) if is_in_package(self._made_in) else ""
+            return self._digest_files(self.info.code)
+        files = self._digest_files((*self.info.code, *self._judge_code)) if is_in_package(self._made_in) else ""
         return digest_data([self.own_code or digest_code(self.factory), files])
 
-    def _digest_of(self, patterns: tuple[str, ...]) -> str:
+    def _digest_files(self, patterns: tuple[str, ...]) -> str:
         try:
             return digest_sources(self.module or self._made_in, patterns)
         except ValueError as error:
@@ -133,12 +142,12 @@ class Component(Generic[InfoT]):
 
     @property
     def factory(self) -> Callable[[Setup[Any]], Any]:
-        """The function that makes it; of a prompt source, the one that yields its prompts."""
+        """The function that creates it; for a prompt source, the function that yields its prompts."""
         return self.info.prompts if isinstance(self.info, PromptSourceInfo) else self.info.create
 
     @property
     def _made_in(self) -> str:
-        """The module of the function that makes it."""
+        """The module of the function that creates it."""
         function = self.factory
         while isinstance(function, partial):
             function = function.func
@@ -146,7 +155,7 @@ class Component(Generic[InfoT]):
 
     @property
     def _place(self) -> str | None:
-        """The argument of images that exist already, a path, wherever it is seen from."""
+        """The argument of existing images, a path, as an absolute path."""
         return self.argument and str(Path(self.argument).absolute())
 
     def setup(
@@ -157,11 +166,11 @@ class Component(Generic[InfoT]):
         labels: tuple[ObjectClass, ...] | None = None,
         dry: bool = False,
     ) -> Setup[Any]:
-        """Return what its factory is given."""
+        """Return the setup that its factory takes."""
         return Setup(self.argument, self.options, device, batch_size, offline, labels, dry)
 
     def manifest(self) -> dict[str, Any]:
-        """Return what a run's manifest says of it."""
+        """Return its record for a run's manifest."""
         return {
             "name": self.spec,
             "dist": self.dist,
@@ -176,6 +185,6 @@ class Component(Generic[InfoT]):
 
 
 def settle_component(info: InfoT, options: Options | None = None, argument: str | None = None) -> Component[InfoT]:
-    """Settle a descriptor that does not come from a plugin: for tests and for use from Python."""
+    """Settle a descriptor that does not come from a plugin, for tests and for use from Python."""
     kind = next(k for k, t in INFO_TYPES.items() if isinstance(info, t))
     return Component(kind, info.name, info, options if options is not None else info.options(), argument)

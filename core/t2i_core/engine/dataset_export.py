@@ -1,9 +1,9 @@
-"""The images of a run as data sets: one imagefolder a model, with exact annotations where the truth is known.
+"""Export of a run's images as data sets: one imagefolder per model, with exact annotations if the truth is known.
 
-images/MODEL/metadata.jsonl   one line per image that is there: the imagefolder of Hugging Face's `datasets`
-annotations/MODEL.json        what is really drawn, as COCO's instances, which pycocotools reads
+- `images/MODEL/metadata.jsonl`: one line per existing image: the imagefolder of Hugging Face's `datasets`
+- `annotations/MODEL.json`: the objects that are really drawn, as COCO instances, which pycocotools reads
 
-Both are written image by image and are there whole or not at all.
+Both are written image by image, and are complete or absent.
 """
 
 from __future__ import annotations
@@ -106,21 +106,24 @@ def open_data_sets(
                     continue
                 place = places[model.label]
                 metadata = files.enter_context(folder.writing(f"images/{place}/metadata.jsonl"))
-                images, annotations = files.enter_context(_spool(folder)), files.enter_context(_spool(folder))
+                images, annotations = (
+                    files.enter_context(_open_spool(folder)),
+                    files.enter_context(_open_spool(folder)),
+                )
                 by_label[model.label] = _DataSet(each, model, folder, place, store, metadata, images, annotations)
         yield DataSets(by_label)
 
 
-def _spool(folder: RunFolder) -> TextIOBase:
-    """A file without a name, which nobody sees and which is gone with the process."""
+def _open_spool(folder: RunFolder) -> TextIOBase:
+    """Open a file without a name, which disappears with the process."""
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace", dir=folder.path)
 
 
 class _DataSet:
     """The data set of one model.
 
-    COCO's images and annotations are two lists in one file: both wait in files without names until all are there,
-    so that no more than one image's masks are ever in memory.
+    COCO keeps images and annotations as two lists in one file. Both wait in files without names until all entries
+    exist, so that the masks of only one image are in memory.
     """
 
     def __init__(
@@ -143,27 +146,27 @@ class _DataSet:
         self._images = images
         self._annotations = annotations
         self._labels = declared_labels(model.component)
-        self._categories = {_identity(cls): number for number, cls in enumerate(self._labels or (), 1)}
+        self._categories = {_identify_class(cls): number for number, cls in enumerate(self._labels or (), 1)}
         self._n_images = self._n_truths = self._n_annotated = self._n_annotations = 0
 
     def add(self, linked: LinkedImage, kept: KeptImage) -> None:
-        """Take in one image."""
+        """Add one image."""
         name = PurePosixPath(linked.path).name
         self._n_images += 1
-        self._metadata.write(_json(_metadata_line(name, linked.of.sample)) + "\n")
-        truth = self._truth(kept.image.digest)
+        self._metadata.write(_dump_json(_make_metadata_line(name, linked.of.sample)) + "\n")
+        truth = self._read_truth(kept.image.digest)
         if truth is None:
             return
         self._n_truths += 1
         if self._labels is None:
             return
-        _append(self._images, self._n_annotated, _coco_image(name, linked.of, kept.size))
+        _append_entry(self._images, self._n_annotated, _make_coco_image(name, linked.of, kept.size))
         self._n_annotated += 1
         for instance in truth.instances:
             category = self._category(instance.cls)
             number = self._n_annotations + 1
-            annotation = _annotation(number, linked.of.number, category, instance)
-            _append(self._annotations, self._n_annotations, annotation)
+            annotation = _make_annotation(number, linked.of.number, category, instance)
+            _append_entry(self._annotations, self._n_annotations, annotation)
             self._n_annotations = number
 
     def finish(self, checks: ImageChecks, progress: Progress) -> DatasetRecord:
@@ -175,8 +178,8 @@ class _DataSet:
             self._folder.remove(name)
         if self._n_truths and self._labels is None:
             progress.note(
-                f"{describe_component(self._model.component)} says what it drew, but not which classes it can "
-                "draw (GeneratorInfo.labels): no annotations are written"
+                f"{describe_component(self._model.component)} reports what it drew, but not which classes it can "
+                "draw (GeneratorInfo.labels), so no annotations are written"
             )
         return DatasetRecord(
             model=self._model.label,
@@ -199,7 +202,9 @@ class _DataSet:
         domain = component.info.domain.name
         categories = [_category(n, cls, domain) for n, cls in enumerate(self._labels or (), 1)]
         with self._folder.writing(name) as file:
-            file.write(f'{{"info": {_ascii(info)},\n"licenses": [],\n"categories": {_ascii(categories)},\n')
+            file.write(
+                f'{{"info": {_dump_ascii(info)},\n"licenses": [],\n"categories": {_dump_ascii(categories)},\n'
+            )
             for key, spool in (("images", self._images), ("annotations", self._annotations)):
                 file.write(f'"{key}": [')
                 spool.seek(0)
@@ -207,42 +212,44 @@ class _DataSet:
                 file.write("]" if key == "annotations" else "],\n")
             file.write("}\n")
 
-    def _truth(self, digest: str) -> Truth | None:
+    def _read_truth(self, digest: str) -> Truth | None:
         try:
             return self._store.truth(digest)
         except DamagedImage as error:
-            raise BadFolder(f"cache folder {self._store.folder}: {error}; the same command mends it") from error
+            raise BadFolder(
+                f"cache folder {self._store.folder}: {error}; run the command again to fix it"
+            ) from error
 
     def _category(self, cls: ObjectClass) -> int:
         try:
-            return self._categories[_identity(cls)]
+            return self._categories[_identify_class(cls)]
         except KeyError:
             known = ", ".join(label.name for label in self._labels or ())
             raise BrokenPlugin(
-                f"{describe_component(self._model.component)} drew {cls.name!r}, which is none of the classes "
+                f"{describe_component(self._model.component)} drew {cls.name!r}, which is not one of the classes "
                 f"that it declares ({known})"
             ) from None
 
 
-def _metadata_line(name: str, sample: PlannedSample) -> dict[str, Any]:
+def _make_metadata_line(name: str, sample: PlannedSample) -> dict[str, Any]:
     """Return an image's line of metadata.jsonl.
 
-    Facets and scene are JSON in a text: `datasets` wants one type a column and takes it from the first lines,
-    while scenes differ in their keys from prompt to prompt.
+    Facets and scene are JSON in a text, because `datasets` wants one type for each column and infers it from the
+    first lines, while the keys of scenes differ from prompt to prompt.
     """
     prompt = sample.prompt
     return {
         "file_name": name,
-        "text": _utf8(prompt.text),
+        "text": _escape_utf8(prompt.text),
         "prompt": prompt.id,
         "seed": sample.seed,
         "noise_seed": sample.noise_seed,
-        "facets": _json(dict(prompt.facets)),
-        "scene": _utf8(_json(prompt.scene.to_json() if prompt.scene else None)),
+        "facets": _dump_json(dict(prompt.facets)),
+        "scene": _escape_utf8(_dump_json(prompt.scene.to_json() if prompt.scene else None)),
     }
 
 
-def _coco_image(name: str, image: SampleImage, size: tuple[int, int]) -> dict[str, Any]:
+def _make_coco_image(name: str, image: SampleImage, size: tuple[int, int]) -> dict[str, Any]:
     width, height = size
     return {
         "id": image.number,
@@ -254,7 +261,7 @@ def _coco_image(name: str, image: SampleImage, size: tuple[int, int]) -> dict[st
     }
 
 
-def _annotation(number: int, image: int, category: int, instance: Instance) -> dict[str, Any]:
+def _make_annotation(number: int, image: int, category: int, instance: Instance) -> dict[str, Any]:
     x0, y0, x1, y1 = instance.mask.box
     rle = coco_mask.encode(np.asfortranarray(instance.mask.unpack(), np.uint8))
     return {
@@ -274,25 +281,25 @@ def _category(number: int, cls: ObjectClass, domain: str) -> dict[str, Any]:
     return {"id": number, "name": cls.name, "supercategory": domain, "synset": cls.synset}
 
 
-def _identity(cls: ObjectClass) -> str:
-    """What makes classes of one generator the same: as `ObjectClass.same_as` has it."""
+def _identify_class(cls: ObjectClass) -> str:
+    """Return the text that is equal for equal classes of one generator, as in `ObjectClass.same_as`."""
     return cls.synset or cls.name
 
 
-def _append(spool: TextIOBase, before: int, entry: Mapping[str, Any]) -> None:
-    """Append an entry of a JSON list, one a line, of which so many are there already."""
-    spool.write((",\n" if before else "\n") + _ascii(entry))
+def _append_entry(spool: TextIOBase, before: int, entry: Mapping[str, Any]) -> None:
+    """Append an entry to a JSON list, one a line, after `before` other entries."""
+    spool.write((",\n" if before else "\n") + _dump_ascii(entry))
 
 
-def _utf8(text: str) -> str:
-    """What UTF-8 cannot hold (half a surrogate pair) escaped, as in samples.csv: `datasets` would read no line."""
+def _escape_utf8(text: str) -> str:
+    """Escape what UTF-8 cannot encode (half a surrogate pair), as in samples.csv; `datasets` could not read it."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _json(data: Any) -> str:
+def _dump_json(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
 
-def _ascii(data: Any) -> str:
-    """As JSON in ASCII, for pycocotools opens files in the encoding of the reader's locale."""
+def _dump_ascii(data: Any) -> str:
+    """Return JSON in ASCII, because pycocotools opens files in the encoding of the reader's locale."""
     return json.dumps(data, allow_nan=False)

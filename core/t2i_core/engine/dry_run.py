@@ -1,4 +1,4 @@
-"""What a plan will cost: how much is kept already, and how long the rest took when it was last done."""
+"""Forecast of a plan: how much work is cached already, and how long the rest took when it was last done."""
 
 from __future__ import annotations
 
@@ -25,14 +25,25 @@ from .sample import Model, SampleGrid, iterate_blocks
 
 @dataclass
 class Work:
-    """Items of one kind: to make, kept already, and the seconds that making takes, where that is known."""
+    """The amount of work of one kind.
+
+    Attributes:
+        to_make: Number of items to make.
+        kept: Number of items in the cache.
+        seconds: Time to make the rest, in seconds; None if it is not known.
+    """
 
     to_make: int = 0
     kept: int = 0
     seconds: float | None = 0.0
 
     def add(self, count: int, rate: float | None) -> None:
-        """Add items to make at a rate (seconds each, None: not known)."""
+        """Add items to make.
+
+        Args:
+            count: Number of items.
+            rate: Seconds for each item; None if it is not known.
+        """
         self.to_make += count
         if count:
             known = self.seconds is not None and rate is not None
@@ -41,16 +52,20 @@ class Work:
 
 @dataclass
 class _Images(Work):
-    """Images; of those that exist already, the ones that are not there are missing."""
+    """Images to make.
+
+    Attributes:
+        missing: Number of existing images that are not there.
+    """
 
     missing: int = 0
 
 
 def forecast_plan(plan: Plan) -> dict[str, Any]:
-    """Return the plan as plain data: folder, jobs, images and observations to make and kept, notes.
+    """Return the plan as plain data: folder, jobs, images and observations to make and cached, notes.
 
-    Where nothing is measured, there are no metrics, judges and observations to speak of. There is no folder yet
-    where its name depends on images of prompts that are not made yet.
+    If nothing is measured, there are no metrics, judges and observations. The folder is null if its name depends
+    on images of prompts that do not exist yet.
     """
     pictures = len({path for each in plan.sample_sets for path in find_missing_images(each.prompts)})
     first = (
@@ -58,8 +73,8 @@ def forecast_plan(plan: Plan) -> dict[str, Any]:
     )
     with Store(fresh=plan.request.fresh) as store:
         ledger = Ledger()
-        images, lacking = _images(plan, store, ledger)
-        observations = {"observations": asdict(_observations(plan, store, ledger))} if plan.jobs else {}
+        images, lacking = _forecast_images(plan, store, ledger)
+        observations = {"observations": asdict(_forecast_observations(plan, store, ledger))} if plan.jobs else {}
     return {
         "folder": None if pictures and plan.request.out is None else str(plan.folder),
         "jobs": [
@@ -99,15 +114,15 @@ def _describe_metric(job: Job) -> Mapping[str, Any]:
     }
 
 
-def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
-    """Count images, each once however many metrics and prompts share it, and say who lacks some.
+def _forecast_images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str]]:
+    """Count images, each once even if several metrics and prompts share it, and note which models lack some.
 
-    `ledger` takes those that cannot be had: nothing will be asked about them.
+    Missing images go into `ledger`, so that nothing is asked about them.
     """
     work, notes = _Images(), []
     for model, grids in group_by_model(plan.image_sets):
         if isinstance(model.component.info, ExistingImagesInfo):
-            wanted, lacking = _looked_up(model.component.info, model, grids, ledger)
+            wanted, lacking = _look_up(model.component.info, model, grids, ledger)
             work.kept += wanted - lacking
             work.missing += lacking
             if lacking:
@@ -119,10 +134,10 @@ def _images(plan: Plan, store: Store, ledger: Ledger) -> tuple[_Images, list[str
     return work, notes
 
 
-def _looked_up(
+def _look_up(
     info: ExistingImagesInfo, model: Model, grids: Sequence[SampleGrid], ledger: Ledger
 ) -> tuple[int, int]:
-    """Count images that exist already, and those of them that are not there, as far as the model says so."""
+    """Return the number of existing images, and how many of them are missing, as far as the model tells."""
     wanted: set[str] = set()
     lacking = 0
     with guard_plugin(model.component, "to say which images it holds"):
@@ -135,9 +150,10 @@ def _looked_up(
     return len(wanted), lacking
 
 
-def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
-    """Count queries, each once however many needs and samples share it; images that are not made yet are all
-    taken to be different.
+def _forecast_observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
+    """Count queries, each once even if several needs and samples share it.
+
+    Images that do not exist yet are all taken to be different.
     """
     work = Work()
     for desk in desks(plan.jobs):
@@ -151,12 +167,12 @@ def _observations(plan: Plan, store: Store, ledger: Ledger) -> Work:
 def _gather_planned(
     items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
 ) -> list[tuple[Sample, ...] | Failure]:
-    """The samples of each item; an image that is not made yet has its key for a digest, and no pixels."""
+    """Return the samples of each item; an image that does not exist yet has its key as digest, and no pixels."""
     each = zip(items, gather(items, need, store, ledger), strict=True)
-    return [_as_if_made(item, found, store, ledger) for item, found in each]
+    return [_assume_made(item, found, store, ledger) for item, found in each]
 
 
-def _as_if_made(
+def _assume_made(
     item: Item, found: tuple[Sample, ...] | Failure, store: Store, ledger: Ledger
 ) -> tuple[Sample, ...] | Failure:
     if isinstance(found, tuple):
@@ -172,7 +188,7 @@ def _as_if_made(
 
 
 class _Planned(Sample):
-    """A sample whose prompt may bring images that are not made yet: such a one has its path for a digest."""
+    """A sample whose prompt may bring images that do not exist yet; their digest is their path."""
 
     @property
     def own_images(self) -> tuple[Image, ...]:

@@ -1,4 +1,4 @@
-"""From the measurement table to scores, facets and comparisons, each with its interval."""
+"""Estimates of scores, facets and comparisons, each with its interval, from the measurement table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..statistics import (
 from .job import Job
 
 MOST_LEVELS = 1000
-"""A facet with more levels than this is left to the measurement table."""
+"""Largest number of levels of a facet that is estimated; the measurement table has the others."""
 
 Facets = Mapping[str, Mapping[str, Mapping[str, Estimate]]]
 
@@ -45,7 +45,7 @@ class Scores:
     Attributes:
         scores: Estimates by name, the headline first.
         facets: Estimates by measure, facet and level.
-        notes: What is left out of the facets.
+        notes: Facets that are left out, in words.
     """
 
     scores: Mapping[str, Estimate]
@@ -54,16 +54,22 @@ class Scores:
 
     @property
     def headline(self) -> Estimate | None:
-        """The headline score; None if there is none."""
+        """The headline score; None without any score."""
         return next(iter(self.scores.values()), None)
 
 
 def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[str, Scores]:
-    """Return each model's scores by label; `table` holds all rows of the job."""
+    """Return each model's scores by label.
+
+    Args:
+        job: The job.
+        table: All rows of the job.
+        interval: The question that the intervals answer.
+    """
     if table.empty:
         return {model.label: Scores({}, {}) for model in job.models}
     if job.pairs:
-        found = _aggregated(job, table, interval)
+        found = _resample_scores(job, table, interval)
         labels = [model.label for model in job.models]
         headline = job.measures[0].name
         others = {name: estimate for name, estimate in found.items() if name not in labels}
@@ -72,22 +78,22 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
         }
     (model,) = job.models
     if job.instance.group_by == "model":
-        return {model.label: Scores(_jackknifed(job, table), {})}
+        return {model.label: Scores(_jackknife_scores(job, table), {})}
     means, facets, notes = {}, {}, []
-    aggregated, unsaid = _own(job, table, interval)
+    aggregated, left_out = _estimate_own(job, table, interval)
     for measure in job.measures:
         rows = table[table["measure"] == measure.name]
         if measure.name in aggregated:
-            facets[measure.name], said = _facets(
-                job, measure, table, partial(_one_aggregated, job, measure, interval)
+            facets[measure.name], more = _estimate_facets(
+                job, measure, table, partial(_aggregate_one, job, measure, interval)
             )
-            notes += said
+            notes += more
         elif len(rows):
-            mean = partial(_mean, job, measure, interval)
-            if measure.name not in unsaid:
+            mean = partial(_estimate_mean, job, measure, interval)
+            if measure.name not in left_out:
                 means[measure.name] = mean(rows)
-            facets[measure.name], said = _facets(job, measure, rows, mean)
-            notes += said
+            facets[measure.name], more = _estimate_facets(job, measure, rows, mean)
+            notes += more
     order = [m.name for m in job.measures]
     named = {**means, **aggregated}
     ordered = sorted(named, key=lambda n: order.index(n) if n in order else len(order))
@@ -97,7 +103,7 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
 
 
 def find_incomparable(a: Job, b: Job) -> str | None:
-    """Return why two models' values cannot be compared, as they were not measured in the same way; else None."""
+    """Return why two models' scores cannot be compared: they were measured differently; None if they can."""
     if select_result_options(a.metric.options) != select_result_options(b.metric.options):
         return "the metric's options differ"
     judges = [
@@ -111,8 +117,16 @@ def compare(
 ) -> PairedDifference | None:
     """Compare two models' headline scores, a - b, on the prompts and seeds that both have.
 
-    `job` measured a and `other` b, neither in pairs; `table` holds the rows of both. None where they share
-    nothing, or where one has no score.
+    Args:
+        job: The job that measured a, not in pairs.
+        other: The job that measured b.
+        a: Label of the first model.
+        b: Label of the second model.
+        table: The rows of both.
+        interval: The question that the interval answers.
+
+    Returns:
+        The difference; None if they share no samples, or one has no score.
     """
     digests = {p.id: p.scene_digest for p in other.prompts}
     same = {p.id for p in job.prompts if digests.get(p.id) == p.scene_digest}
@@ -120,7 +134,7 @@ def compare(
 
 
 def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tuple[str, str], PairedDifference]:
-    """Compare each two models of a metric of pairs that have a score, all under the same weights."""
+    """Compare each two models with a score under a metric of pairs, all with the same weights."""
     table = select_aggregated(job, table)
     if table.empty:
         return {}
@@ -130,11 +144,11 @@ def compare_pairs(job: Job, table: pd.DataFrame, interval: Question) -> dict[tup
     return statistic_differences(statistic, both, interval=interval, **find_clusters(job, table))
 
 
-def _one_aggregated(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
-    return _own(job, rows, interval)[0].get(measure.name)
+def _aggregate_one(job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame) -> Estimate | None:
+    return _estimate_own(job, rows, interval)[0].get(measure.name)
 
 
-def _mean(
+def _estimate_mean(
     job: Job, measure: SettledMeasure, interval: Question, rows: pd.DataFrame, level: float = 0.95
 ) -> Estimate:
     return mean_interval(
@@ -147,7 +161,7 @@ def _mean(
     )
 
 
-def _facets(
+def _estimate_facets(
     job: Job, measure: SettledMeasure, rows: pd.DataFrame, estimate: Callable[[pd.DataFrame], Estimate | None]
 ) -> tuple[dict[str, dict[str, Estimate]], list[str]]:
     """Estimate a measure for each level of its facets."""
@@ -167,27 +181,27 @@ def _facets(
     return found, notes
 
 
-def _own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
-    """One model's scores that are no plain means, and the measures that have no score over all rows."""
+def _estimate_own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
+    """Return one model's scores that are not plain means, and the measures that have no score over all rows."""
     with guard_plugin(job.metric, "to form intervals"):
-        formed = dict(job.instance.estimates(table, partial(_mean_of_any, job, interval)))
-        said = {name: estimate for name, estimate in formed.items() if estimate is not None}
-        strange = next((e for e in said.values() if not isinstance(e, Estimate)), None)
+        formed = dict(job.instance.estimates(table, partial(_estimate_any_mean, job, interval)))
+        given = {name: estimate for name, estimate in formed.items() if estimate is not None}
+        strange = next((e for e in given.values() if not isinstance(e, Estimate)), None)
         if strange is not None:
-            raise TypeError(f"gave {type(strange).__name__} where an Estimate was asked for")
-    return {**_aggregated(job, table, interval, but=formed), **said}, set(formed) - set(said)
+            raise TypeError(f"gave {type(strange).__name__}; it must give Estimate")
+    return {**_resample_scores(job, table, interval, but=formed), **given}, set(formed) - set(given)
 
 
-def _mean_of_any(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
-    """The mean of rows of one measure, whichever it is."""
+def _estimate_any_mean(job: Job, interval: Question, rows: pd.DataFrame, level: float = 0.95) -> Estimate:
+    """Return the mean of rows of a single measure."""
     (name,) = rows["measure"].unique()
-    return _mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
+    return _estimate_mean(job, next(m for m in job.measures if m.name == name), interval, rows, level)
 
 
-def _aggregated(
+def _resample_scores(
     job: Job, table: pd.DataFrame, interval: Question, but: Collection[str] = ()
 ) -> dict[str, Estimate]:
-    """The scores that are no plain means, resampled, `but` those that have intervals already."""
+    """Return the scores that are not plain means, with resampled intervals, except those named in `but`."""
     table = select_aggregated(job, table)
     whole = make_statistic(job, table)
     names = set(whole(np.ones(len(table)))) - set(but)
@@ -201,7 +215,7 @@ def _aggregated(
     return statistic_intervals(statistic, interval=interval, ranges=ranges, **find_clusters(job, table))
 
 
-def _jackknifed(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
+def _jackknife_scores(job: Job, table: pd.DataFrame) -> dict[str, Estimate]:
     scores = {}
     for measure in job.measures:
         if (table["measure"] == measure.name).any():

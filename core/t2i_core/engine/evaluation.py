@@ -1,4 +1,4 @@
-"""The evaluation from Python: what `t2i eval` does, as a function."""
+"""Evaluation from Python: the function behind `t2i eval`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evaluate(
     progress: Progress | None = None,
     **options: Any,
 ) -> Run:
-    """Evaluate models: the same names and the same results as `t2i eval`.
+    """Evaluate models under metrics, with the same names and results as `t2i eval`.
 
     Args:
         metric: Metrics by name, or descriptors (`MetricInfo`) of your own.

@@ -1,4 +1,4 @@
-"""The evidence of a run's worst samples: what readers of its report will ask for."""
+"""Evidence for a run's worst samples, for the readers of its report."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from .job import Job
 from .unit_reader import Group
 
 MOST = 100
-"""Rows whose evidence is kept, of each metric and model, or pair of models: memory and folder stay small."""
+"""Number of rows with evidence for each metric and model, or pair of models; bounds memory and files."""
 
 
 class EvidenceKeeper:
-    """Keep the evidence of the worst rows of each metric and model.
+    """Keeps the evidence of the worst rows of each metric and model.
 
-    The worst are those with the lowest value, or the highest if lower is better; the first, if neither is.
+    The worst have the lowest value, or the highest if lower is better, or come first if neither is.
     """
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, ...], list[tuple[float, EvidenceRow]]] = {}
 
     def add(self, job: Job, group: Group, row: Row) -> None:
-        """Take the evidence of a row, if it has any."""
+        """Add the evidence of a row, if it has any."""
         unit = group.unit
         if not row.evidence or unit.prompt is None:
             return
@@ -47,14 +47,14 @@ class EvidenceKeeper:
             _keep_worst(own)
 
     def rows(self) -> Iterator[EvidenceRow]:
-        """Yield what is kept, metric by metric and model by model, the worst first."""
+        """Yield the collected rows, metric by metric and model by model, the worst first."""
         for own in self._rows.values():
             _keep_worst(own)
             yield from (row for _, row in own)
 
 
 def _keep_worst(rows: list[tuple[float, EvidenceRow]]) -> None:
-    rows.sort(key=lambda each: each[0])  # stable: of equals the first stay
+    rows.sort(key=lambda each: each[0])  # stable: the first of equal rows stay
     del rows[MOST:]
 
 

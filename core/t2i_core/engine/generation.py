@@ -1,4 +1,4 @@
-"""The first pass: make every image that is not kept, and keep it as soon as it is there."""
+"""The first pass: generate every image that the cache lacks, and store it at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Missing:
 
     Attributes:
         parts: The places in each grid.
-        kept: How many images are kept already, each counted once.
+        kept: Number of images in the cache, each counted once.
     """
 
     parts: list[tuple[SampleGrid, array[int]]] = field(default_factory=list)
@@ -53,22 +53,22 @@ class Missing:
 def generate(
     image_sets: Iterable[SampleSet], store: Store, ledger: Ledger, how: Execution, progress: Progress
 ) -> Made:
-    """Make the images that are not kept, model by model, and keep what each model reports of its settings."""
+    """Generate the images that the cache lacks, model by model, and store the settings that each model reports."""
     all_made = Made()
     for model, grids in group_by_model(image_sets):
         missing = find_missing(grids, store, ledger)
         if not len(missing):
-            if store.settings(model.fingerprint) is None:  # a kill came before they were kept, or damage after
+            if store.settings(model.fingerprint) is None:  # killed before they were stored, or damaged since
                 with open_component(model.component, how) as generator:
                     keep_settings(store, model.component, generator, model.fingerprint)
             continue
         with (
             open_component(model.component, how) as generator,
-            progress.task(_title(model), len(missing), "images") as task,
+            progress.task(_make_title(model), len(missing), "images") as task,
         ):
             started, done, failed = time.monotonic(), 0, 0
             keys: dict[int, str] = {}
-            requests = _requests(missing, store, keys)
+            requests = _make_requests(missing, store, keys)
             for request, answer in stream_answers(
                 generator.generate, requests, describe_component(model.component), missing.kept > 0
             ):
@@ -86,7 +86,7 @@ def generate(
     return all_made
 
 
-def _title(model: Model) -> str:
+def _make_title(model: Model) -> str:
     return (
         f"{'looking up ' if isinstance(model.component.info, ExistingImagesInfo) else ''}images of {model.label}"
     )
@@ -101,7 +101,7 @@ def group_by_model(image_sets: Iterable[SampleSet]) -> Iterator[tuple[Model, lis
 
 
 def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> Missing:
-    """Look up a model's samples and return those that need an image: not kept yet, and not known to fail.
+    """Return a model's samples that need an image: not in the cache, and not known to fail.
 
     Images that exist already are looked up every time, because their files may have changed. If several samples
     share an image (a prompt given twice), the first one requests it.
@@ -126,10 +126,10 @@ def find_missing(grids: Iterable[SampleGrid], store: Store, ledger: Ledger) -> M
     return found
 
 
-def _requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
-    """Yield what the generator is asked, and note under which key each image will be kept.
+def _make_requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[ImageRequest]:
+    """Yield the generator's requests, and note the key of each image.
 
-    Images that another process has made meanwhile are left out.
+    Images that another process has made in the meantime are skipped.
     """
     for block in iterate_blocks(missing.samples()):
         now_kept = store.images([sample.key for sample in block])
@@ -141,13 +141,13 @@ def _requests(missing: Missing, store: Store, keys: dict[int, str]) -> Iterator[
 
 
 def _keep(store: Store, key: str, answer: Any) -> Failure | None:
-    """Keep a generated image. Returns why it cannot be, if so."""
+    """Store a generated image; return the reason if that fails."""
     if isinstance(answer, Failure):
         if answer.final:
             store.put_failure(key, answer.reason)
         return answer
     if not isinstance(answer, Generated):
-        return Failure(f"the generator gave {type(answer).__name__} where an image was asked for")
+        return Failure(f"the generator gave {type(answer).__name__}; it must give Generated or Failure")
     try:
         image = answer.image
         if isinstance(image, PILImage):
@@ -158,7 +158,7 @@ def _keep(store: Store, key: str, answer: Any) -> Failure | None:
         store.put_image(key, image, answer.record, answer.truth, answer.rules or DEFAULT_RULES)
     except T2IError:
         raise
-    except Exception as error:  # whatever is wrong with it, it is this request's failure
+    except Exception as error:  # any fault of the image is this request's failure
         return Failure(f"cannot be kept: {describe_error(error)}")
     return None
 

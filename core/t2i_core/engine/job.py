@@ -1,4 +1,4 @@
-"""The jobs of an evaluation: a metric on samples each, and the keys of its observations."""
+"""Jobs of an evaluation: one metric on its samples, and the keys of its observations."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ from .sample import Model, PlannedSample, SampleGrid
 
 @dataclass(frozen=True)
 class Served:
-    """A need with the judge that serves it; for a model's own observations, no choice but the model.
+    """A need with the judge that serves it.
 
-    derive_code: digest of the function that derives numbers, where the metric's code digest does not cover it
+    Attributes:
+        need: The need.
+        choice: The judge; None if the model judges itself.
+        derive_code: Digest of the function that derives numbers, if the metric's code digest does not cover it.
     """
 
     need: Need
@@ -36,37 +39,37 @@ class Served:
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The classes that the judge declares; None where it takes any text or is the model itself."""
+        """The classes that the judge declares; None if it takes any text or is the model itself."""
         return declared_labels(self.choice.judge) if self.choice else None
 
     @cached_property
     def _judge(self) -> str:
-        """What the judge's answers depend on: itself, and the classes that it declares."""
+        """Digest of the judge and of the classes that it declares."""
         assert self.choice is not None
         return digest_data([self.choice.judge.fingerprint, [[c.name, c.synset] for c in self.labels or ()]])
 
     @property
     def asked(self) -> Capability:
-        """The capability that the judge itself is asked for."""
+        """The capability that the judge itself must offer."""
         return self.choice.asked_for(self.need.capability) if self.choice else self.need.capability
 
     @property
     def asks_image_alone(self) -> bool:
-        """Whether the judge is asked one query about each generated image, and nothing else."""
+        """True if the judge gets one query about each generated image, and no other queries."""
         alone = self.need.images == "generated" and self.need.queries is ask_about_image
         return alone and not (self.choice and self.choice.chain)
 
     def address(self, grids: Sequence[SampleGrid]) -> tuple[int, tuple[str, ...]]:
-        """Return under what the keys of its queries about these grids' samples stand in the ledger."""
+        """Return the key of these grids' queries in the ledger."""
         return id(self), tuple(grid.model.label for grid in grids)
 
     def queries(self, samples: tuple[Sample, ...]) -> list[Query]:
-        """The queries that the judge itself is asked for one sample or pair, adapters applied."""
+        """Return the queries to the judge about one sample or pair, adapters applied."""
         chain = self.choice.chain if self.choice else ()
         return [inner for query in self.need.queries(samples) for inner in expand(chain, query)]
 
     def judge_fingerprint(self, model: Model) -> str:
-        """What the observations depend on beside the query."""
+        """Return the digest of everything but the query that the observations depend on."""
         return self._judge if self.choice else model.component.judge_fingerprint
 
 
@@ -99,7 +102,7 @@ class SampleSet:
 
     @property
     def noise(self) -> NoisePolicy:
-        """Where the starting noise comes from."""
+        """The source of the starting noise."""
         return self.grids[0].noise
 
     def samples(self) -> Iterator[PlannedSample]:
@@ -113,9 +116,9 @@ class Job(SampleSet):
 
     Attributes:
         metric: The metric.
-        instance: The metric, made.
-        measures: What it measures, the headline first, with the bounds that hold under its options.
-        needs: What it asks, and whom.
+        instance: The created metric.
+        measures: Its measures, the headline first, with their bounds under its options.
+        needs: Its needs, with their judges.
         bound: Label of the model whose score is this one's upper bound; its own, if it is the bound itself.
     """
 
@@ -127,21 +130,21 @@ class Job(SampleSet):
 
     @property
     def is_bound(self) -> bool:
-        """Whether it stands in a run only to say what others' scores can reach."""
+        """True if it only measures the upper bound of other scores."""
         return self.bound is not None and self.bound == self.models[0].label
 
     @property
     def generates(self) -> bool:
-        """Whether generated images are looked at."""
+        """True if the metric uses generated images."""
         return any(served.need.images == "generated" for served in self.needs)
 
     @property
     def pairs(self) -> bool:
-        """Whether the metric compares models two by two."""
+        """True if the metric compares models two by two."""
         return self.instance.group_by == "pair"
 
     def unstackable(self) -> str | None:
-        """Say why a metric that asks for stacked answers cannot have them, if so."""
+        """Return why the metric cannot get stacked answers; None if it can."""
         if self.instance.group_by != "prompt":
             return f"is grouped by {self.instance.group_by}"
         for served in self.needs:
@@ -154,7 +157,7 @@ class Job(SampleSet):
 
     @cached_property
     def measures_by_name(self) -> dict[str, SettledMeasure]:
-        """What it measures, by name."""
+        """The measures by name."""
         return {measure.name: measure for measure in self.measures}
 
     def groups(self) -> Iterator[tuple[SampleGrid, ...]]:
@@ -162,47 +165,47 @@ class Job(SampleSet):
         yield from combinations(self.grids, 2) if self.pairs else ((grid,) for grid in self.grids)
 
     def items(self) -> Iterator[tuple[PlannedSample, ...]]:
-        """Yield each thing observed: one sample, or those of two models on one prompt and seed."""
+        """Yield each observed item: one sample, or two models' samples of one prompt and seed."""
         for grids in self.groups():
             yield from zip(*grids, strict=True)
 
     def size(self) -> int:
-        """How many things are observed, without shards."""
+        """Return the number of observed items, without shards."""
         n = len(self.models)
         return (n * (n - 1) // 2 if self.pairs else n) * len(self.prompts) * len(self.seeds)
 
 
 def declared_labels(component: Component[Any]) -> Labels | None:
-    """The classes that a judge knows or a generator draws; None where it does not say."""
+    """Return the classes that a judge knows or a generator draws; None if it does not declare them."""
     labels = getattr(component.info, "labels", None)
     with guard_plugin(component, "to say which classes it knows"):
         return tuple(labels(component.argument, component.options)) if labels else None
 
 
 def observation_key_head(judge_fingerprint: str, capability: Capability) -> str:
-    """Return what the keys of one judge's observations have in common: a JSON list without its end.
+    """Return the common beginning of the keys of one judge's observations: a JSON list without its end.
 
     Args:
-        judge_fingerprint: What the observations depend on beside the query.
-        capability: What is asked.
+        judge_fingerprint: Digest of everything but the query that the observations depend on.
+        capability: The capability that is asked for.
     """
     return encode_canonically([FORMAT, "observation", judge_fingerprint, capability])[:-1]
 
 
 def observation_key(head: str, query: Query) -> str:
-    """Return the key under which an observation is kept."""
+    """Return the key of an observation in the cache."""
     images = [image.identity for image in query.images]
     asked = encode_canonically([images, list(query.texts), dict(query.params)])[1:]
     return digest_text(f"{head},{asked}")
 
 
 def keys_of_images_alone(head: str, identities: Iterable[str]) -> list[str]:
-    """Return the keys of observations that are about one image each and nothing else (`Image.identity`)."""
+    """Return the keys of observations about single images (`Image.identity`)."""
     return [digest_text(f'{head},["{identity}"],[],{{}}]') for identity in identities]
 
 
 def derived_key(observation: str, served: Served, metric: Component[MetricInfo]) -> str:
-    """The key under which what a metric derived from an observation is kept."""
+    """Return the cache key of the numbers that a metric derives from an observation."""
     derive = served.need.derive
     assert derive is not None
     function = (derive.function.__module__, getattr(derive.function, "__qualname__", ""))

@@ -1,4 +1,4 @@
-"""Choice of the judge that serves a metric's need, with advice where the metric's own judge is not installed."""
+"""Choice of the judge that serves a metric's need, with advice if the metric's own judge is not installed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def choose_judge(
     """Return the judge that serves a need.
 
     Args:
-        need: What the metric asks for.
-        metric: The metric; where its own judge is not installed, it says what to do (`Defaults.absent`).
+        need: The metric's need.
+        metric: The metric. If its own judge is not installed, its `Defaults.absent` gives the advice.
         preferred: Names and reasons, as `Resolver.choose_judge` takes them.
-        domain: The world of the images.
+        domain: The domain of the images.
         request: The judges and options that the user named.
         resolver: Finds components by name.
         settle: Settles a component's options for this machine.
 
     Raises:
-        NoJudge: No judge can serve, or several could.
-        MissingDependency: The judge needs a module that is not installed.
+        NoJudge: If no judge can serve, or several could.
+        MissingDependency: If the judge needs a module that is not installed.
     """
     own = metric.info.defaults
     name = own.judges.get(need.capability)

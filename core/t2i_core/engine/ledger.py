@@ -1,4 +1,4 @@
-"""What a process learns about the samples and queries of its own run; nothing of it is stored."""
+"""Record of a process about the samples and queries of its run; it is not stored."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .sample import PlannedSample
 _KEY_BYTES = 32
 
 Item = tuple[PlannedSample, ...]
-"""What one observation is asked about: a sample, or those of two models on one prompt and seed."""
+"""The samples of one observation: a sample, or two models' samples of one prompt and seed."""
 
 
 class QueryKeys:
-    """The keys of the queries of one need, item after item, packed: they are computed once."""
+    """The keys of the queries of one need, item after item, packed; each is computed once."""
 
     def __init__(self) -> None:
         self._keys = bytearray()
@@ -50,14 +50,14 @@ class QueryKeys:
 
 @dataclass
 class Ledger:
-    """Record failed images and queries, images that were regenerated, and the keys of all queries.
+    """Record of failed images and queries, of images to regenerate, and of the keys of all queries.
 
-    Failures are not kept: the next run tries again.
+    Failures are not stored: the next run tries again.
 
     Attributes:
-        images: Why there is no image, by the sample's key.
-        observations: Why there is no answer, by the query's key.
-        healed: Digests of images that were damaged and are made again, once.
+        images: Failures by the sample's key.
+        observations: Failures by the query's key.
+        healed: Digests of damaged images that are generated again, once.
         queries: The keys of queries, by the need (`id` of the served need) and the labels of the models.
     """
 

@@ -1,4 +1,4 @@
-"""Loading components, and letting go of them and their memory."""
+"""Loading of components and release of their memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from .component import Component
 
 @dataclass(frozen=True)
 class Execution:
-    """How work is done: nothing of it changes results."""
+    """Settings of the execution, which do not affect results.
+
+    Attributes:
+        device: `cpu`, `cuda`, `cuda:N` or `mps`. If None, the plugin chooses.
+        batch_size: Batch size. If None, the plugin chooses.
+        offline: True if nothing may be downloaded.
+    """
 
     device: str | None = None
     batch_size: int | None = None
@@ -26,9 +32,11 @@ class Execution:
 
 @contextmanager
 def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
-    """Make a generator or judge, and let go of it and of its memory afterwards.
+    """Create a generator or judge, and release it and its memory afterwards.
 
-    Raises MissingDependency where a module is not there and BrokenPlugin where the factory fails.
+    Raises:
+        MissingDependency: If a module is not installed.
+        BrokenPlugin: If the factory fails.
     """
     with guard_plugin(component, "to load"):
         instance = component.info.create(component.setup(how.device, how.batch_size, how.offline))
@@ -37,7 +45,7 @@ def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
     except BaseException as error:
         try:
             _close(component, instance)
-        except BrokenPlugin as another:  # the first error is the one to be said
+        except BrokenPlugin as another:  # the first error is the one to report
             error.add_note(str(another))
         raise
     else:
@@ -48,7 +56,7 @@ def open_component(component: Component[Any], how: Execution) -> Iterator[Any]:
 
 
 def settle_on_machine(component: Component[Any], device: str | None, offline: bool = False) -> Component[Any]:
-    """Return a component with its options as they hold here, and no longer as they were left to the machine."""
+    """Return a component whose options are settled for this machine."""
     resolve = component.info.loading.resolve
     if resolve is None:
         return component
@@ -57,18 +65,20 @@ def settle_on_machine(component: Component[Any], device: str | None, offline: bo
 
 
 def fetch_weights(component: Component[Any], device: str | None = None) -> list[str] | None:
-    """Have a component fetch all that its loading will want from a network.
+    """Have a component download everything that it loads.
 
-    Returns the revisions of its weights (ORG/NAME@COMMIT), as far as it says them; None where it needs nothing.
-    Raises BadModel or another T2IError where it cannot be had, or something is wrong with it, its argument or its
-    options.
+    Returns:
+        The revisions of its weights (ORG/NAME@COMMIT), as far as it tells them; None if it downloads nothing.
+
+    Raises:
+        T2IError: If a download fails, or something is wrong with the component, its argument or its options.
     """
     settled = settle_on_machine(component, device)
     loading = settled.info.loading
     if loading.prefetch is not None:
         with guard_plugin(settled, "to fetch what it loads"):
             loading.prefetch(settled.setup(device))
-    if loading.check is not None:  # what is here may be damaged
+    if loading.check is not None:  # files that are here may be damaged
         with guard_plugin(settled, "to check its argument and options"):
             loading.check(settled.setup(device))
     if loading.prefetch is None:
@@ -79,9 +89,10 @@ def fetch_weights(component: Component[Any], device: str | None = None) -> list[
 
 
 def find_missing_weights(component: Component[Any], device: str | None = None) -> NotHere | None:
-    """Return what of a component's weights is not on this machine, asking no network; None where it has all.
+    """Return which weights of a component are not on this machine, without using the network; None if all are.
 
-    Raises BadModel or another T2IError where it cannot be told, or something else is wrong with it.
+    Raises:
+        T2IError: If that cannot be determined, or something else is wrong with the component.
     """
     try:
         settled = settle_on_machine(component, device, offline=True)
@@ -101,6 +112,6 @@ def _close(component: Component[Any], instance: Any) -> None:
 
 
 def keep_settings(store: Store, component: Component[Any], instance: Any, fingerprint: str) -> None:
-    """Keep what a model or judge says of itself, as it is after its work, under what that work depends on."""
+    """Store the settings that a model or judge reports after its work."""
     with guard_plugin(component, "to say its settings as plain data"):
         store.put_settings(fingerprint, getattr(instance, "settings", None) or {})

@@ -1,4 +1,4 @@
-"""The manifest of a run: what it records of itself, complete enough to repeat it."""
+"""Making of a run's manifest, which is complete enough to repeat the run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
 
     Args:
         plan: The plan.
-        store: Where models and judges have left what they reported of themselves.
-        started: When the run started.
-        outcome: Fields of the manifest that are known once the run has ended. Without them it is running.
+        store: The cache, which has the settings that models and judges reported.
+        started: Time when the run started.
+        outcome: Fields of the manifest that are known when the run has ended. Without them it is running.
     """
     request = plan.request
     used: dict[str, Component[Any]] = {model.component.fingerprint: model.component for model in plan.models}
@@ -81,12 +81,12 @@ def make_manifest(plan: Plan, store: Store, started: str, **outcome: Any) -> Man
 
 
 def _read_reported_as_judge(model: Component[Any], store: Store) -> dict[str, Any] | None:
-    """Return what a model reported after it was asked about images, if its answers have a key of their own."""
+    """Return the settings that a model reported as a judge of itself, if they have their own key."""
     return store.settings(model.judge_fingerprint) if model.judge_fingerprint != model.fingerprint else None
 
 
 def _list_judges(plan: Plan) -> list[dict[str, Any]]:
-    """Return who answered which need, and why; once if it is the same for all models of a metric."""
+    """Return the judge of each need with the reason; once if it is the same for all models of a metric."""
     found: list[dict[str, Any]] = []
     for job in plan.jobs:
         for s in job.needs:

@@ -1,4 +1,4 @@
-"""The third pass: arithmetic. Units are read from the store, one after another, and measured."""
+"""The third pass: read units from the cache, one after another, and measure them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .unit_reader import Group, Reader, groups
 
 @dataclass(frozen=True)
 class Measurements:
-    """What the metrics of a run measured.
+    """The measurements of a run.
 
     Attributes:
         tables: All rows of each metric, by its name.
-        outcomes: What became of the samples of each job, in the jobs' order.
-        evidence: Why the worst samples have the values that they have.
+        outcomes: Outcomes of the samples of each job, in the jobs' order.
+        evidence: Evidence for the worst samples.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -46,7 +46,7 @@ class Measurements:
 def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progress) -> Measurements:
     """Measure all units of all jobs.
 
-    Samples that have no image, no answer or no value are counted and listed, never scored.
+    Samples without an image, an answer or a value are counted and listed, never scored.
     """
     builders = {job.metric.spec: TableBuilder() for job in jobs}
     outcomes = [Outcomes.of(job.models) for job in jobs]
@@ -59,7 +59,7 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
             for group in groups(first, reader):
                 for job, of_job, rows in own:
                     _measure_unit(job, group, of_job, rows, evidence)
-    # a builder at a time: the rows of a metric are never in memory twice
+    # one builder at a time, so that the rows of a metric are never in memory twice
     measured = Measurements(
         {name: builders.pop(name).build() for name in list(builders)}, outcomes, list(evidence.rows())
     )
@@ -69,7 +69,7 @@ def measure(jobs: Sequence[Job], store: Store, ledger: Ledger, progress: Progres
 
 
 def _group_by_answers(jobs: Sequence[Job]) -> Iterator[list[int]]:
-    """Yield the numbers of jobs that are measured from the same answers, so that these are read once."""
+    """Yield the numbers of jobs that use the same answers, so that these are read once."""
     left = list(range(len(jobs)))
     while left:
         alike = [n for n in left if _share_answers(jobs[left[0]], jobs[n])]
@@ -78,7 +78,7 @@ def _group_by_answers(jobs: Sequence[Job]) -> Iterator[list[int]]:
 
 
 def _share_answers(a: Job, b: Job) -> bool:
-    """Return whether two jobs look at the same answers about the same samples, and group them in the same way."""
+    """Return whether two jobs use the same answers about the same samples, and group them in the same way."""
     alike = _describe_reading(a) == _describe_reading(b)
     return a is b or (alike and all(s.need.derive is None for s in (*a.needs, *b.needs)))
 
@@ -109,7 +109,7 @@ def _measure_unit(
 
 
 def _note_rows(job: Job, table: pd.DataFrame) -> Iterable[Note]:
-    """Return what the metric notes about all rows together."""
+    """Return the metric's notes about all rows together."""
     if table.empty:
         return []
     with guard_plugin(job.metric, "to say what must be known of its rows"):

@@ -1,4 +1,4 @@
-"""The measurement table: one row per measured value, in little memory however many there are."""
+"""The measurement table: one row per measured value, compact in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 
 class _Column:
-    """A column of repeated values: each distinct one once, and a code per row (-1: none)."""
+    """A column of repeated values: each distinct value once, and a code per row (-1 if missing)."""
 
     def __init__(self, rows: int) -> None:
         self.codes = array("i", [-1]) * rows
@@ -22,9 +22,9 @@ class _Column:
 
 
 class TableBuilder:
-    """Takes rows one by one; `build` gives them as a DataFrame.
+    """Collects rows one by one; `build` returns them as a DataFrame.
 
-    Every column but `value` is categorical; a facet that a row does not have is missing there.
+    Every column except `value` is categorical. A facet that a row does not have is missing there.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,14 @@ class TableBuilder:
     def extend(
         self, values: Iterable[float], columns: Mapping[str, Any], name: str, levels: Sequence[Any]
     ) -> None:
-        """Add a row for each of some values: the column `name` holds its level, all others are the same."""
+        """Add one row for each value.
+
+        Args:
+            values: The values.
+            columns: The columns that are the same for all of them.
+            name: The column that differs.
+            levels: Its content for each value.
+        """
         for other in (*columns, name):
             self._column(other)
         for other, column in self._columns.items():

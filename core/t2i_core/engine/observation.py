@@ -1,4 +1,4 @@
-"""The second pass: judges answer every query that has no answer kept yet."""
+"""The second pass: judges answer every query whose answer is not in the cache."""
 
 from __future__ import annotations
 
@@ -39,7 +39,13 @@ class _ToAsk:
 
 @dataclass(frozen=True)
 class Desk:
-    """All that one judge, or a model about itself, is asked in one capability: by which jobs for which needs."""
+    """All queries for one judge, or for a model about itself, in one capability.
+
+    Attributes:
+        component: The judge or model.
+        capability: The capability that it is asked for.
+        asking: The jobs and needs that ask.
+    """
 
     component: Component[Any]
     capability: Capability
@@ -52,7 +58,7 @@ class Desk:
 
 
 def desks(jobs: Iterable[Job]) -> list[Desk]:
-    """Gather needs by judge and capability, so that each judge is made once."""
+    """Gather needs by judge and capability, so that each judge is created once."""
     gathered: dict[tuple[str, Capability], Desk] = {}
     for job in jobs:
         for served in job.needs:
@@ -68,7 +74,7 @@ def desks(jobs: Iterable[Job]) -> list[Desk]:
 
 
 def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, progress: Progress) -> None:
-    """Ask what is missing, judge by judge, and derive what metrics take from image and observation."""
+    """Ask the queries that have no answer, judge by judge, and derive the numbers that metrics need."""
     for desk in desks(jobs):
         left = _survey(list_keys(desk, store, ledger), store, ledger)
         if left.to_ask:
@@ -78,8 +84,8 @@ def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, p
             ):
                 _ask(desk, judge, store, ledger, task, left.kept > 0)
         if any(served.need.derive for _, served in desk.asking):
-            # counted after the asking: several needs may derive from one answer
-            to_derive = sum(1 for _ in _recall(desk, store, ledger, _lacking_derived))
+            # counted after asking, because several needs may derive from one answer
+            to_derive = sum(1 for _ in _recall(desk, store, ledger, _choose_underived))
             if to_derive:
                 with progress.task(f"numbers from {desk.capability}", to_derive, "images") as task:
                     _derive_missing(desk, store, ledger, task)
@@ -87,7 +93,7 @@ def observe(jobs: Sequence[Job], store: Store, ledger: Ledger, how: Execution, p
 
 @dataclass
 class _Left:
-    """Count the queries that still need an answer and those that have one, each query once."""
+    """Numbers of queries without and with an answer, each query counted once."""
 
     to_ask: int = 0
     kept: int = 0
@@ -116,13 +122,13 @@ def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_w
 
     def readable() -> Iterator[Query]:
         """Open images here, so that a damaged one fails alone and is never blamed on the judge."""
-        for item in _recall(desk, store, ledger, _unanswered):
+        for item in _recall(desk, store, ledger, _choose_unanswered):
             if item.key in in_flight:
                 continue
             try:
-                query = _opened(item.query, desk, store)
+                query = _load_images(item.query, desk, store)
             except DamagedImage as error:
-                _blame(error, item, store, ledger)
+                _handle_damage(error, item, store, ledger)
                 task.advance()
             else:
                 in_flight.add(item.key)
@@ -139,9 +145,9 @@ def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_w
             value = b"" if isinstance(answer, Failure) else encode(answer, desk.capability, labels, query)
         except (TypeError, ValueError) as error:
             answer = Failure(f"{describe_component(desk.component)} {error}")
-        except Exception as error:  # whatever is wrong with it, it is this query's failure
+        except Exception as error:  # any fault of the answer is this query's failure
             answer = Failure(
-                f"{describe_component(desk.component)} gave what cannot be kept: {describe_error(error)}"
+                f"{describe_component(desk.component)} gave an answer that cannot be kept: {describe_error(error)}"
             )
         if isinstance(answer, Failure):
             ledger.observations[item.key] = answer
@@ -157,17 +163,17 @@ def _ask(desk: Desk, judge: Any, store: Store, ledger: Ledger, task: Task, has_w
         store.put_rate(desk.component.judge_fingerprint, (time.monotonic() - started) / done)
 
 
-def _opened(query: Query, desk: Desk, store: Store) -> Query:
+def _load_images(query: Query, desk: Desk, store: Store) -> Query:
     truth = getattr(desk.component.info, "reads_truth", False)
-    # copies, so that the pixels are let go of with the query
+    # copies, so that the pixels are released with the query
     images = tuple(replace(i, truth=store.truth(i.digest) if truth else None) for i in query.images)
     for image in images:
         _ = image.pixels
     return replace(query, images=images)
 
 
-def _blame(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> None:
-    """Have damaged images of the store made again, once; what cannot be read then has failed."""
+def _handle_damage(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> None:
+    """Have damaged images of the cache generated again, once; record a failure for others that cannot be read."""
     damaged = {i.digest for i in item.query.images if store.holds(i)} - ledger.healed
     for digest in damaged:
         store.forget_image(digest)
@@ -176,21 +182,21 @@ def _blame(error: DamagedImage, item: _ToAsk, store: Store, ledger: Ledger) -> N
         ledger.observations[item.key] = Failure(str(error))
 
 
-NOT_KEPT = Failure("its image is not made yet")
+NOT_KEPT = Failure("its image does not exist yet")
 
 
 def gather(
     items: Sequence[Item], need: Need | None, store: Store, ledger: Ledger
 ) -> list[tuple[Sample, ...] | Failure]:
-    """Return the samples of each item, with their images where the need looks at them, or why there are none."""
+    """Return the samples of each item, with images if the need uses them, or the reason why there are none."""
     if need is not None and need.images != "generated":
         return [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in items]
     images = store.images([planned.key for item in items for planned in item], look=False)
     each = iter(images)
-    return [_with_images(item, [next(each) for _ in item], ledger) for item in items]
+    return [_add_images(item, [next(each) for _ in item], ledger) for item in items]
 
 
-def _with_images(item: Item, images: Sequence[Image | None], ledger: Ledger) -> tuple[Sample, ...] | Failure:
+def _add_images(item: Item, images: Sequence[Image | None], ledger: Ledger) -> tuple[Sample, ...] | Failure:
     for planned, image in zip(item, images, strict=True):
         if planned.key in ledger.images:
             return ledger.images[planned.key]
@@ -213,11 +219,11 @@ def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gath
             head = observation_key_head(served.judge_fingerprint(grids[0].model), served.asked)
             for block in iterate_blocks(zip(*grids, strict=True)):
                 if served.asks_image_alone and gathering is gather:
-                    found = _keys_of_images(head, block, store, ledger)
+                    found = _list_image_keys(head, block, store, ledger)
                 else:
                     samples = gathering(block, served.need, store, ledger)
                     each = zip(block, samples, strict=True)
-                    asked = (_queries(job, served, item, own) for item, own in each)
+                    asked = (_make_queries(job, served, item, own) for item, own in each)
                     found = [[(observation_key(head, q), _hash_images(q.images)) for q in own] for own in asked]
                 for pairs in found:
                     keys = [key for key, _ in pairs]
@@ -225,7 +231,9 @@ def list_keys(desk: Desk, store: Store, ledger: Ledger, gathering: Gather = gath
                     yield from keys
 
 
-def _keys_of_images(head: str, items: Sequence[Item], store: Store, ledger: Ledger) -> list[list[tuple[str, int]]]:
+def _list_image_keys(
+    head: str, items: Sequence[Item], store: Store, ledger: Ledger
+) -> list[list[tuple[str, int]]]:
     """Return for each item the keys of the queries about its images alone, each with the hash of its image."""
     samples = [sample for item in items for sample in item]
     identities = store.identities([sample.key for sample in samples])
@@ -241,8 +249,8 @@ def _hash_images(images: Sequence[Image]) -> int:
     return hash(tuple(image.identity for image in images))
 
 
-def _queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] | Failure) -> list[Query]:
-    """Return the queries about an item: none if it has no image, or if an image of its prompt is damaged.
+def _make_queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] | Failure) -> list[Query]:
+    """Return the queries about an item; none if it has no image, or an image of its prompt is damaged.
 
     Measuring counts such items as failed.
     """
@@ -256,17 +264,17 @@ def _queries(job: Job, served: Served, item: Item, samples: tuple[Sample, ...] |
 
 
 Choice = Callable[[Job, Served, Sequence[str], Store, Ledger], set[str]]
-"""Which of some keys of a need are worked on."""
+"""Chooses the keys of a need to work on."""
 
 
-def _unanswered(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
-    """Choose queries that have no answer kept and did not fail just now."""
+def _choose_unanswered(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
+    """Choose queries that have no answer in the cache and did not fail in this run."""
     values = store.get_many(keys)
     return {k for k, value in zip(keys, values, strict=True) if value is None and k not in ledger.observations}
 
 
-def _lacking_derived(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
-    """Choose queries whose answer is kept, and from which something is not derived yet."""
+def _choose_underived(job: Job, served: Served, keys: Sequence[str], store: Store, ledger: Ledger) -> set[str]:
+    """Choose queries with an answer from which some numbers are not derived yet."""
     if served.need.derive is None:
         return set()
     derived = store.get_many([derived_key(key, served, job.metric) for key in keys])
@@ -276,7 +284,7 @@ def _lacking_derived(job: Job, served: Served, keys: Sequence[str], store: Store
 
 
 def _recall(desk: Desk, store: Store, ledger: Ledger, choose: Choice) -> Iterator[_ToAsk]:
-    """Yield the queries of a desk, listed before, that are chosen; their images are looked up only then."""
+    """Yield the chosen queries of a desk, which were listed before. Only their images are looked up."""
     for job, served in desk.asking:
         if served.need.per == "run":
             for one in asked_once(job, served):
@@ -291,7 +299,7 @@ def _recall(desk: Desk, store: Store, ledger: Ledger, choose: Choice) -> Iterato
                 wanted = [(item, keys) for item, keys in zip(block, own, strict=True) if chosen & set(keys)]
                 found = gather([item for item, _ in wanted], served.need, store, ledger) if wanted else []
                 for (item, keys), samples in zip(wanted, found, strict=True):
-                    queries = _queries(job, served, item, samples)
+                    queries = _make_queries(job, served, item, samples)
                     made_from = kept_keys.images_of(item[0].index)
                     # an image that is gone by now leaves fewer queries: measuring finds that
                     for key, images, query in zip(keys, made_from, queries, strict=False):
@@ -311,12 +319,16 @@ def asked_once(job: Job, served: Served) -> Iterator[_ToAsk]:
 
 
 def shared_samples(job: Job) -> tuple[Sample, ...]:
-    """What a need that is asked once per run is asked for: a sample without an image for each prompt."""
+    """Return the samples for a need that is asked once per run: one without an image for each prompt."""
     return tuple(Sample(job.models[0].label, prompt, job.seeds[0]) for prompt in job.prompts)
 
 
 def gather_made(items: Sequence[Item], store: Store, ledger: Ledger) -> list[tuple[Sample, ...] | Failure]:
-    """Return the samples of each item with their images. Raises BadFolder if an image has disappeared."""
+    """Return the samples of each item with their images.
+
+    Raises:
+        BadFolder: If an image has disappeared.
+    """
     found = gather(items, None, store, ledger)
     gone = next((item for item, samples in zip(items, found, strict=True) if samples is NOT_KEPT), None)
     if gone is not None:
@@ -325,21 +337,21 @@ def gather_made(items: Sequence[Item], store: Store, ledger: Ledger) -> list[tup
 
 
 def image_gone(store: Store, item: Item) -> BadFolder:
-    """What to say where an image that was there is gone, or altered, since."""
+    """Return the error for an image that has disappeared or changed during the run."""
     whose = " or ".join(planned.model.label for planned in item)
     return store.gone(f"an image (of {whose}, prompt {item[0].prompt.id!r}, seed {item[0].seed})")
 
 
 def _derive_missing(desk: Desk, store: Store, ledger: Ledger, task: Task) -> None:
-    """Run metrics' functions of image and observation where the observation is kept and their result is not."""
-    for item in _recall(desk, store, ledger, _lacking_derived):
+    """Derive numbers from images and observations where the cache lacks them."""
+    for item in _recall(desk, store, ledger, _choose_underived):
         value = store.get(item.key)
         if value is None:
             continue
         try:
             _derive(item, decode(value, desk.capability, desk.labels), store)
         except DamagedImage as error:
-            _blame(error, item, store, ledger)
+            _handle_damage(error, item, store, ledger)
         task.advance()
 
 

@@ -1,4 +1,4 @@
-"""What became of the samples that were asked for: counted, listed, and noted by metrics."""
+"""Outcomes of samples: counted, listed, and noted by metrics."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Counts:
     """Numbers of a model's samples; for a metric of pairs, of the pairs that the model is in.
 
     Attributes:
-        ok: Those that have a value.
-        failed: Those without a value, because something failed.
-        missing: Those whose images never existed.
-        excluded: Those that the metric excludes.
+        ok: Samples with a value.
+        failed: Samples without a value because something failed.
+        missing: Samples whose images never existed.
+        excluded: Samples that the metric excludes.
     """
 
     ok: int = 0
@@ -31,17 +31,25 @@ class Counts:
 
     @property
     def tried(self) -> int:
-        """How many could have a value: images that never existed have not failed."""
+        """Number of samples that could have a value: images that never existed have not failed."""
         return self.ok + self.failed
 
     @property
     def planned(self) -> int:
-        """How many were asked for."""
+        """Number of requested samples."""
         return self.ok + self.failed + self.missing + self.excluded
 
 
 class LostSample(NamedTuple):
-    """A sample or pair that has no value, and why."""
+    """A sample or pair without a value.
+
+    Attributes:
+        models: Label of its model, or of the two models of a pair.
+        prompt: The prompt's id.
+        seed: The seed.
+        reason: Why it has no value.
+        kind: `failed`, `missing` or `excluded`.
+    """
 
     models: tuple[str, ...]
     prompt: str
@@ -52,13 +60,13 @@ class LostSample(NamedTuple):
 
 @dataclass
 class Outcomes:
-    """What became of the samples of a job.
+    """The outcomes of a job's samples.
 
     Attributes:
-        counts: By model label.
-        scored: Ids of the prompts that have a value, by model label.
-        lost: All samples that have no value.
-        notes: What the metric notes about what it measured, by model label, each with the number of units.
+        counts: Numbers of samples by model label.
+        scored: Ids of the prompts with a value, by model label.
+        lost: All samples without a value.
+        notes: The metric's notes, by model label, each with the number of units.
     """
 
     counts: dict[str, Counts]
@@ -68,11 +76,11 @@ class Outcomes:
 
     @classmethod
     def of(cls, models: Iterable[Model]) -> Outcomes:
-        """Return the outcomes of models before anything was measured."""
+        """Return the outcomes of models before anything is measured."""
         return cls({model.label: Counts() for model in models})
 
     def add_notes(self, models: Sequence[Model], notes: Iterable[Note]) -> None:
-        """Record what a metric notes about samples of models."""
+        """Add a metric's notes about samples of models."""
         for note in notes:
             for model in models:
                 self.notes.setdefault(model.label, Counter())[note] += 1
@@ -82,7 +90,7 @@ class Outcomes:
 
         Args:
             label: The model's label.
-            units: What a unit of the metric is called, in the plural.
+            units: The metric's word for its units, in the plural.
         """
         notes = self.notes.get(label, Counter())
         return [f"{n} {units}: {note.text}" if note.counted else note.text for note, n in notes.items()]
@@ -94,7 +102,7 @@ class Outcomes:
             self.scored.setdefault(model.label, set()).update(sample.prompt.id for sample in samples)
 
     def lose(self, models: Sequence[Model], samples: Sequence[PlannedSample], why: Failure | Excluded) -> None:
-        """Count and list samples that have no value; of two models on one prompt and seed, the first's."""
+        """Count and list samples without a value; of a pair of models, those of the first are given."""
         kind = "excluded" if isinstance(why, Excluded) else "missing" if why.missing else "failed"
         labels = tuple(model.label for model in models)
         for label in labels:
@@ -104,11 +112,11 @@ class Outcomes:
 
 
 def count_images(grids: Iterable[SampleGrid], ledger: Ledger) -> Iterator[Outcomes]:
-    """Yield what became of each model's images, if nothing is measured.
+    """Yield the outcome of each model's images if nothing is measured.
 
     Args:
         grids: The samples of each model.
-        ledger: Which images failed.
+        ledger: Has the failed images.
     """
     for grid in grids:
         outcomes = Outcomes.of([grid.model])

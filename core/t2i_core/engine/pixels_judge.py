@@ -1,4 +1,4 @@
-"""The judge that core is itself: it answers `pixels`, so that a metric may measure images without a model."""
+"""Core's own judge, which answers `pixels`, so that a metric can measure images without a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..api.resolver import JudgeChoice
 from .component import Component, settle_component
 
 
-class _Looking:
+class _PixelsJudge:
     def __init__(self, setup: Setup[Options]) -> None:
         pass
 
@@ -25,11 +25,11 @@ ITSELF = JudgeInfo(
     name=Pixels.capability,
     summary="The image itself.",
     capabilities={Pixels.capability: frozenset()},
-    create=_Looking,
-    code=(),  # it says nothing that a change of code could alter
+    create=_PixelsJudge,
+    code=(),  # no change of code could alter its answers
 )
 
 
 def choose_pixels() -> JudgeChoice[Component[JudgeInfo]]:
-    """Return what serves every need of pixels."""
+    """Return the choice of this judge, for every need of pixels."""
     return JudgeChoice(settle_component(ITSELF), (), "the metric measures the image itself")

@@ -1,4 +1,4 @@
-"""The plan: every name resolved, every option checked, judges chosen, prompts read; nothing loaded yet."""
+"""Plans: every name resolved, options checked, judges chosen, prompts read; nothing is loaded yet."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from .sample import Model, SampleGrid
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done, in order, and where it goes.
+    """A settled request: the work in order, and its folder.
 
     Attributes:
-        request: What was asked for.
+        request: The request.
         jobs: The metrics, each on its samples.
-        images: The samples whose images are made and not measured (`t2i generate`); there are no jobs then.
+        images: The samples whose images are generated and not measured (`t2i generate`); there are no jobs then.
         folder: The run's folder.
         digest: The run's identity.
-        installed: Every component that is installed.
-        notes: What the user should know before (duplicates merged, prompts limited).
+        installed: Every installed component.
+        notes: Notes for the user (duplicates merged, prompts limited).
     """
 
     request: Request
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def sample_sets(self) -> tuple[SampleSet, ...]:
-        """The samples of all jobs, or those that are not measured."""
+        """The samples of all jobs, or the samples that are not measured."""
         return self.jobs or self.images
 
     @property
@@ -66,22 +66,28 @@ class Plan:
 
     @property
     def image_sets(self) -> tuple[SampleSet, ...]:
-        """The sample sets whose images are made: a metric that looks at none of them needs none."""
+        """The sample sets whose images are generated; a metric that uses no images needs none."""
         return tuple(job for job in self.jobs if job.generates) or self.images
 
 
 def make_plan(request: Request, resolver: Resolver[Component[Any]] | None = None, dry: bool = False) -> Plan:
-    """Settle a request. Raises a T2IError that says what is wrong with it; loads no weights.
+    """Make the plan of a request, without loading weights.
 
-    dry: the plan will be told and not carried out: images that prompts bring need not be made yet
+    Args:
+        request: The request.
+        resolver: Finds components by name. If None, among the installed plugins.
+        dry: True if the plan is only shown: images that prompts bring need not exist yet.
+
+    Raises:
+        T2IError: If something is wrong with the request.
     """
     if not request.models:
-        raise BadOption("no model: name one with --model")
+        raise BadOption("no model to evaluate; name one with --model")
     return _Planner(request, resolver, dry).plan()
 
 
-def _address(key: str) -> tuple[str, str]:
-    """Split `[kind:][dist/]name` into kind (empty where none is said) and name."""
+def _split_address(key: str) -> tuple[str, str]:
+    """Split `[kind:][dist/]name` into kind (empty if not given) and name."""
     kind, _, rest = key.rpartition(":")
     return kind, rest.rpartition("/")[2]
 
@@ -90,7 +96,7 @@ _Settled = tuple[Component[MetricInfo], Metric, Defaults]
 
 
 class _Planner:
-    """Settles one request, and remembers what it used, so that an option for nobody is found."""
+    """Settles one request, and remembers the components that it uses, to find options that nothing uses."""
 
     def __init__(self, request: Request, resolver: Resolver[Component[Any]] | None, dry: bool) -> None:
         self.request = request
@@ -145,19 +151,19 @@ class _Planner:
         labels = [m.label for m in models]
         for label in labels:
             if labels.count(label) > 1:
-                raise BadOption(f"two models are called {label!r}: give each a label of its own")
+                raise BadOption(f"two models have the label {label!r}; give each its own label")
         return models
 
     def model(self, asked: ModelRequest) -> Model:
         found = self.find("generator", asked.spec, asked.settings)
         self.check_component(found)
-        said = " ".join(f"{k}={v}" for k, v in asked.settings.items())
-        label = redact(asked.label or f"{found.spec} {said}".strip())
+        settings = " ".join(f"{k}={v}" for k, v in asked.settings.items())
+        label = redact(asked.label or f"{found.spec} {settings}".strip())
         given = self.options_for("generator", found.name)
         return Model(found, label, {**given, **asked.settings})
 
     def find(self, kind: Any, spec: Any, extra: Mapping[str, Any] | None = None) -> Component[Any]:
-        """Resolve a name, or settle a descriptor; `extra` options count before the user's own for the name."""
+        """Resolve a name, or settle a descriptor; the user's options for the name replace those in `extra`."""
         if not isinstance(spec, str):
             self.used.add((kind, spec.name))
             options = {**self.options_for(kind, spec.name), **(extra or {})}
@@ -174,20 +180,20 @@ class _Planner:
         return self.settled_here(self.resolver.component(kind, spec, table))
 
     def settled_here(self, found: Component[Any]) -> Component[Any]:
-        """Settle what is left to this machine, its device and what may be fetched, and its code."""
+        """Settle the options that depend on this machine, its device and downloads, and the digest of its code."""
         if found.mirror_note:
             self.notes.append(found.mirror_note)
         return self.codes.settle(settle_on_machine(found, self.request.device, self.request.offline))
 
     def check_component(self, found: Component[Any]) -> None:
-        """Have a component say what is wrong with its argument and options, before anything is loaded."""
+        """Have a component check its argument and options, before anything is loaded."""
         check = found.info.loading.check
         if check is not None:
             with guard_plugin(found, "to check its argument and options"):
                 check(found.setup(self.request.device, offline=self.request.offline))
 
     def check_judge(self, model: Component[GeneratorInfo], need: Need, metric: Component[MetricInfo]) -> None:
-        """Refuse a model that cannot be asked about itself, as far as it says so before anything is loaded."""
+        """Refuse a model that cannot judge itself, as far as it tells before anything is loaded."""
         info = model.info
         if not isinstance(info, SelfJudgingInfo) or need.capability not in info.capabilities:
             raise NoJudge(
@@ -200,44 +206,44 @@ class _Planner:
                 info.check_judge(setup, need.capability, need.params)
 
     def options_for(self, kind: str, name: str) -> dict[str, Any]:
-        """The user's options for one component, under its name or under `kind:name`."""
+        """Return the user's options for one component, given under its name or under `kind:name`."""
         found: dict[str, Any] = {}
         for key, options in self.request.options.items():
-            its_kind, its_name = _address(key)
+            its_kind, its_name = _split_address(key)
             if its_name == name and its_kind in ("", kind):
                 found |= options
         return found
 
     def refuse_unused(self) -> None:
-        """Refuse options and judges that no part of this run takes: most often they are misspelt."""
+        """Refuse options and judges that no part of this run uses; they are usually misspelt."""
         known = {name for _, name in self.used}
         for key in self.request.options:
-            kind, name = _address(key)
+            kind, name = _split_address(key)
             if not ((kind, name) in self.used if kind else name in known):
                 parts = ", ".join(sorted(known))
-                said = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
-                raise UnknownName(join_clauses([said, f"taking part: {parts}"]))
+                problem = f"options of {key!r}: no part of this run has this name{did_you_mean(key, known)}"
+                raise UnknownName(join_clauses([problem, f"this run uses {parts}"]))
         for word in self.request.judges:
             name = word.rpartition("=")[2].partition(":")[0].rpartition("/")[2]
             if ("judge", name) not in self.used:
-                raise NoJudge(f"--judge {word}: no metric of this run asks for what it offers")
+                raise NoJudge(f"--judge {word}: no metric of this run needs this judge; leave it out")
 
     def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[Job]:
-        """The jobs of one metric, which is settled for each domain by name."""
+        """Return the jobs of one metric, which is settled for each domain by name."""
         metric, instance, defaults = settled[models[0].component.info.domain.name]
         if instance.group_by == "pair":
             if len(models) < 2:
-                raise BadOption(f"metric {metric.spec!r} compares models: name at least two with --model")
+                raise BadOption(f"metric {metric.spec!r} compares models; name at least two with --model")
             return [self.job(metric, instance, defaults, tuple(models))]
         return self.bounded([self.job(*settled[m.component.info.domain.name], (m,)) for m in models])
 
     def bounded(self, jobs: Sequence[Job]) -> list[Job]:
-        """Add what says how much the jobs of one metric can reach: one job for all that are judged alike."""
+        """Add the jobs that measure the upper bound of one metric's jobs: one for all that are judged alike."""
         found: list[Job] = []
         bounds: list[Job] = []
         for job in jobs:
             if job.instance.upper_bound is not None:
-                bound = next((b for b in bounds if _judged_alike(b, job)), None)
+                bound = next((b for b in bounds if _is_judged_alike(b, job)), None)
                 if bound is None:
                     bound = self.bound(job, len(bounds), {model.label for each in jobs for model in each.models})
                     bounds.append(bound)
@@ -246,30 +252,32 @@ class _Planner:
         return found + bounds
 
     def bound(self, job: Job, number: int, taken: set[str]) -> Job:
-        """The same job on the images of the generator that its metric names, which is taken without options."""
+        """Return the same job on the images of the generator that its metric names, which gets no options."""
         spec = job.instance.upper_bound
         assert spec is not None
         generator = self.settled_here(self.resolver.component("generator", spec, {}))
         self.check_component(generator)
         label = f"upper bound{f' {number + 1}' if number else ''} ({generator.spec})"
         if label in taken:
-            raise BadOption(f"no model may be called {label!r}: metric {job.metric.spec!r} has one of this name")
+            raise BadOption(
+                f"the label {label!r} is taken by the upper bound of metric {job.metric.spec!r}; choose another"
+            )
         return replace(job, grids=(self.grid(Model(generator, label, {}), job.prompts, job.seeds),), bound=label)
 
     def grid(self, model: Model, prompts: tuple[Prompt, ...], seeds: tuple[int, ...]) -> SampleGrid:
-        """Return a model's samples, the same object for all metrics that look at the same ones."""
+        """Return a model's samples, the same object for all metrics that use the same ones."""
         key = (model.label, model.component.spec, id(prompts), seeds)
         if key not in self.grids:
             self.grids[key] = SampleGrid(model, prompts, seeds, self.request.noise, self.request.shard)
         return self.grids[key]
 
     def metric(self, asked: str | MetricInfo, domain: Domain) -> _Settled:
-        """Settle a metric for one domain, whose defaults come before the metric's own."""
+        """Settle a metric for one domain, whose defaults replace the metric's own."""
         found: Component[MetricInfo] = self.find("metric", asked)
         there = domain.metrics.get(found.info.name, Defaults())
         own = found.info.defaults
         if there.options:
-            # the domain's options first, so that the user's replace them
+            # the domain's options come first, so that the user's replace them
             found = self.find("metric", asked, {**there.options, **self.options_for("metric", found.name)})
         self.check_component(found)
         defaults = Defaults(
@@ -282,7 +290,7 @@ class _Planner:
         return found, instance, defaults
 
     def sample_set(self, model: Model) -> SampleSet:
-        """Return the samples of a model whose images are made and not measured."""
+        """Return the samples of a model whose images are generated and not measured."""
         generator = model.component
         name, prompts = self.prompts(generator, generator.spec, Defaults(), None)
         return SampleSet(grids=(self.grid(model, prompts, self.seeds(generator, Defaults())),), prompts_name=name)
@@ -314,14 +322,14 @@ class _Planner:
         strange = (instance.aggregates or frozenset()) - {measure.name for measure in measures}
         if strange:
             raise BrokenPlugin(
-                f"{describe_component(metric)} aggregates {min(strange)!r}, which is none of its measures"
+                f"{describe_component(metric)} aggregates {min(strange)!r}, which is not one of its measures"
             )
         return job
 
     def serve(
         self, need: Need, metric: Component[MetricInfo], defaults: Defaults, models: Sequence[Model]
     ) -> Served:
-        """Find who answers a need."""
+        """Find the judge that serves a need."""
         derived = self.codes.of_derived(need, metric)
         if need.source == "model":
             for model in models:
@@ -333,7 +341,11 @@ class _Planner:
         preferred = []
         if need.capability in defaults.judges:
             name = defaults.judges[need.capability]
-            whose = f"the domain {domain.name!r}" if name in _names(domain, metric) else f"metric {metric.name!r}"
+            whose = (
+                f"the domain {domain.name!r}"
+                if name in _list_named_judges(domain, metric)
+                else f"metric {metric.name!r}"
+            )
             preferred.append((name, f"{whose} names it for {need.capability}"))
         choice = choose_judge(need, metric, preferred, domain, self.request, self.resolver, self.settled_here)
         self.used.add(("judge", choice.judge.name))
@@ -341,7 +353,7 @@ class _Planner:
         if need.derive is not None and len(expand(choice.chain, Query())) != 1:
             raise NoJudge(
                 f"metric {metric.spec!r} derives numbers from {need.capability} and one image, but "
-                f"{choice.judge.spec!r} gives it only from several answers: name another --judge"
+                f"{choice.judge.spec!r} combines several answers to give it; name another --judge"
             )
         refuse_high_floor(need, metric, choice.judge)
         return Served(need, choice, derived)
@@ -353,7 +365,7 @@ class _Planner:
         defaults: Defaults,
         labels: Labels | None,
     ) -> tuple[str, tuple[Prompt, ...]]:
-        """Return the prompts' name and the prompts, as many as the limit allows, for what asks for them."""
+        """Return the prompts' name and the prompts, as many as the limit allows."""
         names = self.request.prompts
         own_prompts = generator.info.prompts if isinstance(generator.info, ExistingImagesInfo) else None
         if not names and own_prompts is not None:
@@ -367,7 +379,7 @@ class _Planner:
                 names = (defaults.prompts,)
             if not names:
                 raise BadPrompts(
-                    f"{asking} has no prompts of its own: name some with --prompts (t2i list-plugins has them)"
+                    f"{asking} has no prompts of its own; name some with --prompts (t2i list-plugins shows them)"
                 )
             key = (names, labels)
             if key not in self.lists:
@@ -385,13 +397,13 @@ class _Planner:
         """Read one prompt source or file."""
         if is_prompt_file(name):
             prompts, merged = merge_duplicates(read_prompts(name))
-            self.notes += _repeated(name, len(prompts), merged, len({p.text for p in prompts}))
+            self.notes += _describe_repetitions(name, len(prompts), merged, len({p.text for p in prompts}))
             return prompts
         source = self.find("prompt_source", name)
         prompts = load_prompts(
             source, labels if source.info.reads_labels else None, self.request.offline, self.dry
         )
-        self.notes += _repeated(name, len(prompts), 0, len({p.text for p in prompts}))
+        self.notes += _describe_repetitions(name, len(prompts), 0, len({p.text for p in prompts}))
         return prompts
 
     def seeds(self, generator: Component[GeneratorInfo], defaults: Defaults) -> tuple[int, ...]:
@@ -404,8 +416,8 @@ class _Planner:
         return tuple(range(defaults.seeds or 1))
 
 
-def _judged_alike(bound: Job, job: Job) -> bool:
-    """Whether a bound is one of a job too: the same judges are asked the same, on the same prompts and seeds."""
+def _is_judged_alike(bound: Job, job: Job) -> bool:
+    """Return whether a bound also holds for a job: same judges, same questions, same prompts and seeds."""
     judges = [[s.choice and s.choice.judge.fingerprint for s in one.needs] for one in (bound, job)]
     return (
         bound.metric.options == job.metric.options
@@ -414,20 +426,20 @@ def _judged_alike(bound: Job, job: Job) -> bool:
     )
 
 
-def _repeated(name: str, kept: int, merged: int, texts: int) -> list[str]:
-    """Say in one line what a file or source of prompts holds more than once, and what becomes of it."""
-    said = []
+def _describe_repetitions(name: str, kept: int, merged: int, texts: int) -> list[str]:
+    """Return a note on repeated entries of a file or source of prompts."""
+    clauses = []
     if merged:
-        said.append(f"{merged} of {kept + merged} entries repeat another in all, and are counted once")
+        clauses.append(f"{merged} of {kept + merged} entries repeat another in all, and are counted once")
     if kept > texts:
-        said.append(
+        clauses.append(
             f"{kept - texts} share their text with another but differ in id or expectation: all {kept} count, and "
             "models that read texts draw each text once a seed"
         )
-    return [f"{name}: {'; '.join(said)}"] if said else []
+    return [f"{name}: {'; '.join(clauses)}"] if clauses else []
 
 
-def _names(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
-    """The judges that a domain names for a metric."""
+def _list_named_judges(domain: Domain, metric: Component[MetricInfo]) -> set[str]:
+    """Return the judges that a domain names for a metric."""
     there = domain.metrics.get(metric.info.name, Defaults())
     return {*domain.judges.values(), *there.judges.values()}

@@ -1,4 +1,4 @@
-"""Every refusal before work starts: judges without a use or without an answer, and unreadable images."""
+"""Checks before work starts: judges that do not fit, and images that cannot be read."""
 
 from __future__ import annotations
 
@@ -29,47 +29,53 @@ def refuse_unneeded_judges(
     needs: Mapping[str, Sequence[Need]],
     find: Callable[[str], Component[JudgeInfo]],
 ) -> None:
-    """Refuse a judge that offers nothing of what the metrics need.
+    """Refuse a judge that offers nothing that the metrics need.
 
-    words:  judges as the user named them: `NAME` or `CAPABILITY=NAME`
-    needs:  by the metric's name
-    find:   the judge of a name; nothing is loaded or fetched for it
+    Args:
+        words: Judges as the user named them: `NAME` or `CAPABILITY=NAME`.
+        needs: The needs of each metric, by its name.
+        find: Returns the judge of a name, without loading or downloading it.
 
-    Raises NoJudge, or what `find` raises.
+    Raises:
+        NoJudge: If a judge is not needed.
+        T2IError: If `find` raises it.
     """
-    by_metric = {name: dict.fromkeys(n.capability for n in own if _judged(n)) for name, own in needs.items()}
+    by_metric = {name: dict.fromkeys(n.capability for n in own if _needs_judge(n)) for name, own in needs.items()}
     wanted = {capability for own in by_metric.values() for capability in own}
     if words and not wanted:
-        raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge: leave --judge out")
+        raise NoJudge(f"--judge {words[0]}: {' and '.join(by_metric)} asks no judge; leave --judge out")
     for word in words:
         capability, _, name = word.rpartition("=")
         if capability and capability not in list_capabilities():
-            continue  # who chooses judges says which there are
+            continue  # the choice of judges reports unknown capabilities
         meant = wanted & {capability} or wanted
         offers = find(name).info.capabilities
         if not any(source in offers for each in meant for source in find_sources(each)):
-            need = "; ".join(f"{metric} needs {_list(own)}" for metric, own in by_metric.items())
-            raise NoJudge(f"--judge {word}: the judge you asked for offers {_list(offers)}; {need}")
+            need = "; ".join(f"{metric} needs {_join_names(own)}" for metric, own in by_metric.items())
+            raise NoJudge(f"--judge {word}: the judge you asked for offers {_join_names(offers)}; {need}")
 
 
-def _judged(need: Need) -> bool:
-    """Whether a judge answers it: neither the model itself nor a look at the pixels."""
+def _needs_judge(need: Need) -> bool:
+    """Return whether a judge answers a need, neither the model itself nor the pixels."""
     return need.source == "judge" and find_capability(need.capability).judged
 
 
-def _list(capabilities: Mapping[Capability, object]) -> str:
+def _join_names(capabilities: Mapping[Capability, object]) -> str:
     return " and ".join(capabilities) or "no judge"
 
 
 def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Component[MetricInfo]) -> None:
-    """Refuse a judge that cannot know a class of the prompts. Raises BadPrompts or NoJudge."""
+    """Refuse a judge that does not know a class of the prompts.
+
+    Raises:
+        BadPrompts: If a prompt has no scene.
+        NoJudge: If the judge does not know a class.
+    """
     if not served.need.knows:
         return
     blind = next((p for p in prompts if p.scene is None), None)
     if blind is not None:
-        raise BadPrompts(
-            f"metric {metric.spec!r} must know what each prompt expects, but {blind.text[:60]!r} has no scene"
-        )
+        raise BadPrompts(f"metric {metric.spec!r} needs prompts with scenes, but {blind.text[:60]!r} has none")
     labels = served.labels
     if labels is None:
         return
@@ -84,7 +90,11 @@ def refuse_unknown_classes(served: Served, prompts: Sequence[Prompt], metric: Co
 
 
 def read_floor(judge: Component[JudgeInfo]) -> float:
-    """Return the confidence below which a judge keeps nothing. Raises BrokenPlugin where it is no option of it."""
+    """Return the confidence below which a judge keeps nothing.
+
+    Raises:
+        BrokenPlugin: If its floor is the name of no option.
+    """
     try:
         return resolve_number(judge.info.floor, judge.options) or 0.0
     except ValueError as error:
@@ -92,21 +102,27 @@ def read_floor(judge: Component[JudgeInfo]) -> float:
 
 
 def refuse_high_floor(need: Need, metric: Component[MetricInfo], judge: Component[JudgeInfo]) -> None:
-    """Refuse a judge that does not keep all that a metric looks at: the score would silently be another one's.
+    """Refuse a judge that drops answers that the metric uses, because the score would silently be another one.
 
-    Raises BadOption, and BrokenPlugin where the judge's floor is no option of it.
+    Raises:
+        BadOption: If the judge's floor is above the metric's confidence.
+        BrokenPlugin: If the floor is the name of no option.
     """
-    said, floor = judge.info.floor, read_floor(judge)
+    option, floor = judge.info.floor, read_floor(judge)
     if floor > need.confidence:
-        way_out = f"set -o {judge.name}.{said}={need.confidence:g}, or" if isinstance(said, str) else "set"
+        way_out = f"set -o {judge.name}.{option}={need.confidence:g}, or" if isinstance(option, str) else "set"
         raise BadOption(
-            f"metric {metric.spec!r} looks at what is found with a confidence of {need.confidence:g} or more, and "
-            f"judge {judge.spec!r} keeps nothing below {floor:g}: {way_out} the metric's to {floor:g}"
+            f"metric {metric.spec!r} uses objects found with a confidence of {need.confidence:g} or more, but "
+            f"judge {judge.spec!r} keeps nothing below {floor:g}; {way_out} the metric's to {floor:g}"
         )
 
 
 def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> None:
-    """Open each such image that no judge has answered for yet. Raises BadFolder for one that cannot be read."""
+    """Open each reference image that no judge has answered for yet.
+
+    Raises:
+        BadFolder: If one cannot be read.
+    """
     to_open: dict[Path, tuple[str, Image]] = {}
     for desk in desks(jobs):
         for job, served in desk.asking:
@@ -118,7 +134,7 @@ def check_references(jobs: Iterable[Job], store: Store, progress: Progress) -> N
     with progress.task("checking reference images", len(to_open), "images") as task:
         for metric, image in to_open.values():
             try:
-                _ = replace(image).pixels  # of a copy, which lets go of them
+                _ = replace(image).pixels  # of a copy, which releases them
             except DamagedImage as error:
-                raise BadFolder(f"metric {metric!r} cannot do without {error}; mend it or take it away") from error
+                raise BadFolder(f"reference image of metric {metric!r}: {error}; fix or remove it") from error
             task.advance()

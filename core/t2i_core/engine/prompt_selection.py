@@ -1,4 +1,4 @@
-"""Which prompts an evaluation uses: loaded, checked, and sampled where a limit is set."""
+"""Selection of an evaluation's prompts: loaded, checked, and sampled if a limit is set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ def load_prompts(
     offline: bool = False,
     dry: bool = False,
 ) -> list[Prompt]:
-    """Return a source's prompts. Raises BrokenPlugin where the source fails."""
+    """Return a source's prompts.
+
+    Raises:
+        BrokenPlugin: If the source fails.
+    """
     return collect_prompts(source, source.info.prompts, source.setup(offline=offline, labels=labels, dry=dry))
 
 
@@ -34,44 +38,51 @@ def collect_prompts(
         prompts = list(read(setup))
     strange = next((p for p in prompts if not isinstance(p, Prompt)), None)
     if strange is not None:
-        raise BrokenPlugin(
-            f"{describe_component(component)} gave {type(strange).__name__} where prompts were asked for"
-        )
+        raise BrokenPlugin(f"{describe_component(component)} gave {type(strange).__name__}; it must give Prompt")
     return prompts
 
 
 def check_prompts(prompts: Sequence[Prompt], name: str, dry: bool = False) -> tuple[Prompt, ...]:
-    """Refuse an empty list, ids that stand twice, what no table holds, and images that are not there.
+    """Check a list of prompts.
 
-    dry: images of prompts need not be made yet
+    Args:
+        prompts: The prompts.
+        name: Their source, for messages.
+        dry: True if their images need not exist yet.
+
+    Returns:
+        The prompts.
+
+    Raises:
+        BadPrompts: If the list is empty, ids are repeated, a value does not fit a table, or an image is missing.
     """
     if not prompts:
-        raise BadPrompts(f"prompts {name!r}: there are none")
+        raise BadPrompts(f"prompts {name!r}: the list is empty")
     twice = [i for i, n in Counter(p.id for p in prompts).items() if n > 1]
     if twice:
-        raise BadPrompts(f"prompts {name!r}: the id {twice[0]!r} stands more than once")
+        raise BadPrompts(f"prompts {name!r}: several prompts have the id {twice[0]!r}; give each its own")
     for p in prompts:
         if "\0" in p.text:
             raise BadPrompts(
-                f"prompts {name!r}: the text {p.text[:60]!r} has a NUL character, which no table holds"
+                f"prompts {name!r}: the text {p.text[:60]!r} has a NUL character, which tables cannot store"
             )
         if not is_writable(p.id) or not is_writable(p.cluster_id):
             raise BadPrompts(
                 f"prompts {name!r}: id or cluster of {p.id!r} has a NUL character or half a surrogate pair, which "
-                "no table holds"
+                "tables cannot store"
             )
         if (strange := find_invalid_facet(p.facets)) is not None:
             raise BadPrompts(f"prompts {name!r}: the facet {strange!r} of {p.id!r} is neither a text nor a number")
     hidden = next((name for p in prompts for name in p.facets if name in RESERVED), None)
     if hidden:
-        raise BadPrompts(f"prompts {name!r}: no facet may be called {hidden!r}, as a column of the table is")
+        raise BadPrompts(f"prompts {name!r}: the facet {hidden!r} has the name of a table's column; rename it")
     if not dry and (missing := next(find_missing_images(prompts), None)) is not None:
-        raise BadPrompts(f"prompts {name!r}: there is no image {missing}")
+        raise BadPrompts(f"prompts {name!r}: image {missing} does not exist")
     return tuple(prompts)
 
 
 def find_missing_images(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """Yield the paths of prompts' own images where nothing is."""
+    """Yield the paths of prompts' own images that do not exist."""
     return (path for p in prompts for path in p.images if not Path(path).is_file())
 
 
@@ -98,7 +109,7 @@ def limit_prompts(prompts: Sequence[Prompt], limit: int | None) -> tuple[Prompt,
 
 
 def _facet_codes(prompts: Iterable[Prompt]) -> np.ndarray:
-    """One row per prompt, one column per facet, each level of each facet with its own number."""
+    """Return one row per prompt and one column per facet, each level of each facet with its own number."""
     known: dict[tuple[str, Any], int] = {}
     prompts = list(prompts)
     names = sorted({name for p in prompts for name in p.facets})

@@ -1,4 +1,4 @@
-"""The rows of a unit: asked of the metric, checked, and given their place in the table."""
+"""The rows of a unit: requested from the metric, checked, and placed in the table."""
 
 from __future__ import annotations
 
@@ -20,37 +20,41 @@ from .unit_reader import Group
 
 
 def rows_of(job: Job, unit: Unit) -> tuple[list[Row | Rows] | Failure | Excluded, list[Note]]:
-    """Have the metric measure a unit: its rows, or why there are none, and its notes.
+    """Have the metric measure a unit.
 
-    What it raises, and a value that cannot be, is the metric's fault.
+    Returns:
+        Its rows, or the reason why there are none; and its notes.
+
+    Raises:
+        BrokenPlugin: If the metric raises, or gives an impossible value.
     """
     where = f"on prompt {unit.prompt.id!r}, seed {unit.seed}" if unit.prompt else "on a model's set"
     with guard_plugin(job.metric, where):
-        said = list(job.instance.measure(unit))
-        notes = [s for s in said if isinstance(s, Note)]
-        found = [s for s in said if not isinstance(s, Note)]
+        given = list(job.instance.measure(unit))
+        notes = [each for each in given if isinstance(each, Note)]
+        found = [each for each in given if not isinstance(each, Note)]
         without = next((f for f in found if isinstance(f, Failure | Excluded)), None)
         if without is not None:
             return without, notes
-        fault = _fault(job, unit, found)
+        fault = _find_fault(job, unit, found)
         if fault is None:
             rows = [row for row in found if isinstance(row, Row | Rows)]
             return [row if isinstance(row, Rows) else replace(row, value=float(row.value)) for row in rows], notes
     raise BrokenPlugin(f"{describe_component(job.metric)} gave {fault} {where}")
 
 
-def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
-    """Say what is wrong with the rows of a unit, if anything."""
+def _find_fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
+    """Return what is wrong with the rows of a unit; None if nothing is."""
     if not found:
         return "neither rows nor a reason why there are none"
     given: set[tuple[Any, ...]] = set()
     for row in found:
         if not isinstance(row, Row | Rows):
-            return f"something that is no Row but {type(row).__name__}"
+            return f"{type(row).__name__} instead of Row"
         measure = job.measures_by_name.get(row.measure)
         if measure is None:
-            return f"a row {row.measure!r}, which is none of its measures,"
-        if isinstance(row, Rows) and (wrong := _misfit(unit, row)) is not None:
+            return f"a row {row.measure!r}, which is not one of its measures,"
+        if isinstance(row, Rows) and (wrong := _find_misfit(unit, row)) is not None:
             return wrong
         if isinstance(row, Rows) and not len(row.values):
             continue
@@ -75,12 +79,12 @@ def _fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
 
 
 def seeds_of(unit: Unit, rows: Rows) -> tuple[int, ...]:
-    """Whose samples rows are of."""
+    """Return the seeds of the samples of rows."""
     return unit.seeds if rows.seeds is None else rows.seeds
 
 
-def _misfit(unit: Unit, rows: Rows) -> str | None:
-    """Say how rows do not fit the samples of their unit, if so."""
+def _find_misfit(unit: Unit, rows: Rows) -> str | None:
+    """Return how rows do not fit the samples of their unit; None if they do."""
     seeds = seeds_of(unit, rows)
     if np.shape(rows.values) != (len(seeds),):
         return f"values of shape {np.shape(rows.values)} for {rows.measure!r} of {len(seeds)} samples"
@@ -90,9 +94,9 @@ def _misfit(unit: Unit, rows: Rows) -> str | None:
 
 
 def columns_of(group: Group, row: Row | Rows) -> dict[str, Any]:
-    """The columns of a row beside its value.
+    """Return the columns of a row, without its value.
 
-    `seeds` says which samples a prompt's or a set's value is made of: only values made of the same are compared.
+    `seeds` names the samples that a prompt's or a set's value rests on; only values with equal seeds are compared.
     """
     unit = group.unit
     columns: dict[str, Any] = {**(unit.prompt.facets if unit.prompt else {}), **row.facets}
@@ -109,8 +113,8 @@ def columns_of(group: Group, row: Row | Rows) -> dict[str, Any]:
     if unit.prompt is None:
         columns["left_out"] = "none" if group.left_out is None else group.left_out
         if group.left_out is None:
-            said = "|".join(f"{s.prompt.id}/{s.prompt.scene_digest}/{s.seed}" for s in group.samples)
-            columns["seeds"] = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            identity = "|".join(f"{s.prompt.id}/{s.prompt.scene_digest}/{s.seed}" for s in group.samples)
+            columns["seeds"] = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     columns["measure"] = row.measure
     if isinstance(row, Row) and row.because:
         columns["because"] = row.because

@@ -1,4 +1,4 @@
-"""A run: five passes over a plan, each a function of its own."""
+"""Runs: five passes over a plan, each a function of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .score import Scored, describe_failure, describe_truncated, make_verdict, s
 
 
 def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
-    """Carry out a plan. Whatever is made is kept as soon as it is there, so that a killed run goes on.
+    """Carry out a plan. Every result is stored at once, so that a killed run can be resumed.
 
     Raises:
         T2IError: If a part is broken, missing or cannot be written.
@@ -76,9 +76,9 @@ def _carry_out(plan: Plan, folder: RunFolder, store: Store, started: str, progre
 
 
 def _generate_and_observe(plan: Plan, store: Store, ledger: Ledger, progress: Progress) -> Made:
-    """Make every image and every observation that is not kept.
+    """Generate every image and make every observation that the cache lacks.
 
-    That a kept image is damaged shows when a judge opens it. Both passes then do once more what it lacks.
+    A judge notices a damaged image when it opens it. Then both passes run again for the samples that it concerns.
     """
     request = plan.request
     execution = Execution(request.device, request.batch_size, request.offline)
@@ -119,7 +119,7 @@ def _write(
     started: str,
     progress: Progress,
 ) -> Manifest:
-    """Write the run's folder: tables, links to the images, data sets, and at last run.json."""
+    """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
     places = name_model_folders(model.label for model in plan.models)
     with open_data_sets(plan.images, folder, places, store) as data_sets:
         images = iterate_images(plan, store, ledger, progress, "writing samples")
@@ -156,7 +156,7 @@ def _count_images(plan: Plan, ledger: Ledger) -> list[Outcomes]:
 
 
 def _note_images(plan: Plan, checks: ImageChecks) -> list[str]:
-    """Return notes on images that are not measured; on those that are, the results have them."""
+    """Return notes on images that are not measured; for those that are, the results have the notes."""
     each_model = [(each, model) for each in plan.images for model in each.models]
     notes = [note for _, model in each_model for note in checks.describe_decoding(model)]
     for each, model in each_model:
@@ -165,7 +165,7 @@ def _note_images(plan: Plan, checks: ImageChecks) -> list[str]:
 
 
 def _record_error(folder: RunFolder, begun: Manifest, error: T2IError) -> None:
-    """Record in run.json which error ended the run, if it can still be written: the error itself comes first."""
+    """Record in run.json which error ended the run. If that fails, the failure becomes a note on the error."""
     ended = begun.model_copy(update={"status": "failed", "failed": str(error), "finished": get_time()})
     try:
         folder.write_manifest(ended.to_json())

@@ -1,4 +1,4 @@
-"""Which run a run is: what its digest is made of, and what its folder is called."""
+"""Identity of a run: the data of its digest, and its folder's name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .job import Job, SampleSet
 
 
 def identify_job(job: Job) -> Any:
-    """Return what makes a job another job: all that is asked, nothing of how the code came to answer it."""
+    """Return what distinguishes a job from others: everything that is asked, not the code that answers."""
     return {
         "metric": [job.metric.info.name, select_result_options(job.metric.options)],
         **identify_samples(job),
@@ -25,26 +25,26 @@ def identify_job(job: Job) -> Any:
 
 
 def identify_samples(samples: SampleSet) -> dict[str, Any]:
-    """Return what makes samples other samples."""
+    """Return what distinguishes samples from others."""
     return {
         "models": [
             [m.label, m.component.info.name, m.component.argument, select_result_options(m.component.options)]
             for m in samples.models
         ],
-        "prompts": [_prompt_identity(p) for p in samples.prompts],
+        "prompts": [_identify_prompt(p) for p in samples.prompts],
         "seeds": list(samples.seeds),
         "noise": samples.noise,
     }
 
 
-def _prompt_identity(p: Prompt) -> str:
+def _identify_prompt(p: Prompt) -> str:
     return digest_data(
         [p.id, p.scene_digest, list(p.images), list(p.texts), p.answer, p.cluster_id, dict(p.facets)]
     )
 
 
 def make_folder_name(jobs: Sequence[Job], images: Sequence[SampleSet], digest: str) -> str:
-    """Return the name of the folder of a run that is not told where to go."""
+    """Return the name of the folder of a run for which the user named none."""
     metrics = dict.fromkeys(job.metric.name for job in jobs) or ["images"]
     shown = [*(job for job in jobs if not job.is_bound), *images]
     models = dict.fromkeys(model.label for each in shown for model in each.models)

@@ -1,4 +1,4 @@
-"""The samples of a plan: each model's prompts by its seeds, every one with an identity that is computed once."""
+"""Samples of a plan: each model's prompts by its seeds, each with an identity that is computed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ ItemT = TypeVar("ItemT")
 
 @dataclass(frozen=True)
 class Model:
-    """A generator with its label and the settings that the user gave it."""
+    """A generator with its label and settings.
+
+    Attributes:
+        component: The generator.
+        label: Its name in results.
+        settings: The options that the user gave it.
+    """
 
     component: Component[GeneratorInfo]
     label: str
@@ -30,13 +36,13 @@ class Model:
 
     @property
     def fingerprint(self) -> str:
-        """What the generator's images depend on."""
+        """Digest of everything that the generator's images depend on."""
         return self.component.fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSample:
-    """What one model is asked for one prompt under one seed.
+    """One prompt and seed for one model.
 
     Attributes:
         index: Its place among the model's samples of its grid.
@@ -44,7 +50,7 @@ class PlannedSample:
         prompt: The prompt.
         seed: The seed, as the user counts it.
         noise_seed: The seed of the starting noise.
-        key: The key under which the image is kept (SHA-256, hex).
+        key: The key of the image in the cache (SHA-256, hex).
     """
 
     index: int
@@ -55,21 +61,21 @@ class PlannedSample:
     key: str
 
     def request(self) -> ImageRequest:
-        """Return what the generator is asked."""
+        """Return the request to the generator."""
         return ImageRequest(self.prompt, self.seed, self.noise_seed)
 
 
 class SampleGrid(Sequence[PlannedSample]):
     """The samples of one model: its prompts by its seeds, prompt after prompt.
 
-    Keys and noise seeds are computed when they are first asked for, once, and kept packed (40 bytes a sample):
-    every pass over the samples meets the same ones.
+    Keys and noise seeds are computed once, at their first use, and kept packed (40 bytes a sample): every pass
+    gets the same ones.
 
     Args:
         model: The model.
         prompts: Its prompts.
         seeds: The seeds of each prompt.
-        noise: Where the starting noise comes from.
+        noise: The source of the starting noise.
         shard: (i, n): only the i-th of every n samples, i from 1. If None, all.
     """
 
@@ -96,18 +102,18 @@ class SampleGrid(Sequence[PlannedSample]):
             raise IndexError(index)
         part, parts = self.shard or (1, 1)
         number, column = divmod(part - 1 + index * parts, len(self.seeds))
-        return self._sample(index, self.prompts[number], self.seeds[column])
+        return self._make_sample(index, self.prompts[number], self.seeds[column])
 
     def __iter__(self) -> Iterator[PlannedSample]:
         for index, (prompt, seed) in enumerate(self.cells()):
-            yield self._sample(index, prompt, seed)
+            yield self._make_sample(index, prompt, seed)
 
     def cells(self) -> Iterator[tuple[Prompt, int]]:
         """Yield the prompt and the seed of each sample."""
         part, parts = self.shard or (1, 1)
         return islice(product(self.prompts, self.seeds), part - 1, None, parts)
 
-    def _sample(self, index: int, prompt: Prompt, seed: int) -> PlannedSample:
+    def _make_sample(self, index: int, prompt: Prompt, seed: int) -> PlannedSample:
         while index * _KEY_BYTES >= len(self._keys):
             next(self._missing_keys)
         key = self._keys[index * _KEY_BYTES : (index + 1) * _KEY_BYTES].hex()
@@ -115,43 +121,43 @@ class SampleGrid(Sequence[PlannedSample]):
         return PlannedSample(index, self.model, prompt, seed, noise, key)
 
     def _compute_keys(self) -> Iterator[None]:
-        """Compute one more key each time, with its noise seed where that is not the sample's own seed."""
+        """Compute one more key each time, with its noise seed if that is not the sample's own seed."""
         own_noise = self.noise == "per-prompt"
         before: Prompt | None = None
         for prompt, seed in self.cells():
             if prompt is not before:
-                head, before = self._key_head(prompt), prompt
+                head, before = self._make_key_head(prompt), prompt
             noise = noise_seed(self.noise, prompt, seed)
             if own_noise:
                 self._noise_seeds.append(noise)
             self._keys += bytes.fromhex(image_key(head, seed, noise))
             yield
 
-    def _key_head(self, prompt: Prompt) -> str:
-        """Return what the keys of a prompt's images have in common, as canonical JSON without its end."""
+    def _make_key_head(self, prompt: Prompt) -> str:
+        """Return the common beginning of the keys of a prompt's images, as canonical JSON without its end."""
         info = self.model.component.info
         drawn = prompt.scene_digest if info.reads_scene else prompt.text_digest
-        # images that exist already are found by the prompt's id too
+        # existing images are also found by the prompt's id
         identity = prompt.id if isinstance(info, ExistingImagesInfo) else ""
         return encode_canonically([FORMAT, "image", self.model.fingerprint, drawn, identity])[:-1]
 
 
 BLOCK = 64
-"""Samples that are looked up together."""
+"""Number of samples that are looked up together."""
 
 
 def iterate_blocks(items: Iterable[ItemT], size: int = BLOCK) -> Iterator[list[ItemT]]:
-    """Yield items in lists of at most that many."""
+    """Yield items in lists of at most `size`."""
     rest = iter(items)
     while block := list(islice(rest, size)):
         yield block
 
 
 def image_key(head: str, seed: int, noise: int) -> str:
-    """Return the key under which an image is kept.
+    """Return the key of an image in the cache.
 
     Args:
-        head: What the keys of its prompt's images have in common: a JSON list without its end.
+        head: The common beginning of the keys of its prompt's images: a JSON list without its end.
         seed: The sample's seed.
         noise: The seed of its starting noise.
     """
@@ -159,7 +165,7 @@ def image_key(head: str, seed: int, noise: int) -> str:
 
 
 def noise_seed(policy: NoisePolicy, prompt: Prompt, seed: int) -> int:
-    """Return the seed of the starting noise: the sample's own, or (below 2**63) one of prompt and seed."""
+    """Return the seed of the starting noise: the sample's own, or one made from prompt and seed (below 2**63)."""
     if policy == "shared":
         return seed
     return int(digest_data(["noise", prompt.text, seed])[:16], 16) >> 1

@@ -1,4 +1,4 @@
-"""The images of a run's samples: which there are, and what readers of the scores should know about them."""
+"""Images of a run's samples, and checks that readers of the scores should know about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .sample import Model, PlannedSample, iterate_blocks
 
 @dataclass(frozen=True)
 class SampleImage:
-    """A sample, and what became of its image.
+    """A sample with its image.
 
     Attributes:
         number: Its place among all samples of its model, from 1, whether they have an image or not.
@@ -37,17 +37,17 @@ class SampleImage:
 def iterate_images(
     plan: Plan, store: Store, ledger: Ledger, progress: Progress, doing: str
 ) -> Iterator[SampleImage]:
-    """Yield every image of a run once, though several metrics look at it; those of a prompt follow each other.
+    """Yield every image of a run once, even if several metrics use it, prompt by prompt.
 
     Args:
         plan: The plan.
-        store: Where the images are kept.
-        ledger: Which images failed.
-        progress: Shows how far the caller is.
-        doing: What the caller does with them, in words.
+        store: The cache.
+        ledger: Has the failed images.
+        progress: Shows the caller's progress.
+        doing: The caller's work, in words.
 
     Raises:
-        BadFolder: If an image has disappeared since it was made.
+        BadFolder: If an image has disappeared since it was generated.
     """
     numbers: Counter[str] = Counter()
     with progress.task(doing, sum(1 for _ in _list_samples(plan.image_sets)), "samples") as task:
@@ -63,7 +63,7 @@ def iterate_images(
 
 
 def _list_samples(image_sets: Iterable[SampleSet]) -> Iterator[tuple[int, PlannedSample]]:
-    """Yield each sample once, after the number of its prompt for that model."""
+    """Yield each sample once, with the number of its prompt for that model."""
     numbers: dict[str, dict[str, int]] = {}
     seen: dict[tuple[str, str], set[int]] = {}
     for each in image_sets:
@@ -79,15 +79,15 @@ def _list_samples(image_sets: Iterable[SampleSet]) -> Iterator[tuple[int, Planne
 
 @dataclass
 class ImageChecks:
-    """What readers of the scores should know about images that are not failures.
+    """Observations about images that are not failures, but that readers of the scores should know.
 
     A model may ignore seeds, or read only a part of a prompt; files may be decoded in an unusual way.
 
     Attributes:
-        sizes: How many images of each model have which width and height.
-        copies: How many images of each model equal that of another seed of their prompt.
+        sizes: Number of images of each width and height, by model.
+        copies: Number of images that equal that of another seed of their prompt, by model.
         truncated: Label, prompt and seed of the samples whose prompt is longer than their model reads.
-        conversions: What decoding does to the images of each model beside reading their pixels, and how often.
+        conversions: Number of images with each conversion that decoding applies, by model.
     """
 
     sizes: defaultdict[str, Counter[tuple[int, int]]] = field(default_factory=lambda: defaultdict(Counter))
@@ -102,7 +102,7 @@ class ImageChecks:
         return sum((model.label, prompt.id, seed) in self.truncated for prompt, seed in samples.grids[0].cells())
 
     def describe_decoding(self, model: Model) -> list[str]:
-        """Return a note on what decoding a model's images does beside reading their pixels, if anything."""
+        """Return a note on the conversions that decoding applies to a model's images, if any."""
         counts = self.conversions[model.label]
         if not counts:
             return []
@@ -112,8 +112,8 @@ class ImageChecks:
         """Yield a note on each model whose images differ in size, or do not differ between seeds."""
         for label, sizes in self.sizes.items():
             if len(sizes) > 1:
-                said = ", ".join(f"{w} x {h} ({n})" for (w, h), n in sizes.most_common(3))
-                yield f"{label}: its images are of {len(sizes)} sizes: {said}{', ...' if len(sizes) > 3 else ''}"
+                most = ", ".join(f"{w} x {h} ({n})" for (w, h), n in sizes.most_common(3))
+                yield f"{label}: its images are of {len(sizes)} sizes: {most}{', ...' if len(sizes) > 3 else ''}"
             if copies := self.copies[label]:
                 yield (
                     f"{label}: {copies} of its {sizes.total()} images are the same as under another seed of their "
@@ -124,7 +124,7 @@ class ImageChecks:
 def check_images(images: Iterable[SampleImage]) -> ImageChecks:
     """Check images by their records, without opening them.
 
-    Of images that existed already only the decoding matters.
+    For images that existed already only the decoding matters.
     """
     checks = ImageChecks()
     prompt, digests = ("", ""), set[str]()

@@ -1,4 +1,4 @@
-"""The list of a run's samples in its folder: samples.csv, the images' links, and failures.csv."""
+"""The list of samples in a run's folder: samples.csv, the images' links, and failures.csv."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LinkedImage:
 
     Attributes:
         of: The sample with its image, or with the reason why it has none.
-        path: Where the image is, within the run's folder; absolute if it existed already, empty if there is none.
+        path: Path of the image within the run's folder; absolute if it existed already, empty if there is none.
     """
 
     of: SampleImage
@@ -45,7 +45,7 @@ def link_images(
         images: The images.
         folder: The run's folder.
         places: The name of each model's folder, by its label.
-        store: Where the images are kept.
+        store: The cache.
 
     Raises:
         BadFolder: If an image has disappeared, or the folder cannot be written.
@@ -83,7 +83,7 @@ def make_lost_row(metric: str, lost: LostSample) -> tuple[Any, ...]:
 
 
 def name_model_folders(labels: Iterable[str]) -> dict[str, str]:
-    """Return a folder name for each label, different ones for labels that look alike."""
+    """Return a folder name for each label; labels that look alike get different names."""
     places: dict[str, str] = {}
     for label in dict.fromkeys(labels):
         name, count = make_slug(label), 1

@@ -1,4 +1,4 @@
-"""The fourth pass: from measurements to results and comparisons, complete and typed."""
+"""The fourth pass: results and comparisons from measurements, complete and typed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .sample import Model
 from .sample_images import ImageChecks
 
 _LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed"}
-"""Notes on what is not in an interval, each with the facet whose levels have it by their nature."""
+"""Notes on variation that is not in an interval, each with the facet whose levels always lack it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Scored:
     Attributes:
         results: One of each metric and model.
         comparisons: One of each metric and two models.
-        notes: Which models are not compared, and why.
+        notes: Models that are not compared, with the reasons.
     """
 
     results: list[Result]
@@ -44,8 +44,8 @@ def score(plan: Plan, measured: Measurements, checks: ImageChecks) -> Scored:
 
     Args:
         plan: The plan.
-        measured: The rows of its metrics, and what became of its samples.
-        checks: What was found about its images.
+        measured: The rows of its metrics, and the outcomes of its samples.
+        checks: The checks of its images.
     """
     interval = plan.request.interval
     results: list[Result] = []
@@ -73,7 +73,7 @@ def describe_failure(plan: Plan, outcomes: Sequence[Outcomes]) -> str | None:
 
     Args:
         plan: The plan.
-        outcomes: What became of the samples of each of its sample sets, in their order.
+        outcomes: Outcomes of the samples of each of its sample sets, in their order.
     """
     shares = [
         _describe_share(f"{each.metric.spec} on {label}" if isinstance(each, Job) else label, counts)
@@ -88,9 +88,9 @@ def make_verdict(worst: tuple[float, str], allowed: float, reasons: Counter[str]
     """Return why a run has failed, and the most frequent reasons; None if it has not.
 
     Args:
-        worst: The largest share of failed samples, from 0 to 1, and in words whose it is.
-        allowed: The largest share allowed.
-        reasons: Why samples failed, and how often.
+        worst: The largest share of failed samples, in [0, 1], with a description.
+        allowed: The largest share allowed, in [0, 1].
+        reasons: Reasons of failures, with their numbers.
     """
     share, words = worst
     if share <= allowed:
@@ -119,13 +119,13 @@ def describe_truncated(model: Model, count: int) -> list[str]:
 
 
 def _list_bounds(jobs: Sequence[Job], scores: Sequence[dict[str, Scores]]) -> dict[str, UpperBound]:
-    """Return by label what the scores of one metric can reach, for its jobs that measure that."""
+    """Return the upper bounds of one metric's scores, by the label of the model that gives the bound."""
     bounds = {}
     for job, own in zip(jobs, scores, strict=True):
         if job.is_bound:
             label = job.models[0].label
             headline = own[label].headline
-            value, ci = (_number(headline.value), _interval(headline)) if headline else (None, None)
+            value, ci = (_make_number(headline.value), _make_interval(headline)) if headline else (None, None)
             bounds[label] = UpperBound(model=label, value=value, ci=ci)
     return bounds
 
@@ -159,8 +159,8 @@ def _make_result(
         judge=JudgeName(name=judges[0].name, why=judges[0].why) if judges else None,
         judges=judges,
         prompts=job.prompts_name,
-        score=_number(headline.value) if headline else None,
-        ci=_interval(headline) if headline else None,
+        score=_make_number(headline.value) if headline else None,
+        ci=_make_interval(headline) if headline else None,
         interval=f"{headline.method}; {headline.question}" if headline else None,
         upper_bound=bound,
         notes=list(dict.fromkeys(notes)),
@@ -189,9 +189,9 @@ def _note_missing(model: Model, counts: Counts) -> list[str]:
 
 
 def _note_narrow(scores: Scores) -> Iterator[str]:
-    """Yield, for each variation, which scores and levels have it not in their interval though the headline does.
+    """Yield a note on the scores and levels whose interval lacks a variation that the headline's interval has.
 
-    Levels of the facet `prompt` are one prompt by their nature, and are not listed.
+    Levels of the facet `prompt` are single prompts by their nature, and are not listed.
     """
     if not scores.scores:
         return
@@ -212,7 +212,7 @@ def _note_narrow(scores: Scores) -> Iterator[str]:
 def _compare_models(
     jobs: Sequence[Job], table: pd.DataFrame, interval: Question
 ) -> tuple[list[Comparison], list[str]]:
-    """Compare each two models of a metric, and say which cannot be.
+    """Compare each two models of a metric, and note which cannot be compared.
 
     The p-values are adjusted together by Holm's method.
     """
@@ -239,10 +239,10 @@ def _compare_models(
             metric=metric,
             a=a,
             b=b,
-            diff=_number(compared.diff),
-            ci=_interval(compared),
-            p=_number(p),
-            p_unadjusted=_number(compared.p),
+            diff=_make_number(compared.diff),
+            ci=_make_interval(compared),
+            p=_make_number(p),
+            p_unadjusted=_make_number(compared.p),
             n=compared.n,
             interval=f"{compared.method}; {compared.question}",
         )
@@ -251,15 +251,15 @@ def _compare_models(
 
 
 def _make_score(estimate: Estimate) -> Score:
-    """Return a score with its interval, and what variation is not in that, if any."""
+    """Return a score with its interval, and notes on variation that the interval lacks."""
     notes = [note for note in estimate.notes if note in _LEFT_OUT]
-    return Score(value=_number(estimate.value), ci=_interval(estimate), notes=notes)
+    return Score(value=_make_number(estimate.value), ci=_make_interval(estimate), notes=notes)
 
 
-def _number(value: float) -> float | None:
-    """Return a number as JSON has it, which knows no NaN: a value that does not exist is null."""
+def _make_number(value: float) -> float | None:
+    """Return a number for JSON, which has no NaN: a value that does not exist becomes null."""
     return float(value) if math.isfinite(value) else None
 
 
-def _interval(found: Estimate | PairedDifference) -> list[float | None]:
-    return [_number(found.lo), _number(found.hi)]
+def _make_interval(found: Estimate | PairedDifference) -> list[float | None]:
+    return [_make_number(found.lo), _make_number(found.hi)]

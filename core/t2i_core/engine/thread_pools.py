@@ -40,7 +40,7 @@ def sleep_while_waiting(environ: MutableMapping[str, str] = os.environ) -> None:
 
 
 def limit_threads(environ: MutableMapping[str, str] = os.environ, root: Path = Path("/")) -> None:
-    """Set the number of threads to the cores that this process may use and nobody else uses now.
+    """Set the number of threads to the cores that this process may use and that are idle now.
 
     Does nothing if the user has set the number. On systems other than Linux the libraries' own choice stays.
 
@@ -54,7 +54,7 @@ def limit_threads(environ: MutableMapping[str, str] = os.environ, root: Path = P
 
 
 def count_cores(root: Path = Path("/")) -> int:
-    """Return how many cores this process may use, by its affinity and its control groups' quota, at least 1.
+    """Return the number of cores that this process may use, at least 1, by its affinity and control groups' quota.
 
     Hardware threads of one core count once, as torch counts them.
 
@@ -70,10 +70,10 @@ def count_cores(root: Path = Path("/")) -> int:
             cores.add(siblings.read_text())
         except OSError:  # a container may hide it
             cores.add(str(cpu))
-    return max(1, int(min([len(cores), *_quotas(root)])))
+    return max(1, int(min([len(cores), *_read_quotas(root)])))
 
 
-def _quotas(root: Path) -> Iterator[float]:
+def _read_quotas(root: Path) -> Iterator[float]:
     """Yield the quotas, in cores, of the control groups (version 1 or 2) that this process is in."""
     try:
         groups = (root / "proc/self/cgroup").read_text().splitlines()
@@ -100,10 +100,10 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _count_running(root: Path) -> int:
-    """Return how many tasks beside this one run or wait for a core; 0 where the system does not tell.
+    """Return the number of other tasks that run or wait for a core; 0 if the system does not tell.
 
-    The load average covers the last minute, including runs of t2i that have ended. So this counts tasks of this
-    moment, and takes the smallest of a few counts, because many tasks run for milliseconds only.
+    The load average covers the last minute, including runs of t2i that have ended. So this counts current tasks,
+    and takes the smallest of a few counts, because many tasks run for only milliseconds.
     """
     least = 0
     for sample in range(_SAMPLES):

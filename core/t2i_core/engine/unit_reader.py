@@ -1,4 +1,4 @@
-"""What a metric measures one after another: units, read from the store with the answers that they need."""
+"""Reader of units: what a metric measures, read from the cache with the answers."""
 
 from __future__ import annotations
 
@@ -28,12 +28,19 @@ from .outcomes import Outcomes
 from .sample import Model, PlannedSample, SampleGrid, iterate_blocks
 
 BLOCKS = 20
-"""Blocks of images that are left out in turn for the jackknife of a model's set."""
+"""Number of blocks of images that the jackknife of a model's set leaves out in turn."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A unit, with the samples that it stands for; none where it is a set without one of its blocks."""
+    """A unit with its samples.
+
+    Attributes:
+        unit: The unit.
+        models: Its model, or the two models of a pair.
+        samples: The samples that it counts for; none if it is a set without one of its blocks.
+        left_out: The block that is left out of a set; None for a whole unit.
+    """
 
     unit: Unit
     models: tuple[Model, ...]
@@ -42,19 +49,19 @@ class Group:
 
     @cached_property
     def seeds(self) -> str:
-        """The seeds that a prompt's value is made of."""
+        """The seeds that a prompt's value rests on."""
         return " ".join(str(sample.seed) for sample in self.samples)
 
 
 class Reader:
-    """Reads samples with their answers from the store."""
+    """Reads samples with their answers from the cache."""
 
     def __init__(self, job: Job, store: Store, ledger: Ledger, outcomes: Sequence[Outcomes], task: Task) -> None:
         self.job, self.store, self.ledger, self.outcomes, self.task = job, store, ledger, outcomes, task
-        self.shared = {s.need.name: self._shared(s) for s in job.needs if s.need.per == "run"}
+        self.shared = {s.need.name: self._read_shared(s) for s in job.needs if s.need.per == "run"}
 
     def read(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed]]:
-        """Yield items with their answers. Those that failed are left out, and counted."""
+        """Yield items with their answers. Items that failed are skipped and counted."""
         for item, result in self.observe(items):
             self.task.advance()
             if isinstance(result, Failure):
@@ -67,7 +74,7 @@ class Reader:
             outcomes.lose([planned.model for planned in item], item[:1], why)
 
     def observe(self, items: Iterable[Item]) -> Iterator[tuple[Item, Observed | Failure]]:
-        """Yield each item with its answers, or with why it has none."""
+        """Yield each item with its answers, or with the reason why it has none."""
         for block in iterate_blocks(items):
             samples: list[tuple[Sample, ...] | Failure]
             if self.job.generates:
@@ -75,21 +82,22 @@ class Reader:
             else:
                 samples = [tuple(Sample(p.model.label, p.prompt, p.seed) for p in item) for item in block]
             asked = [served for served in self.job.needs if served.need.per != "run"]
-            answers = [(s.need.name, self._answers_of_items(s, block, samples)) for s in asked]
+            answers = [(s.need.name, self._read_answers(s, block, samples)) for s in asked]
             for number, (item, own) in enumerate(zip(block, samples, strict=True)):
-                yield item, _joined(own, {name: found[number] for name, found in answers})
+                yield item, _join_answers(own, {name: found[number] for name, found in answers})
 
     def stack(self, samples: Sequence[PlannedSample]) -> tuple[list[PlannedSample], dict[str, Any]]:
-        """Read a prompt's samples in bulk: those that have all answers, and one observation for each need.
+        """Read a prompt's samples in bulk. Samples that failed are counted.
 
-        What failed is counted.
+        Returns:
+            The samples with all answers, and one stacked observation for each need.
         """
         lost = {s.index: self.ledger.images[s.key] for s in samples if s.key in self.ledger.images}
         answers: dict[str, dict[int, bytes]] = {}
         for served in self.job.needs:
             own = answers.setdefault(served.need.name, {})
             asked = [sample for sample in samples if sample.index not in lost]
-            keys = [self._keys(served, (sample,)) for sample in asked]
+            keys = [self._get_keys(served, (sample,)) for sample in asked]
             for sample, found in zip(asked, keys, strict=True):
                 if not found:
                     raise image_gone(self.store, (sample,))
@@ -107,22 +115,22 @@ class Reader:
         self.task.advance(len(samples))
         left = [sample for sample in samples if sample.index not in lost]
         return left, {
-            s.need.name: _stacked(s, left[0].model, [answers[s.need.name][sample.index] for sample in left])
+            s.need.name: _stack_answers(s, left[0].model, [answers[s.need.name][sample.index] for sample in left])
             for s in self.job.needs
             if left
         }
 
-    def _keys(self, served: Served, item: Item) -> list[str]:
-        """Return the keys of what was asked about an item."""
+    def _get_keys(self, served: Served, item: Item) -> list[str]:
+        """Return the keys of the queries about an item."""
         labels = tuple(planned.model.label for planned in item)
         return self.ledger.queries[id(served), labels].of(item[0].index)
 
-    def _answers_of_items(
+    def _read_answers(
         self, served: Served, items: Sequence[Item], samples: Sequence[tuple[Sample, ...] | Failure]
     ) -> list[list[Answer] | Failure | None]:
-        """Return the answers to one need about each item, or why there are none; None where it has no samples."""
+        """Return each item's answers to one need, or the reason why there are none; None if it has no samples."""
         keys = [
-            self._keys(served, item) if isinstance(s, tuple) else []
+            self._get_keys(served, item) if isinstance(s, tuple) else []
             for item, s in zip(items, samples, strict=True)
         ]
         every = [key for own in keys for key in own]
@@ -132,15 +140,17 @@ class Reader:
             names = [derived_key(key, served, self.job.metric) for key in every]
             derived = dict(zip(every, self.store.get_many(names), strict=True))
         return [
-            self._answers(served, own, found, values, derived) if isinstance(found, tuple) else None
+            self._combine_answers(served, own, found, values, derived) if isinstance(found, tuple) else None
             for own, found in zip(keys, samples, strict=True)
         ]
 
-    def _shared(self, served: Served) -> Sequence[Answer]:
+    def _read_shared(self, served: Served) -> Sequence[Answer]:
         """Return the answers that are asked once per run; without them nothing can be measured."""
         samples = shared_samples(self.job)
         keys = [query.key for query in asked_once(self.job, served)]
-        got = self._answers(served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {})
+        got = self._combine_answers(
+            served, keys, samples, dict(zip(keys, self.store.get_many(keys), strict=True)), {}
+        )
         if isinstance(got, Failure):
             raise FailedRun(
                 f"{describe_component(self.job.metric)} cannot be measured without its {served.need.name}: "
@@ -148,7 +158,7 @@ class Reader:
             )
         return got
 
-    def _answers(
+    def _combine_answers(
         self,
         served: Served,
         keys: Sequence[str],
@@ -190,10 +200,10 @@ class Reader:
         return answers
 
 
-def _joined(
+def _join_answers(
     samples: tuple[Sample, ...] | Failure, answers: Mapping[str, list[Answer] | Failure | None]
 ) -> Observed | Failure:
-    """Return an item's samples with its answers to all needs, or the first reason why there is none."""
+    """Return an item's samples with its answers to all needs, or the first failure."""
     if isinstance(samples, Failure):
         return samples
     failed = next((found for found in answers.values() if isinstance(found, Failure)), None)
@@ -202,8 +212,12 @@ def _joined(
     return Observed(samples, {name: found for name, found in answers.items() if isinstance(found, list)})
 
 
-def _stacked(served: Served, model: Model, data: Sequence[bytes]) -> Any:
-    """Read stored forms as one observation. Raises BrokenPlugin where they do not fit each other."""
+def _stack_answers(served: Served, model: Model, data: Sequence[bytes]) -> Any:
+    """Read stored answers as one observation.
+
+    Raises:
+        BrokenPlugin: If they do not fit each other.
+    """
     try:
         return decode_stacked(data, served.asked, served.labels)
     except ValueError as error:
@@ -222,7 +236,7 @@ class _Rereadable:
 
 
 def groups(job: Job, reader: Reader) -> Iterator[Group]:
-    """Yield each unit with the samples that it stands for."""
+    """Yield each unit with its samples."""
     by = job.instance.group_by
     if by in ("sample", "pair"):
         for item, observed in reader.read(job.items()):
@@ -249,11 +263,11 @@ def groups(job: Job, reader: Reader) -> Iterator[Group]:
                     yield Group(unit, (grid.model,), left)
     else:
         for grid in job.grids:
-            yield from _sets(grid, reader)
+            yield from _make_set_units(grid, reader)
 
 
 class _Chosen(Sequence[PlannedSample]):
-    """Some samples of a grid, by their indices: packed, for a model's set may be large."""
+    """Some samples of a grid, by their indices, packed because a model's set may be large."""
 
     def __init__(self, grid: SampleGrid, indices: Iterable[int]) -> None:
         self._grid, self._indices = grid, array("Q", indices)
@@ -265,8 +279,8 @@ class _Chosen(Sequence[PlannedSample]):
         return self._grid[self._indices[index]]
 
 
-def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
-    """Yield a model's whole set, then the set without each block in turn; empty ones are left out."""
+def _make_set_units(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
+    """Yield a model's whole set, then the set without each block in turn. Empty sets are skipped."""
     usable = _Chosen(grid, (item[0].index for item, _ in reader.read((sample,) for sample in grid)))
     blocks = bytes(image_block(sample.prompt, sample.seed) for sample in usable)
 
@@ -286,6 +300,6 @@ def _sets(grid: SampleGrid, reader: Reader) -> Iterator[Group]:
 
 
 def image_block(prompt: Prompt, seed: int) -> int:
-    """The jackknife block of an image, the same for every model."""
+    """Return the jackknife block of an image, the same for every model."""
     digest = hashlib.sha256(f"{prompt.id}|{seed}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4]) % BLOCKS

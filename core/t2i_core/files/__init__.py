@@ -1,1 +1,1 @@
-"""Files of any origin, read and written safely. It knows nothing of t2i."""
+"""Safe reading and writing of files of any origin. These modules know nothing of t2i."""

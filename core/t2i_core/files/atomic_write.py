@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _PART = re.compile(r"\.(?P<name>.+)\.[0-9]+\.part")
-"""What `replace_file` calls the file that it writes, after the file's own name and the process."""
+"""Name of the file that `replace_file` writes: the final name and the process number."""
 
 
 @contextlib.contextmanager
@@ -32,17 +32,17 @@ def replace_file(path: Path) -> Iterator[Path]:
         try:
             part.touch(exist_ok=False)
         except FileExistsError:
-            part.unlink()  # left by a killed process of the same number; or a link, which must not be followed
+            part.unlink()  # a killed process with the same number left it; or a link, which must not be followed
             part.touch(exist_ok=False)
         yield part
         part.replace(path)
     finally:
-        with contextlib.suppress(OSError):  # its folder may be gone, or no folder any more
+        with contextlib.suppress(OSError):  # its folder may no longer exist
             part.unlink(missing_ok=True)
 
 
 def _is_replaceable(path: Path) -> bool:
-    """Return whether nothing, a regular file, or a link to one or to nothing, stands at a path."""
+    """Return whether a path is free, a regular file, or a link to a regular file or to a free path."""
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -59,7 +59,7 @@ def write_whole(path: Path, data: bytes) -> os.stat_result:
         file.flush()
         status = os.fstat(file.fileno())
         if status.st_size != len(data):
-            raise OSError(f"{path}: only a part was written")
+            raise OSError(f"{path}: only {status.st_size} of {len(data)} bytes were written; is the disk full?")
     return status
 
 

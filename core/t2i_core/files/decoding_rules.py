@@ -1,4 +1,4 @@
-"""Which image files are decoded. Imports nothing heavy, so that options can be made of it."""
+"""Rules for decoding image files. Imports nothing heavy, because options are made of it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MEGAPIXELS = 100
 
 @dataclass(frozen=True)
 class DecodingRules:
-    """Which image files are decoded.
+    """Rules for decoding image files.
 
     Attributes:
-        formats: Formats of the content; the file's name does not matter.
-        megapixels: The most pixels that an image may have, in millions.
+        formats: Accepted formats, by content; the file's name does not matter.
+        megapixels: Largest number of pixels of an image, in millions.
     """
 
     formats: tuple[Format, ...] = ("PNG", "JPEG", "WEBP")

@@ -1,4 +1,4 @@
-"""Digests of code and weights, so that what they made is never taken for the work of others."""
+"""Digests of code and weights, which keep the results of different versions apart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _file_digest(path: str, size: int, mtime_ns: int) -> str:
 
 
 def digest_files(parts: Iterable[Path | str]) -> str:
-    """SHA-256 over the contents of files and over texts (pinned revisions), in the given order.
+    """Return the SHA-256 (hex) over the contents of files and over texts (pinned revisions), in the given order.
 
     The files' names and places do not count.
     """

@@ -1,4 +1,4 @@
-"""Image files: what their headers say, and their pixels. The only place that has Pillow open a file.
+"""Headers and pixels of image files. The only place that lets Pillow open a file.
 
 Pillow chooses the decoder by a file's content, whatever its name says, and some decoders are dangerous: for EPS it
 starts Ghostscript. So each file is opened with a list of formats, and its size is checked before it is decoded.
@@ -37,7 +37,7 @@ _TURNS = {
     7: PILImage.Transpose.TRANSVERSE,
     8: PILImage.Transpose.ROTATE_90,
 }
-"""How an image is brought upright, by its EXIF orientation; 1 is upright."""
+"""The transformation that brings an image upright, by its EXIF orientation; 1 is upright."""
 
 _SIDES_CHANGE = (5, 6, 7, 8)
 
@@ -48,19 +48,19 @@ CMYK = "converted from CMYK"
 ANIMATED = "animated, first frame used"
 
 _NEW = {ROTATED: "upright", GREY_16: "8-bit"}
-"""The conversions that earlier versions lacked or got wrong: what they kept for a file is about other pixels.
+"""Conversions that earlier versions lacked or got wrong, so that their cached results are about other pixels.
 
-They are part of an image's identity; with the other conversions the pixels were the same before."""
+They are part of an image's identity. The other conversions gave the same pixels before."""
 
 
 @dataclass(frozen=True)
 class ImageHeader:
-    """What an image file's header says.
+    """The header of an image file.
 
     Attributes:
         format: The format of its content.
         size: Width and height in pixels, after rotation.
-        conversions: What decoding does beside reading the pixels (`rotated by EXIF orientation`, ...).
+        conversions: Conversions that decoding applies (`rotated by EXIF orientation`, ...).
     """
 
     format: str
@@ -69,14 +69,14 @@ class ImageHeader:
 
     @property
     def identity(self) -> str:
-        """What tells the pixels from those that earlier versions decoded; empty if they are the same."""
+        """Text that tells the pixels from those that earlier versions decoded; empty if they are the same."""
         return "+".join(_NEW[name] for name in self.conversions if name in _NEW)
 
 
 def read_header(path: Path, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader:
-    """Return what an image file's header says, without decoding it.
+    """Read an image file's header, without decoding the image.
 
-    The answer is remembered while the file's size and time stay the same.
+    The result is remembered while the file's size and time stay the same.
 
     Raises:
         DamagedImage: If it cannot be read, is not an image, or the rules refuse it.
@@ -91,26 +91,26 @@ def read_header(path: Path, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader
 
 @lru_cache(maxsize=4096)
 def _read_header(path: Path, rules: DecodingRules, size: int, changed: int) -> ImageHeader:
-    with open_regular(path, IMAGE_BYTES) as file, _opened(file, rules, str(path)) as (_, header, _):
+    with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (_, header, _):
         return header
 
 
 def verify(path: Path, rules: DecodingRules = DEFAULT_RULES) -> None:
-    """Check an image file without decoding it: of a PNG every part's checksum, of other formats the header.
+    """Check an image file without decoding it: every part's checksum of a PNG, the header of other formats.
 
     Raises:
         DamagedImage: If it cannot be read, is not an image, is damaged, or the rules refuse it.
     """
     try:
-        with open_regular(path, IMAGE_BYTES) as file, _opened(file, rules, str(path)) as (image, _, _):
+        with open_regular(path, IMAGE_BYTES) as file, _open_checked(file, rules, str(path)) as (image, _, _):
             image.verify()
     except OSError as error:
         raise DamagedImage(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def parse_header(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> ImageHeader:
-    """Return what the header of an image file's bytes says. See `decode` for arguments and errors."""
-    with _opened(io.BytesIO(data), rules, where) as (_, header, _):
+    """Return the header of an image file's bytes. See `decode` for arguments and errors."""
+    with _open_checked(io.BytesIO(data), rules, where) as (_, header, _):
         return header
 
 
@@ -131,11 +131,11 @@ def decode(data: bytes, where: str, rules: DecodingRules = DEFAULT_RULES) -> NDA
     Raises:
         DamagedImage: If it is not an image, is damaged, or the rules refuse it.
     """
-    with _opened(io.BytesIO(data), rules, where) as (image, _, orientation):
+    with _open_checked(io.BytesIO(data), rules, where) as (image, _, orientation):
         image.load()
         upright = image.transpose(_TURNS[orientation]) if orientation in _TURNS else image
         if image.mode.startswith("I") or image.mode == "F":
-            return _from_wide(upright, image.info.get("transparency"))
+            return _convert_wide(upright, image.info.get("transparency"))
         if upright.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             rgba = upright.convert("RGBA")
             white = PILImage.new("RGBA", rgba.size, "white")
@@ -147,7 +147,9 @@ _pillow_limit = threading.Lock()
 
 
 @contextmanager
-def _opened(file: BinaryIO, rules: DecodingRules, where: str) -> Iterator[tuple[PILImage.Image, ImageHeader, int]]:
+def _open_checked(
+    file: BinaryIO, rules: DecodingRules, where: str
+) -> Iterator[tuple[PILImage.Image, ImageHeader, int]]:
     """Open an image without decoding it, and give it with its header and EXIF orientation.
 
     Raises:
@@ -158,23 +160,23 @@ def _opened(file: BinaryIO, rules: DecodingRules, where: str) -> Iterator[tuple[
             width, height = image.size
             if width * height > rules.megapixels * 1e6:
                 raise DamagedImage(
-                    f"{where}: has {width} x {height} pixels, more than the {rules.megapixels:g} megapixels that "
-                    "are decoded; scale it down, or raise the limit (option megapixels of the model folder)"
+                    f"{where}: has {width} x {height} pixels, more than the limit of {rules.megapixels:g} "
+                    "megapixels; scale it down, or raise the limit (option megapixels of the model folder)"
                 )
-            orientation = _orientation(image)
-            yield image, _header(image, file, orientation), orientation
+            orientation = _read_orientation(image)
+            yield image, _make_header(image, file, orientation), orientation
     except DamagedImage:
         raise
-    except UnidentifiedImageError as error:  # its message names a place in memory
+    except UnidentifiedImageError as error:  # its message holds a memory address
         file.seek(0)
-        raise DamagedImage(f"{where}: {_unread(file.read(_HEAD), rules)}") from error
-    # Pillow raises SyntaxError, ValueError, struct.error and more for files that are cut or hostile
+        raise DamagedImage(f"{where}: {_describe_unreadable(file.read(_HEAD), rules)}") from error
+    # Pillow raises SyntaxError, ValueError, struct.error and more for truncated or hostile files
     except Exception as error:
-        raise DamagedImage(f"{where}: not an image that can be read ({error})") from error
+        raise DamagedImage(f"{where}: not an image that can be decoded ({error})") from error
 
 
 def _open(file: BinaryIO, rules: DecodingRules) -> PILImage.Image:
-    # Pillow's own limit is the process's, prints warnings, and cannot be raised for one image
+    # Pillow's own limit holds for the whole process, prints warnings, and cannot be raised for one image
     with _pillow_limit:
         before, PILImage.MAX_IMAGE_PIXELS = PILImage.MAX_IMAGE_PIXELS, None
         try:
@@ -183,20 +185,20 @@ def _open(file: BinaryIO, rules: DecodingRules) -> PILImage.Image:
             PILImage.MAX_IMAGE_PIXELS = before
 
 
-def _orientation(image: PILImage.Image) -> int:
-    """Return the EXIF orientation, 1 to 8. Of a PNG only what stands before the pixels counts, as in a header."""
+def _read_orientation(image: PILImage.Image) -> int:
+    """Return the EXIF orientation, 1 to 8. In a PNG only EXIF data before the pixels counts, as in a header."""
     if image.format == "PNG" and not {"exif", "Raw profile type exif"} & image.info.keys():
-        return 1  # Pillow would decode the whole image to look behind it
+        return 1  # Pillow would decode the whole image to look behind the pixels
     if image.format == "TIFF":
         return 1  # Pillow itself applies it when it opens a TIFF
     try:
         found = image.getexif().get(0x0112)
-    except Exception:  # EXIF data that cannot be read says nothing, and the pixels are as good as without
+    except Exception:  # unreadable EXIF data is ignored: the pixels are good without it
         return 1
     return found if isinstance(found, int) and found in _TURNS else 1
 
 
-def _header(image: PILImage.Image, file: BinaryIO, orientation: int) -> ImageHeader:
+def _make_header(image: PILImage.Image, file: BinaryIO, orientation: int) -> ImageHeader:
     width, height = image.size
     wide = _is_wide(image, file)
     grey = image.mode.startswith("I") or image.mode == "F"
@@ -215,7 +217,7 @@ def _header(image: PILImage.Image, file: BinaryIO, orientation: int) -> ImageHea
 
 
 def _is_wide(image: PILImage.Image, file: BinaryIO) -> bool:
-    """Return whether a PNG has 16 bits a channel: Pillow has dropped the lower eight when it says the mode."""
+    """Return whether a PNG has 16 bits a channel, which Pillow's mode does not tell."""
     if image.format != "PNG":
         return False
     place = file.tell()
@@ -230,12 +232,12 @@ def describe_format(name: str) -> str:
     return {"WEBP": "WebP", "JPEG2000": "JPEG 2000"}.get(name, name)
 
 
-def _unread(head: bytes, rules: DecodingRules) -> str:
-    """Say what a file is that begins so, and that Pillow could not read under the rules."""
+def _describe_unreadable(head: bytes, rules: DecodingRules) -> str:
+    """Return what kind of file begins with these bytes, for a file that Pillow could not read under the rules."""
     wanted = [describe_format(name) for name in rules.formats]
     name = "AVIF or HEIF" if head[4:8] == b"ftyp" else next((n for s, n in _STARTS if head.startswith(s)), None)
     if name in wanted:
-        return f"not an image that can be read (a damaged {name})"
+        return f"not an image that can be decoded (a damaged {name})"
     what = f"is {name}, which is not read" if name else "not an image of a known format" if head else "is empty"
     return f"{what}; want {', '.join(wanted)}"
 
@@ -249,7 +251,7 @@ _STARTS = (
 )  # fmt: skip
 
 
-def _from_wide(image: PILImage.Image, transparent: object) -> NDArray[np.uint8]:
+def _convert_wide(image: PILImage.Image, transparent: object) -> NDArray[np.uint8]:
     """Return grey values of 16 bits, or floats from 0 to 1, as 8 bits in three channels.
 
     The upper byte is taken, as Pillow does for 16-bit colours: a grey image has the same pixels in either form.
@@ -261,7 +263,7 @@ def _from_wide(image: PILImage.Image, transparent: object) -> NDArray[np.uint8]:
         grey = np.round(values * 255).astype(np.uint8)
     else:
         if values.min() < 0 or values.max() > 0xFFFF:
-            raise ValueError("its values are not of 16 bits; convert it to 8 bits")
+            raise ValueError("its values do not fit 16 bits; convert it to 8 bits")
         grey = (values >> 8).astype(np.uint8)
         if isinstance(transparent, int):
             grey[values == transparent] = 255

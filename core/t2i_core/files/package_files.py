@@ -11,17 +11,22 @@ from .digest import digest_file, digest_files
 
 
 def is_in_package(module: str) -> bool:
-    """Return whether a module is, or lies in, a package that has files of its own."""
+    """Return whether a module is, or belongs to, a package with files."""
     file = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None)
     return file is not None and Path(file).name == "__init__.py"
 
 
 @lru_cache(maxsize=256)
 def digest_sources(module: str, patterns: tuple[str, ...]) -> str:
-    """SHA-256 over those source files of a module's package that match any of the glob patterns.
+    """Return the SHA-256 (hex) over source files of a module's package.
 
-    A module outside a package counts alone. One without a file has the digest of nothing: see `code_digest`.
-    Raises ValueError where a pattern matches no file.
+    Args:
+        module: Name of the module. If it lies outside a package, only its own file counts; if it has no file, the
+            digest is empty.
+        patterns: Glob patterns relative to the package; files that match any of them count.
+
+    Raises:
+        ValueError: If a pattern matches no file.
     """
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None:

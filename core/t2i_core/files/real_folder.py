@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _RELATIVE = {os.open, os.stat, os.unlink, os.rmdir} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
-"""Whether names can be resolved relative to an open folder (not on Windows)."""
+"""True if names can be resolved relative to an open folder (not on Windows)."""
 
 _JUNCTION = 0xA0000003
 """`stat.IO_REPARSE_TAG_MOUNT_POINT`, which exists on Windows alone: a junction is a link to a folder."""
@@ -42,26 +42,26 @@ class RealFolder:
         return [] if place is None else os.listdir(place)  # noqa: PTH208 - Path knows no descriptors
 
     def file(self, name: str) -> os.stat_result | None:
-        """Return what the system says about a regular file; None for anything else."""
-        with self._parent(name) as (parent, last):
+        """Return the status of a regular file; None for anything else."""
+        with self._open_parent(name) as (parent, last):
             found = parent._lstat(last)
         return found if found is not None and stat.S_ISREG(found.st_mode) else None
 
     def remove(self, name: str) -> bool:
         """Remove a regular file and return True; return False, and remove nothing, for anything else."""
-        with self._parent(name) as (parent, last):
+        with self._open_parent(name) as (parent, last):
             if parent.file(last) is None:
                 return False
-            os.unlink(parent._at(last), dir_fd=parent._descriptor)
+            os.unlink(parent._make_path(last), dir_fd=parent._descriptor)
             return True
 
     def remove_empty(self, name: str) -> None:
         """Remove a folder if it is empty and no link."""
-        with self._parent(name) as (parent, last):
+        with self._open_parent(name) as (parent, last):
             if not _is_folder(parent._lstat(last)):
                 return
             try:
-                os.rmdir(parent._at(last), dir_fd=parent._descriptor)
+                os.rmdir(parent._make_path(last), dir_fd=parent._descriptor)
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
@@ -73,7 +73,7 @@ class RealFolder:
         if self._path is None or not _is_folder(self._lstat(first)):
             yield RealFolder(None)
             return
-        with _opened(self._path / first, self._at(first), self._descriptor) as inner:
+        with _open_path(self._path / first, self._make_path(first), self._descriptor) as inner:
             if rest:
                 with inner.folder(rest) as innermost:
                     yield innermost
@@ -81,7 +81,7 @@ class RealFolder:
                 yield inner
 
     @contextmanager
-    def _parent(self, name: str) -> Iterator[tuple[RealFolder, str]]:
+    def _open_parent(self, name: str) -> Iterator[tuple[RealFolder, str]]:
         """Open the folder that a path below this one lies in; also gives the last name of the path."""
         above, _, last = name.rpartition("/")
         if not above:
@@ -90,14 +90,14 @@ class RealFolder:
         with self.folder(above) as folder:
             yield folder, last
 
-    def _at(self, name: str) -> str:
+    def _make_path(self, name: str) -> str:
         return name if self._path is None or self._descriptor is not None else str(self._path / name)
 
     def _lstat(self, name: str) -> os.stat_result | None:
         if self._path is None:
             return None
         try:
-            return os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False)
+            return os.stat(self._make_path(name), dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
@@ -108,12 +108,12 @@ def open_folder(path: Path, follow: bool = True) -> Iterator[RealFolder]:
 
     Args:
         path: The folder.
-        follow: Whether the folder itself may be a link.
+        follow: True if the folder itself may be a link.
 
     Raises:
-        OSError: There is no such folder, or it is a link and `follow` is False.
+        OSError: If the folder does not exist, or it is a link and `follow` is False.
     """
-    with _opened(path, str(path), None, follow) as folder:
+    with _open_path(path, str(path), None, follow) as folder:
         yield folder
 
 
@@ -131,7 +131,7 @@ def _is_folder(found: os.stat_result | None) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, name: str, above: int | None, follow: bool = False) -> Iterator[RealFolder]:
+def _open_path(path: Path, name: str, above: int | None, follow: bool = False) -> Iterator[RealFolder]:
     if not _RELATIVE:
         if is_link(path) and not follow:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))

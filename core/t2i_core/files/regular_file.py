@@ -1,7 +1,7 @@
-"""Reading files that may be hostile: regular files of a bounded size, inside a folder, without ever blocking.
+"""Safe reading of files from elsewhere: regular files of a bounded size, inside a folder, without ever blocking.
 
 A run folder may come from somebody else. A named pipe in it would block its reader for ever, `/dev/zero` would
-fill the memory, and through a link another file of the reader's would be read, and shown.
+fill the memory, and a link could lead to any other file of the reader.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NO
 
 
 class UnsafeFile(OSError):
-    """A file that is not read because of what it is, where it leads or how large it is; `strerror` says which."""
+    """A file that is refused because of its kind, its size or where it leads; `strerror` gives the reason."""
 
 
 def open_regular(path: Path, limit: int, within: Path | None = None) -> BufferedReader:
@@ -54,7 +54,7 @@ def open_regular(path: Path, limit: int, within: Path | None = None) -> Buffered
     try:
         real, found = str(path), os.lstat(path)
         if within is not None or stat.S_ISLNK(found.st_mode):
-            real = os.path.realpath(path)  # a look at each folder on the way: not for each of many images
+            real = os.path.realpath(path)  # checks each folder on the way: too slow for each of many images
             if within is not None and not is_inside(real, within):
                 raise UnsafeFile(errno.EACCES, f"leads out of the folder {within}", str(path))
             found = os.lstat(real)
@@ -62,7 +62,7 @@ def open_regular(path: Path, limit: int, within: Path | None = None) -> Buffered
         _check(found, limit, path)
         descriptor = os.open(real, _FLAGS)
     except ValueError as error:  # a NUL character, or half of a surrogate pair
-        raise UnsafeFile(errno.EINVAL, f"not the name of a file ({error})", str(path)) from error
+        raise UnsafeFile(errno.EINVAL, f"not a valid file name ({error})", str(path)) from error
     try:
         _check(os.fstat(descriptor), limit, path)  # another file may have taken its place
         return os.fdopen(descriptor, "rb")
@@ -74,7 +74,7 @@ def open_regular(path: Path, limit: int, within: Path | None = None) -> Buffered
 def read_regular(path: Path, limit: int, within: Path | None = None) -> bytes:
     """Return the content of a regular file. See `open_regular` for arguments and errors."""
     with open_regular(path, limit, within) as file:
-        return file.read(os.fstat(file.fileno()).st_size)  # Python sets aside as much memory as it is told to read
+        return file.read(os.fstat(file.fileno()).st_size)  # Python allocates as much memory as it is told to read
 
 
 def is_inside(path: str | Path, folder: Path) -> bool:
@@ -84,7 +84,15 @@ def is_inside(path: str | Path, folder: Path) -> bool:
 
 
 def check_regular(found: os.stat_result, path: Path) -> None:
-    """Raise UnsafeFile if what was found at a path is not a regular file."""
+    """Check that a path leads to a regular file.
+
+    Args:
+        found: The status of the path.
+        path: The path, for the message.
+
+    Raises:
+        UnsafeFile: If it is not a regular file.
+    """
     if not stat.S_ISREG(found.st_mode):
         kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
         raise UnsafeFile(errno.EINVAL, f"is {kind}, not a regular file", str(path))
@@ -93,6 +101,4 @@ def check_regular(found: os.stat_result, path: Path) -> None:
 def _check(found: os.stat_result, limit: int, path: Path) -> None:
     check_regular(found, path)
     if found.st_size > limit:
-        raise UnsafeFile(
-            errno.EFBIG, f"has {found.st_size:,} bytes, more than the {limit:,} that are read", str(path)
-        )
+        raise UnsafeFile(errno.EFBIG, f"has {found.st_size:,} bytes, more than the limit of {limit:,}", str(path))

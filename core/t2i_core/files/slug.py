@@ -1,11 +1,11 @@
-"""Names for files and folders, made from any text."""
+"""Names for files and folders, derived from any text."""
 
 from __future__ import annotations
 
 import re
 
 _LONGEST = 60
-"""The most characters of a name. Two names and a digest still make a folder's name on every file system."""
+"""Longest name in characters. Two names and a digest still fit a folder's name on every file system."""
 
 
 def make_slug(text: str) -> str:

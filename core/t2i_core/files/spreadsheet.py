@@ -23,7 +23,7 @@ Cell = TypeVar("Cell")
 
 
 def escape(cell: Cell) -> Cell | str:
-    """Return a cell that no spreadsheet runs. What is not a text stays as it is."""
+    """Return a cell that no spreadsheet runs. Cells that are not texts stay as they are."""
     if isinstance(cell, str) and cell[:1] in _FIRST and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell
@@ -35,7 +35,7 @@ def unescape(text: str) -> str:
 
 
 def escape_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts and columns' names no spreadsheet runs. The one given stays as it is."""
+    """Return a copy of a table whose texts and column names no spreadsheet runs."""
     import numpy as np
     import pandas as pd
 
@@ -58,7 +58,7 @@ def escape_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def unescape_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table that `escape_table` was given. All cells of this one are texts or missing."""
+    """Return the table that `escape_table` was given. All cells of `table` are texts or missing."""
     plain = table.rename(columns=unescape)
     for name, column in plain.items():
         marked = column.str.startswith("'", na=False)

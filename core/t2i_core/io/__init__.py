@@ -1,1 +1,1 @@
-"""Files that users wrote: prompts, tables, YAML."""
+"""Files that users write: prompts, tables, YAML."""

@@ -1,17 +1,17 @@
-"""Prompts from a user's file: text (a prompt a line), CSV or JSON lines, in UTF-8.
+"""Prompts from a user's file: text (one prompt a line), CSV or JSON lines, in UTF-8.
 
 A record is one line of text, one row of CSV or one JSON object. Its fields are:
 
-| field             | in CSV and JSON lines                                                            |
-|-------------------|----------------------------------------------------------------------------------|
-| prompt, or text   | what is sent to the generator                                                    |
-| id                | optional; made from the text where there is none, so that it is the same anywhere |
-| scene             | optional: what the image must show, as `Scene.to_json` writes it (in CSV as JSON) |
-| any other         | a facet; blank cells are none                                                    |
+| field             | in CSV and JSON lines                                                                |
+|-------------------|--------------------------------------------------------------------------------------|
+| prompt, or text   | the text that is sent to the generator                                               |
+| id                | optional; if missing, t2i makes it from the text, the same everywhere                |
+| scene             | optional: what the image must show, as `Scene.to_json` writes it (in CSV as JSON)    |
+| any other         | a facet; blank cells are ignored                                                     |
 
-JSON lines may also have `facets`, `images` (paths relative to the file), `texts`, `answer` and `cluster`, as
-`Prompt` has them. Fields that say which image belongs to a prompt (`IMAGE_FIELDS`) are passed over here, so that
-a folder's table of images is a list of prompts too.
+JSON lines may also have the fields `facets`, `images` (paths relative to the file), `texts`, `answer` and
+`cluster` of `Prompt`. Fields that assign an image to a prompt (`IMAGE_FIELDS`) are ignored here, so that a
+folder's table of images can also serve as a list of prompts.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ _ID_LENGTH = 60
 
 @dataclass(frozen=True)
 class Record:
-    """One entry of a file, before it is understood.
+    """One entry of a prompt file, not yet checked.
 
-    path, line:  where it begins
-    fields:      by name; values as text (CSV) or plain data (JSON lines), blank ones left out
+    Attributes:
+        path: The file.
+        line: The line on which the entry begins, from 1.
+        fields: Values by name: texts (CSV) or plain data (JSON lines), without blank ones.
     """
 
     path: Path
@@ -52,73 +54,82 @@ class Record:
 
     @property
     def where(self) -> str:
-        """`FILE, line N`: how messages begin."""
+        """`FILE, line N`, with which messages begin."""
         return f"{self.path}, line {self.line}"
 
     def fail(self, field: str, problem: str) -> NoReturn:
-        """Raise BadPrompts for one field."""
+        """Raise BadPrompts for one field.
+
+        Args:
+            field: The name of the field.
+            problem: What is wrong with it and what to do.
+        """
         raise BadPrompts(f"{self.where}: {field}: {problem}")
 
     @property
     def text(self) -> str | None:
-        """The prompt's text; None where the record has none. Raises BadPrompts where it is no text."""
+        """The prompt's text; None if the record has none. Raises BadPrompts if it is not a text."""
         for name in TEXT_FIELDS:
             if name in self.fields:
-                return self._string(name)
+                return self._read_string(name)
         return None
 
     @property
     def id(self) -> str | None:
-        """The prompt's id as written; None where the record has none. Raises BadPrompts where it is no text."""
+        """The prompt's id as written; None if the record has none. Raises BadPrompts if it is not a text."""
         value = self.fields.get("id")
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
-        return self._string("id") if "id" in self.fields else None
+        return self._read_string("id") if "id" in self.fields else None
 
     def prompt(self) -> Prompt:
-        """Return the prompt, its id made from its text where it has none. Raises BadPrompts."""
+        """Return the prompt. If the record has no id, it is made from the text.
+
+        Raises:
+            BadPrompts: If a field is missing or wrong.
+        """
         text = self.text
         if text is None:
-            self.fail("prompt", "is missing")
+            self.fail("prompt", "is missing; add it, or delete the record")
         return Prompt(
             id=self.id or make_id(text),
             text=text,
-            scene=self._scene(),
-            facets=self._facets(),
-            images=tuple(self._image(name) for name in self._strings("images")),
-            texts=self._strings("texts"),
-            answer=self._answer(),
-            cluster=self._string("cluster") if "cluster" in self.fields else None,
+            scene=self._read_scene(),
+            facets=self._read_facets(),
+            images=tuple(self._find_image(name) for name in self._read_strings("images")),
+            texts=self._read_strings("texts"),
+            answer=self._read_answer(),
+            cluster=self._read_string("cluster") if "cluster" in self.fields else None,
         )
 
-    def _string(self, field: str) -> str:
+    def _read_string(self, field: str) -> str:
         value = self.fields[field]
         if not isinstance(value, str):
-            self.fail(field, f"want text, not {json.dumps(value)}")
+            self.fail(field, f"must be a text (got {json.dumps(value)})")
         return value
 
-    def _strings(self, field: str) -> tuple[str, ...]:
+    def _read_strings(self, field: str) -> tuple[str, ...]:
         value = self.fields.get(field, [])
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-            self.fail(field, "want a list of texts")
+            self.fail(field, "must be a list of texts")
         return tuple(value)
 
-    def _image(self, name: str) -> str:
+    def _find_image(self, name: str) -> str:
         path = self.path.parent / name
         if not path.is_file():
             self.fail("images", f"no such file: {path}")
         return str(path)
 
-    def _answer(self) -> int | None:
+    def _read_answer(self) -> int | None:
         answer = self.fields.get("answer")
         if answer is None:
             return None
-        texts = self._strings("texts")
+        texts = self._read_strings("texts")
         if not isinstance(answer, int) or isinstance(answer, bool) or not 0 <= answer < len(texts):
-            self.fail("answer", f"want the index of one of the {len(texts)} texts, counted from 0")
+            self.fail("answer", f"must be the index of one of the {len(texts)} texts, counted from 0")
         return answer
 
-    def _scene(self) -> Scene | None:
+    def _read_scene(self) -> Scene | None:
         data = self.fields.get("scene")
         if data is None:
             return None
@@ -126,31 +137,35 @@ class Record:
             scene = Scene.from_json(json.loads(data) if isinstance(data, str) else data)
             for relation in scene.relations:
                 if not {relation.subject, relation.object} <= set(range(len(scene.objects))):
-                    self.fail("scene", f"relation {relation.predicate!r} names an object that is not there")
+                    self.fail(
+                        "scene",
+                        f"relation {relation.predicate!r} refers to an object that does not exist; "
+                        f"the scene has {len(scene.objects)}, counted from 0",
+                    )
             return scene
         except json.JSONDecodeError as error:
             self.fail("scene", f"not JSON ({error})")
         except KeyError as error:
-            self.fail("scene", f"has no field {error}")
+            self.fail("scene", f"the field {error} is missing")
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             self.fail("scene", f"not a scene ({error})")
 
-    def _facets(self) -> dict[str, str | int | float]:
+    def _read_facets(self) -> dict[str, str | int | float]:
         facets = self.fields.get("facets", {})
         if not isinstance(facets, dict):
-            self.fail("facets", "want names and values")
+            self.fail("facets", "must be an object with names and values")
         known = (*TEXT_FIELDS, *IMAGE_FIELDS, "id", "scene", "facets", "images", "texts", "answer", "cluster")
         facets = {**{name: v for name, v in self.fields.items() if name not in known}, **facets}
         for name in facets:
             if name in RESERVED:
-                self.fail(name, "no facet may have this name: the measured table has a column of it")
+                self.fail(name, "a facet may not have the name of a column of the measured table; rename it")
         if (strange := find_invalid_facet(facets)) is not None:
-            self.fail(strange, "a facet is a text or a number")
+            self.fail(strange, "a facet must be a text or a number")
         return facets
 
 
 def is_prompt_file(spec: str) -> bool:
-    """Whether `--prompts SPEC` names a file, there or not, and no prompt source (`name` or `name:argument`)."""
+    """Return whether `--prompts SPEC` names a file, existing or not, rather than a prompt source."""
     path = Path(spec)
     windows_drive = 2
     return (path.suffix != "" and path.is_file()) or (
@@ -161,42 +176,47 @@ def is_prompt_file(spec: str) -> bool:
 def read_prompts(path: str | Path) -> list[Prompt]:
     """Return a file's prompts in its order, one per record.
 
-    Records that say the same are equal prompts (see `merge_duplicates`). Raises BadPrompts, in one line that names
-    file, line and field.
+    Identical records give equal prompts (see `merge_duplicates`).
+
+    Raises:
+        BadPrompts: If the file is not a prompt file, in one line that names file, line and field.
     """
     prompts = parse_prompts(read_records(path))
     if not prompts:
-        raise BadPrompts(f"{path}: holds no prompts")
+        raise BadPrompts(f"{path}: holds no prompts; write at least one")
     return prompts
 
 
 def parse_prompts(records: Iterable[Record]) -> list[Prompt]:
     """Return one prompt per record.
 
-    Prompts without ids of their own that share the text but differ in what they expect get `-2`, `-3`, ... after
-    the id. Raises BadPrompts where two prompts that differ have the same id.
+    If prompts without their own ids share the text but expect different things, `-2`, `-3`, ... are added to their
+    ids.
+
+    Raises:
+        BadPrompts: If two different prompts have the same id, or a field is wrong.
     """
     prompts: list[Prompt] = []
     seen: dict[str, tuple[Prompt, Record]] = {}
-    expecting: dict[str, dict[str, Prompt]] = {}  # by the id that a text alone gives, and by all that is expected
+    expecting: dict[str, dict[str, Prompt]] = {}  # by the id made from the text, and by the digest of the rest
     counts: Counter[str] = Counter()
     for record in records:
         prompt = record.prompt()
         if prompt.id in seen and seen[prompt.id][0] != prompt:
             if record.id is not None:
-                record.fail("id", f"{prompt.id!r} is another prompt's on line {seen[prompt.id][1].line}")
+                record.fail("id", f"{prompt.id!r} is also the id of line {seen[prompt.id][1].line}; change one")
             others = expecting.setdefault(prompt.id, {})
-            expected = _expectation(prompt)
+            expected = _digest_expectation(prompt)
             if expected not in others:
-                others[expected] = _numbered(prompt, seen, counts)
+                others[expected] = _number(prompt, seen, counts)
             prompt = others[expected]
         seen.setdefault(prompt.id, (prompt, record))
         prompts.append(prompt)
     return prompts
 
 
-def _numbered(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts: Counter[str]) -> Prompt:
-    """Put the next number after a prompt's id that no other prompt has."""
+def _number(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts: Counter[str]) -> Prompt:
+    """Add the next free number to a prompt's id."""
     base = prompt.id
     while prompt.id in seen and seen[prompt.id][0] != prompt:
         counts[base] += 1
@@ -204,17 +224,21 @@ def _numbered(prompt: Prompt, seen: Mapping[str, tuple[Prompt, Record]], counts:
     return prompt
 
 
-def _expectation(prompt: Prompt) -> str:
-    """All that a prompt says beside its id, the same for those that say the same."""
+def _digest_expectation(prompt: Prompt) -> str:
+    """Return a digest of everything but id and text, the same for prompts that expect the same."""
     own = [prompt.images, prompt.texts, prompt.answer, prompt.cluster, dict(prompt.facets)]
     return digest_data([prompt.scene_digest, own])
 
 
 def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
-    """Return the prompts without repetitions, in their order, and how many repetitions were left out.
+    """Drop repeated prompts.
 
-    Prompts are merged only where nothing differs, neither id nor expectation. Raises BadPrompts where two that
-    differ have the same id.
+    Returns:
+        The prompts without repetitions, in their order, and the number of repetitions that were dropped. Prompts
+        count as repetitions only if everything is equal, ids and expectations too.
+
+    Raises:
+        BadPrompts: If two different prompts have the same id.
     """
     first: dict[str, Prompt] = {}
     count = 0
@@ -222,16 +246,16 @@ def merge_duplicates(prompts: Iterable[Prompt]) -> tuple[list[Prompt], int]:
         count += 1
         if first.setdefault(prompt.id, prompt) != prompt:
             raise BadPrompts(
-                f"two prompts that differ have the id {prompt.id!r}: {_short(first[prompt.id].text)} and "
-                f"{_short(prompt.text)}"
+                f"two different prompts have the id {prompt.id!r}: {_shorten(first[prompt.id].text)} and "
+                f"{_shorten(prompt.text)}; change one of the ids"
             )
     return list(first.values()), count - len(first)
 
 
 def make_id(text: str) -> str:
-    """Return an id that depends on the text alone: `a-photo-of-a-car`.
+    """Return an id that depends on the text alone, such as `a-photo-of-a-car`.
 
-    Where words joined by hyphens would not tell the text from all others, ten digits of its SHA-256 follow.
+    If the words joined by hyphens could come from another text too, ten digits of the text's SHA-256 follow.
     """
     if len(text) <= _ID_LENGTH and _PLAIN.fullmatch(text):
         return text.replace(" ", "-")
@@ -240,19 +264,20 @@ def make_id(text: str) -> str:
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """Return a file's records, in order; blank lines are skipped.
+    """Return a file's records in their order, without blank lines.
 
-    Raises BadPrompts where the file is missing, not UTF-8, or not what its name's ending says.
+    Raises:
+        BadPrompts: If the file is missing, is not UTF-8, or does not fit the ending of its name.
     """
     path = Path(path)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise BadPrompts(f"{path}: want a file of prompts that ends in {', '.join(_READERS)}")
+        raise BadPrompts(f"{path}: the name of a prompt file must end in {', '.join(_READERS)}")
     return list(reader(path, read_text(path, BadPrompts)))
 
 
 def _read_text(path: Path, text: str) -> Iterator[Record]:
-    # not str.splitlines, which also cuts at form feeds and the line separators that a prompt may hold
+    # not str.splitlines, which also splits at form feeds and line separators, which a prompt may contain
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
         if stripped := line.strip():
             yield Record(path, number, {"prompt": stripped})
@@ -260,7 +285,7 @@ def _read_text(path: Path, text: str) -> Iterator[Record]:
 
 def _read_json_lines(path: Path, text: str) -> Iterator[Record]:
     for number, fields in parse_json_lines(path, text, BadPrompts, "a field 'prompt'"):
-        yield Record(path, number, {name: value for name, value in fields.items() if not _blank(value)})
+        yield Record(path, number, {name: value for name, value in fields.items() if not _is_blank(value)})
 
 
 def _read_csv(path: Path, text: str) -> Iterator[Record]:
@@ -271,11 +296,11 @@ def _read_csv(path: Path, text: str) -> Iterator[Record]:
         yield Record(path, row.line, row.cells)
 
 
-def _blank(value: Any) -> bool:
+def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= _ID_LENGTH else text[:_ID_LENGTH] + "...")
 
 

@@ -1,4 +1,4 @@
-"""Images that belong to prompts: made once by a prompt source, and kept in the cache."""
+"""Images that belong to prompts: a prompt source makes them once, and the cache keeps them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..storage.store import Store
 
 
 class PromptImages:
-    """The images of prompts that the cache keeps, each under a hash (SHA-256, hex) of all that made it.
+    """The images of prompts in the cache, each under the SHA-256 (hex) of everything that it depends on.
 
     Raises:
         BadFolder: If the cache cannot be used.
@@ -32,7 +32,7 @@ class PromptImages:
         self._store.close()
 
     def find(self, key: str) -> Path | None:
-        """Return the file of the image under a key; None if there is none, or if its file was altered."""
+        """Return the image file under a key; None if it is missing or was altered."""
         kept = self._store.image(key)
         return None if kept is None else kept.path
 

@@ -1,4 +1,4 @@
-"""Tables of users: CSV with a line of names, or JSON lines, read so that what is wrong is said with its line."""
+"""Tables that users write: CSV with a header line, or JSON lines. Errors name file and line."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from ..files.spreadsheet import unescape
 from .text_file import read_text
 
 MAX_DEPTH = 50
-"""Levels of lists and objects within each other in a line of JSON."""
+"""How deep lists and objects may be nested in a line of JSON."""
 
 
 class TableRow(NamedTuple):
-    """The cells of one row by their columns' names, stripped; those that are empty are left out.
+    """One row of a table.
 
-    line: the one on which it begins, from 1
+    Attributes:
+        line: The line on which it begins, from 1.
+        cells: Its cells by column, stripped, without the empty ones.
     """
 
     line: int
@@ -30,12 +32,17 @@ class TableRow(NamedTuple):
 def read_table(
     path: Path, error: type[T2IError], columns: Sequence[str] = (), escaped: bool = False
 ) -> list[TableRow]:
-    """Return the rows of a table in UTF-8, those that are empty left out; of a file `.tsv` cells end at tabs.
+    """Return the rows of a table in UTF-8, without the empty ones. In a `.tsv` file tabs separate the cells.
 
-    columns: those that must be there, in any order, among any others
-    escaped: whether the cells are labels and ids as t2i's own tables have them (`spreadsheets.escape`)
+    Args:
+        path: The file.
+        error: The class of error to raise.
+        columns: Columns that the table must have, in any order; it may have others.
+        escaped: True if the cells are escaped as in t2i's own tables (`spreadsheet.escape`).
 
-    Raises `error`, in one line that names file and line, where it cannot be read, is no table, or lacks a column.
+    Raises:
+        T2IError: `error`, in one line that names file and line, if the file cannot be read, is not a table, or
+            lacks a column.
     """
     return parse_table(path, read_text(path, error), error, columns, escaped)[1]
 
@@ -43,20 +50,24 @@ def read_table(
 def parse_table(
     path: Path, text: str, error: type[T2IError], columns: Sequence[str] = (), escaped: bool = False
 ) -> tuple[list[str], list[TableRow]]:
-    """Return a table's columns and rows, whose file was read already. Raises what `read_table` does."""
+    """Return the columns and rows of a table from its text. See `read_table` for arguments and errors."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     begin, rows = 1, []
     try:
         names = [name.strip() for name in next(lines, [])]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise error(f"{path}, line 1: the column {twice!r} is there twice")
+            raise error(f"{path}, line 1: the column {twice!r} appears twice; rename or delete one")
         if missing := next((name for name in columns if name not in names), None):
             raise error(f"{path}, line 1: no column {missing!r}; want {', '.join(columns)}")
         begin = lines.line_num + 1
         for cells in lines:
             if len(cells) > len(names):
-                raise error(f"{path}, line {begin}: {len(cells)} cells under {len(names)} columns")
+                columns_in_words = "1 column" if len(names) == 1 else f"{len(names)} columns"
+                raise error(
+                    f"{path}, line {begin}: has {len(cells)} cells, but the table has {columns_in_words}; "
+                    "quote a cell that contains the separator"
+                )
             if filled := {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}:
                 plain = {name: unescape(cell) for name, cell in filled.items()} if escaped else filled
                 rows.append(TableRow(begin, plain))
@@ -69,14 +80,19 @@ def parse_table(
 def parse_json_lines(
     path: Path, text: str, error: type[T2IError], want: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects of a file of one JSON object a line, each with its line, from 1; empty lines are left out.
+    """Yield each object of a JSON lines file with its line number, from 1. Empty lines are skipped.
 
-    want: what an object must hold, in words
+    Args:
+        path: The file, for messages.
+        text: Its content.
+        error: The class of error to raise.
+        want: What an object must have, in words, for messages.
 
-    Raises `error`, in one line that names file and line, for a line that is no JSON, no object, or nested
-    more than `MAX_DEPTH` deep.
+    Raises:
+        T2IError: `error`, in one line that names file and line, if a line is not a JSON object, or is nested more
+            than `MAX_DEPTH` deep.
     """
-    # not str.splitlines, which also cuts at form feeds and the line separators that a text may hold
+    # not str.splitlines, which also splits at form feeds and line separators, which a text may contain
     for number, line in enumerate(io.StringIO(text, newline=None), 1):
         if stripped := line.strip():
             try:
@@ -91,7 +107,7 @@ def parse_json_lines(
 
 
 def _is_deeper(data: Any, levels: int) -> bool:
-    """Whether lists and objects lie more than this many levels within each other."""
+    """Return whether lists and objects are nested more than `levels` deep."""
     level = [data]
     for _ in range(levels + 1):
         below: list[Any] = []

@@ -1,4 +1,4 @@
-"""Text files that users wrote."""
+"""Text files that users write."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from ..api.errors import T2IError
 
 
 def read_text(path: Path, error: type[T2IError], max_bytes: int | None = None) -> str:
-    """Return the text of a user's file: UTF-8, a mark of byte order left out, line ends as they are.
+    """Return the text of a user's file in UTF-8, without a byte order mark, its line ends unchanged.
 
-    max_bytes: size of the largest file that is read
+    Args:
+        path: The file.
+        error: The class of error to raise.
+        max_bytes: Largest size that is read.
 
-    Raises `error`, in one line that names the file, and where it is not UTF-8 the line.
+    Raises:
+        T2IError: `error`, in one line that names the file, and the line if it is not UTF-8.
     """
     try:
         with path.open("rb") as file:

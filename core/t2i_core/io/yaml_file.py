@@ -1,7 +1,7 @@
-"""YAML of users: things by name, read so that what is wrong is said in one line.
+"""YAML files that users write. Errors are one line.
 
-A small file can stand for billions of values, by aliases of aliases, or take hours to read. Both are refused
-before anything is built, so that it is safe to read somebody else's recipe.
+By aliases of aliases a small file can expand to billions of values, or take hours to read. Both are refused before
+anything is built, so that reading somebody else's recipe is safe.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 MAX_BYTES = 1 << 20
-"""Size of a file."""
+"""Largest size of a file."""
 
 MAX_VALUES = 50_000
-"""Values in a file, where each alias counts as all that it stands for."""
+"""Most values in a file, aliases expanded."""
 
 MAX_DEPTH = 50
-"""Levels of lists and mappings within each other."""
+"""How deep lists and mappings may be nested."""
 
 _MAX_DIGITS = 1000
-"""Characters of a number."""
+"""Most characters of a number."""
 
 
 class BadYAML(ValueError):
-    """A text that is not YAML, or stands for more than t2i reads; its message is one line."""
+    """A text that is not YAML, or expands to more than t2i reads; its message is one line."""
 
 
 class BoundedLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, which refuses a text that stands for too much."""
+    """PyYAML's safe loader, with limits on the expanded size of a text."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -43,7 +43,11 @@ class BoundedLoader(yaml.SafeLoader):
         self._extents: dict[yaml.Node, tuple[int, int]] = {}  # values and levels of each node, aliases expanded
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Compose a node, and count what it stands for. Raises BadYAML for too much."""
+        """Compose a node and count its values, with aliases expanded.
+
+        Raises:
+            BadYAML: If it exceeds a limit.
+        """
         line: int = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
         is_alias = self.check_event(yaml.AliasEvent)
         self._depth += 1
@@ -54,13 +58,13 @@ class BoundedLoader(yaml.SafeLoader):
         if node is None:
             return None
         if is_alias and node not in self._extents:
-            _refuse(line, "an alias stands for a value that holds it")
+            _refuse(line, "an alias refers to a value that contains it")
         if not is_alias:
             self._extents[node] = self._extent(node, line)
         return node
 
     def _extent(self, node: yaml.Node, line: int) -> tuple[int, int]:
-        """Return the number of values and of levels that a complete node stands for."""
+        """Return the number of values and of levels of a complete node, with aliases expanded."""
         children: list[yaml.Node] = []
         if isinstance(node, yaml.SequenceNode):
             children = node.value
@@ -72,7 +76,7 @@ class BoundedLoader(yaml.SafeLoader):
         values = 1 + sum(values for values, _ in extents)
         levels = 1 + max((levels for _, levels in extents), default=0)
         if max(values, len(self._extents)) > MAX_VALUES:
-            _refuse(line, f"more than {MAX_VALUES} values, each alias counted as what it stands for")
+            _refuse(line, f"more than {MAX_VALUES} values, aliases expanded")
         if levels > MAX_DEPTH:
             _refuse(line, f"lists and mappings are nested more than {MAX_DEPTH} deep")
         return values, levels
@@ -86,14 +90,14 @@ def _refuse(line: int, problem: str) -> NoReturn:
 
 
 def load_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
-    """Return what a text in YAML says.
+    """Return the data of a YAML text.
 
     Args:
-        text: At most `MAX_BYTES` long.
-        loader: A subclass may refuse more.
+        text: At most `MAX_BYTES` characters.
+        loader: The loader; a subclass may refuse more.
 
     Raises:
-        BadYAML: If the text is not YAML or stands for too much.
+        BadYAML: If the text is not YAML or exceeds a limit.
     """
     if len(text) > MAX_BYTES:
         raise BadYAML(f"longer than {MAX_BYTES >> 20} MiB")
@@ -106,11 +110,16 @@ def load_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
 
 
 def read_mapping(path: Path, error: type[T2IError], want: str) -> dict[Any, Any]:
-    """Return what a file holds, by name; at least one thing.
+    """Return the mapping that a YAML file holds; it has at least one entry.
 
-    want: what it must hold, in words
+    Args:
+        path: The file.
+        error: The class of error to raise.
+        want: What the file must hold, in words, for messages.
 
-    Raises `error`, in one line that names the file, where it cannot be read, is no YAML, or holds no such thing.
+    Raises:
+        T2IError: `error`, in one line that names the file, if it cannot be read, is not YAML, or is not a mapping
+            with entries.
     """
     try:
         data = load_yaml(read_text(path, error, MAX_BYTES))
@@ -122,7 +131,7 @@ def read_mapping(path: Path, error: type[T2IError], want: str) -> dict[Any, Any]
 
 
 def find_first_fault(error: ValidationError) -> str:
-    """Say what pydantic found first, and where, places in lists from 1: `categories.2: want a name`."""
+    """Return pydantic's first error and its place, list items counted from 1: `categories.2: want a name`."""
     fault = error.errors()[0]
     field = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in fault["loc"])
     message = fault["msg"].removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""What a run's metrics make of it beyond its scores, from the tables that are kept with it."""
+"""Analyses that a run's metrics make of its stored tables, beyond the scores."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from .run import Run
 
 @dataclass(frozen=True)
 class StoredMetrics:
-    """The metrics of a run, made again with the options that they had.
+    """The metrics of a run, created again with the options that they had.
 
-    made:    by name, as the run's tables have it
-    recorded: by name, the options that the run was measured with, as plain data
-    absent:  why the others cannot be asked, by name
+    Attributes:
+        made: The metrics, by their names in the run's tables.
+        recorded: The options of the run as plain data, by name.
+        absent: Why the other metrics are not available, by name.
     """
 
     made: Mapping[str, ResolvedComponent[MetricInfo]]
@@ -33,7 +34,7 @@ class StoredMetrics:
 
 
 def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
-    """Make the metrics of a run's results again; one that is not installed any more harms no other."""
+    """Create the metrics of a run's results again. One that is no longer installed does not affect the others."""
     scored = {result.metric for result in run.results}
     made: dict[str, ResolvedComponent[MetricInfo]] = {}
     recorded: dict[str, Mapping[str, Any]] = {}
@@ -46,7 +47,7 @@ def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
         if name not in scored:
             continue
         try:
-            component = resolver.component("metric", name, {_key(name): part.options})
+            component = resolver.component("metric", name, {_make_key(name): part.options})
             _check_files(component)
             made[name] = component
         except T2IError as error:
@@ -55,7 +56,7 @@ def list_metrics(run: Run, resolver: Resolver[Any]) -> StoredMetrics:
 
 
 def _check_files(metric: ResolvedComponent[MetricInfo]) -> None:
-    """Check the files that a run's options name: the run may come from somebody else.
+    """Check the files that a run's options name, because the run may come from somebody else.
 
     Raises:
         BadFolder: If one is neither a folder nor a regular file of bounded size.
@@ -68,7 +69,7 @@ def _check_files(metric: ResolvedComponent[MetricInfo]) -> None:
                 if not path.is_dir():
                     open_regular(path, TABLE_BYTES).close()
             except FileNotFoundError:
-                continue  # the metric says so, if it reads the file at all
+                continue  # the metric reports it, if it reads the file
             except OSError as error:
                 raise BadFolder(f"{metric.spec}: option {key}: {path}: {error.strerror}") from error
 
@@ -80,16 +81,22 @@ def analyze_run(
     options: OptionTable | None = None,
     failing: Callable[[str, T2IError], None] | None = None,
 ) -> Iterator[tuple[str, Analysis]]:
-    """Yield what each metric of a finished run makes of its tables, with the metric's name.
+    """Yield the analyses that each metric makes of a finished run, with the metric's name.
 
-    options: of metrics, for their analyses alone
-    failing: told of the metric whose analyses cannot be made, and why, so that the others go on; without it that
-             is raised
+    Args:
+        run: The run.
+        metrics: Its metrics.
+        resolver: Finds components by name.
+        options: Options of metrics, for their analyses alone.
+        failing: Receives the name of each metric whose analyses fail, with the error; the others go on. If None,
+            the error is raised.
 
-    Raises UnknownName for options of another metric, BadOption for one that the run was measured with.
+    Raises:
+        UnknownName: If an option is for another metric.
+        BadOption: If an option was already set when the run was measured.
     """
     options = options or {}
-    shorts = {name: _short(name) for name in metrics.recorded}
+    shorts = {name: _drop_argument(name) for name in metrics.recorded}
     for key in options:
         if key.removeprefix("metric:") not in shorts.values():
             known = list(shorts.values())
@@ -106,12 +113,15 @@ def analyze_run(
         for label, model in models.items()
     }
     for name, made in metrics.made.items():
-        given = {**options.get(shorts[name], {}), **options.get(_key(name), {})}
+        given = {**options.get(shorts[name], {}), **options.get(_make_key(name), {})}
         if given:
             measured_with = select_result_options(made.options)
-            made = resolver.component("metric", name, {_key(name): {**metrics.recorded[name], **given}})
+            made = resolver.component("metric", name, {_make_key(name): {**metrics.recorded[name], **given}})
             if select_result_options(made.options) != measured_with:
-                raise BadOption(f"{name}: {', '.join(given)}: the run was measured with that; give it to t2i eval")
+                raise BadOption(
+                    f"{name}: {', '.join(given)}: the run was already measured with this option; "
+                    "to change it, give it to t2i eval"
+                )
         own = table["metric"] == name
         if not own.any():  # all its samples failed
             continue
@@ -122,12 +132,12 @@ def analyze_run(
             None if own.all() else table[~own].dropna(axis="columns", how="all"),
             settings,
             run.manifest.request.interval,
-            _floors(run, name),
+            _find_floors(run, name),
             {name: made.info.measures for name, made in metrics.made.items()},
             partial(find_images, samples, run.folder, run.images_from),
         )
         try:
-            for analysis in _asked(made, study):
+            for analysis in _analyze(made, study):
                 yield name, analysis
         except T2IError as error:
             if failing is None:
@@ -135,7 +145,7 @@ def analyze_run(
             failing(name, error)
 
 
-def _asked(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:
+def _analyze(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analysis]:
     try:
         yield from made.info.create(made.setup()).analyses(study)
     except T2IError:
@@ -147,17 +157,17 @@ def _asked(made: ResolvedComponent[MetricInfo], study: Study) -> Iterator[Analys
         ) from error
 
 
-def _short(name: str) -> str:
+def _drop_argument(name: str) -> str:
     return name.partition(":")[0]
 
 
-def _key(name: str) -> str:
-    """Under which a metric's options stand in a table of options."""
-    return f"metric:{_short(name)}"
+def _make_key(name: str) -> str:
+    """Return the key of a metric's options in a table of options."""
+    return f"metric:{_drop_argument(name)}"
 
 
-def _floors(run: Run, metric: str) -> dict[str, float]:
-    """By need the confidence below which judges keep nothing: the highest, where models have several judges."""
+def _find_floors(run: Run, metric: str) -> dict[str, float]:
+    """Return the confidence below which judges keep nothing, by need: the highest, if there are several judges."""
     floors: dict[str, float] = {}
     for judge in run.manifest.judges:
         if judge.metric == metric and judge.floor is not None:

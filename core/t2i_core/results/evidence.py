@@ -1,4 +1,4 @@
-"""Why a metric gave a sample its value: the lines of a run's evidence.jsonl."""
+"""Evidence for a sample's value: the lines of a run's evidence.jsonl."""
 
 from __future__ import annotations
 

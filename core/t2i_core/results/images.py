@@ -1,4 +1,4 @@
-"""The images that a run names: which of their files may be read, and shown."""
+"""The images that a run names, and which of their files may be read and shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def find_images(samples: pd.DataFrame, folder: Path, images_from: Sequence[Path]
 
     A run may come from somebody else and name any file. Files in the run's folder may be read. Other files may
     only be read if an evaluation with this user's cache has used the same file with the same content, or if they
-    lie in a folder that the user has named. All others raise `RefusedImage` when their pixels are asked for.
+    lie in a folder that the user has named. For all others, reading the pixels raises `RefusedImage`.
 
     Args:
         samples: The table, with the columns status, image and digest.
@@ -27,20 +27,20 @@ def find_images(samples: pd.DataFrame, folder: Path, images_from: Sequence[Path]
         images_from: Folders whose images may be read.
 
     Returns:
-        An `Image`, or None if the sample has none, for each row, under the table's own index.
+        An `Image` for each row, or None if the sample has none, under the table's own index.
     """
     wanted = samples["status"] == "ok"
     names, digests = samples["image"], samples["digest"]
     outside = {
         (name, digest) for name, digest in zip(names[wanted], digests[wanted], strict=True) if not _is_local(name)
     }
-    allowed = dict(_allowed(outside, folder, images_from))
+    allowed = dict(_find_allowed(outside, folder, images_from))
 
     def find(ok: bool, name: str, digest: str) -> Image | None:
         if not ok:
             return None
         if (name, digest) in outside:
-            return allowed.get((name, digest)) or _refused(name, digest, folder)
+            return allowed.get((name, digest)) or _refuse(name, digest, folder)
         return Image(digest, folder / name, within=folder)
 
     found = [find(*row) for row in zip(wanted, names, digests, strict=True)]
@@ -64,7 +64,7 @@ def _is_local(name: str) -> bool:
     return not (path.is_absolute() or path.drive or path.root or ".." in path.parts)
 
 
-def _allowed(
+def _find_allowed(
     outside: set[tuple[str, str]], folder: Path, images_from: Sequence[Path]
 ) -> Iterator[tuple[tuple[str, str], Image]]:
     left = []
@@ -88,6 +88,6 @@ def _leads_into(path: Path, folder: Path) -> bool:
         return False
 
 
-def _refused(name: str, digest: str, folder: Path) -> Image:
+def _refuse(name: str, digest: str, folder: Path) -> Image:
     reason = f"{name}: outside of the run's folder"
     return Image(digest, folder / os.path.basename(name), refused=reason)  # noqa: PTH119

@@ -1,4 +1,4 @@
-"""A run's manifest, the content of run.json."""
+"""The manifest of a run: the content of run.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .typed import Count, Number, Seed, Typed
 
 
 class RequestRecord(Typed):
-    """What was asked for."""
+    """The request of a run."""
 
     metrics: list[str] = Field(description="the metrics; empty for `t2i generate`")
     prompts: list[str] = Field(description="the prompt sources or files of all metrics")
@@ -30,19 +30,19 @@ class RequestRecord(Typed):
 class ComponentRecord(Typed):
     """A component under its options."""
 
-    name: str = Field(description="the component, as it was named")
+    name: str = Field(description="the component's name, as the user wrote it")
     dist: str = Field(description="the distribution that it comes from")
     version: str = Field(description="the distribution's version")
     module: str = Field("", description="the plugin's module")
     argument: str | None = Field(None, description="the argument after the colon, or null")
     original: str | None = Field(
         None,
-        description="of a mirror: the repository that it replaces",
+        description="for a mirror: the repository that it replaces",
         exclude_if=lambda original: original is None,
     )
     options: dict[str, Any] = Field(description="all options, with defaults")
-    fingerprint: str = Field(description="SHA-256 of all that its results depend on")
-    reported: dict[str, Any] = Field({}, description="what the loaded component reported of itself")
+    fingerprint: str = Field(description="SHA-256 of everything that its results depend on")
+    reported: dict[str, Any] = Field({}, description="settings that the loaded component reported")
 
 
 class ModelRecord(ComponentRecord):
@@ -51,7 +51,7 @@ class ModelRecord(ComponentRecord):
     settings: dict[str, Any] = Field(description="the options given for this label")
     reported_as_judge: dict[str, Any] | None = Field(
         None,
-        description="what it reported after it was asked about images",
+        description="settings that it reported after it judged images",
         exclude_if=lambda reported: reported is None,
     )
 
@@ -61,12 +61,14 @@ class PartRecord(ComponentRecord):
 
     kind: str = Field(description="`generator`, `judge` or `metric`")
     metric_version: Count | None = Field(
-        None, description="of a metric: the version of its numbers", exclude_if=lambda version: version is None
+        None,
+        description="for a metric: the version of its numbers",
+        exclude_if=lambda version: version is None,
     )
 
 
 class DeviceRecord(Typed):
-    """Where the run computed."""
+    """The device of a run."""
 
     asked: str = Field(description="`--device`, or `best`")
     batch_size: int | str = Field("auto", description="`--batch-size`, or `auto`")
@@ -82,7 +84,7 @@ class JudgeRecord(Typed):
     why: str = Field(description="why it was chosen")
     floor: Number | None = Field(
         None,
-        description="of detections and segments: the confidence below which the judge keeps none",
+        description="for detections and segments: the confidence below which the judge keeps none",
         exclude_if=lambda floor: floor is None,
     )
 
@@ -101,9 +103,9 @@ class DatasetRecord(Typed):
 
 
 class Manifest(Typed):
-    """All that a run records of itself, complete enough to repeat it."""
+    """The record of a run, complete enough to repeat it."""
 
-    plan: str = Field(description="digest of what was asked for: the run's identity")
+    plan: str = Field(description="digest of the request: the run's identity")
     status: Literal["running", "done", "failed"] = Field(
         description="`running`, `done` or `failed`. `t2i runs` shows `interrupted` if run.json says `running` but "
         "no process works on the run, and `unreadable` if run.json is damaged"
@@ -116,7 +118,7 @@ class Manifest(Typed):
     finished: str | None = Field(None, description="time (UTC); null while it runs")
     t2i: str = Field(description="version of core")
     command: list[str] = Field(description="the command line, word by word")
-    request: RequestRecord = Field(description="what was asked for")
+    request: RequestRecord = Field(description="the request")
     models: dict[str, ModelRecord] = Field(description="the models by label")
     components: list[PartRecord] = Field(description="every component that took part, judges among them")
     installed: list[dict[str, Any]] = Field([], description="every component that was installed")
@@ -134,8 +136,8 @@ class Manifest(Typed):
     )
     files: dict[str, str] = Field(
         {},
-        description="SHA-256 of each table. `t2i analyze` refuses a table that was altered; the run's own command "
-        "writes it anew",
+        description="SHA-256 of each table. `t2i analyze` refuses a table that was altered; to rewrite it, run "
+        "the run's command again",
     )
 
     @model_validator(mode="after")
@@ -154,13 +156,13 @@ class Manifest(Typed):
 
 
 def parse_manifest(data: Mapping[str, Any]) -> Manifest:
-    """Check the content of run.json.
+    """Check the content of run.json and return it as a manifest.
 
     Args:
         data: The content.
 
     Raises:
-        ValueError: If it is not what a run writes, with the reason in one line.
+        ValueError: If a run did not write it, with the reason in one line.
     """
     try:
         return Manifest.model_validate(data)

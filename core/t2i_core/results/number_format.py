@@ -1,4 +1,4 @@
-"""How scores, intervals and p-values are written for people."""
+"""Scores, intervals and p-values, formatted for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def format_number(value: float | None) -> str:
-    """Write a score: three decimals, fewer where it is large; `-` where there is none."""
+    """Format a score: three decimals, fewer if it is large; `-` if it is None."""
     if value is None:
         return "-"
     if value and abs(value) < 0.001:
@@ -15,12 +15,12 @@ def format_number(value: float | None) -> str:
 
 
 def format_interval(ci: Sequence[float | None] | None) -> str:
-    """Write an interval; `-` where there is none."""
+    """Format an interval; `-` if it does not exist."""
     if ci is None or ci[0] is None or ci[1] is None:
         return "-"
     return f"[{format_number(ci[0])}, {format_number(ci[1])}]"
 
 
 def format_p_value(p: float | None) -> str:
-    """Write a p-value; `-` where there was no test."""
+    """Format a p-value; `-` if there was no test."""
     return "-" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"

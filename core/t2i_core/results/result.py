@@ -1,4 +1,4 @@
-"""Scores of models and their differences: what ``--json`` prints and run.json holds."""
+"""Scores of models and their differences: the output of `--json` and a part of run.json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Score(Typed):
 
 
 class JudgeName(Typed):
-    """A judge, and why it was chosen."""
+    """A judge, with the reason why it was chosen."""
 
     name: str = Field(description="the judge")
     why: str = Field(description="why it was chosen")
@@ -35,7 +35,7 @@ class JudgeOfNeed(JudgeName):
 
 
 class UpperBound(Typed):
-    """What a metric's score can reach with these judges."""
+    """The highest score that a metric can give with these judges."""
 
     model: str = Field(description="label of the model whose images give the bound")
     value: Number | None = Field(description="its score")
@@ -45,8 +45,8 @@ class UpperBound(Typed):
 class Result(Typed):
     """One model's scores under one metric."""
 
-    metric: str = Field(description="the metric, as it was named")
-    model: str = Field(description="the model, as it was named")
+    metric: str = Field(description="the metric's name, as the user wrote it")
+    model: str = Field(description="the model's name, as the user wrote it")
     label: str = Field(alias="as", description="the model's label")
     settings: dict[str, Any] = Field(description="the options given for the model")
     judge: JudgeName | None = Field(
@@ -65,7 +65,7 @@ class Result(Typed):
         description='`{"model", "value", "ci"}`: the score of the images that the metric names as '
         "[its bound](plugins.md#upper-bounds), by the same judges; null if it names none",
     )
-    notes: list[str] = Field([], description="what a reader should know about the score and its interval")
+    notes: list[str] = Field([], description="notes for readers about the score and its interval")
     n_prompts: Count = Field(description="number of prompts requested")
     n_prompts_ok: Count = Field(
         description="number of prompts with a value; all samples of the others failed, are missing or excluded"
@@ -85,7 +85,7 @@ class Result(Typed):
 class Comparison(Typed):
     """The difference of two models' headline scores, on the prompts and seeds that both have."""
 
-    metric: str = Field(description="the metric, as it was named")
+    metric: str = Field(description="the metric's name, as the user wrote it")
     a: str = Field(description="label of the first model")
     b: str = Field(description="label of the second model")
     diff: Number | None = Field(description="score of a minus score of b")

@@ -1,4 +1,4 @@
-"""Runs: what an evaluation gives back, and how a run's folder is found and read."""
+"""Runs: the results of evaluations, and how their folders are found and read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """How many images a process made, not taken from the cache, and in how many seconds, loading left out."""
+    """Images that a process generated, not counting those from the cache.
+
+    Attributes:
+        images: Number of images.
+        seconds: Time that they took, without loading.
+    """
 
     images: int = 0
     seconds: float = 0.0
@@ -40,7 +45,7 @@ class Made:
 
     @property
     def rate(self) -> float | None:
-        """Images a second; None where none was made."""
+        """Images per second; None if no image was generated."""
         return self.images / self.seconds if self.images and self.seconds else None
 
 
@@ -50,11 +55,11 @@ class Run:
 
     Attributes:
         folder: Its folder, absolute.
-        manifest: The content of its run.json; of a shard, what it would be so far.
+        manifest: The content of its run.json; for a shard, its content so far.
         failed: Why the run has failed: more samples failed than it allows, or an error ended it; else None.
-        partial: What a shard says instead of scores; None for a whole run.
-        made: The images that were made for it now.
-        images_from: Folders outside of the run's whose images may be read too.
+        partial: The message of a shard, which has no scores; None for a whole run.
+        made: The images that this process generated for it.
+        images_from: Folders outside the run's whose images may be read too.
     """
 
     folder: Path
@@ -75,7 +80,7 @@ class Run:
         return self.manifest.comparisons
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``t2i eval --json`` prints, as plain data."""
+        """Return the output of `t2i eval --json` as plain data."""
         return {
             "run": str(self.folder),
             "results": [result.model_dump(by_alias=True) for result in self.results],
@@ -84,42 +89,42 @@ class Run:
 
     @property
     def path(self) -> Path:
-        """Its folder as messages show it: relative, if it lies in the working folder."""
+        """Its folder for messages: relative, if it lies in the working folder."""
         return make_relative(self.folder)
 
     @property
     def status(self) -> str:
-        """`running`, `interrupted` (its process has gone without results), `done` or `failed`."""
+        """`running`, `interrupted` (its process has ended without results), `done` or `failed`."""
         status = self.manifest.status
         return "interrupted" if status == "running" and not _is_locked(self.folder) else status
 
     def samples(self) -> pd.DataFrame:
-        """One row per image: model, prompt, text, seed, status, reason, image, digest, record."""
+        """Return one row per image, with the columns of samples.csv: model, prompt, text, seed, status, ..."""
         return self._read("samples.csv")
 
     def images(self) -> pd.Series:
-        """Return the image of each row of `samples`, under its index; None where there is none.
+        """Return the image of each row of `samples`, under its index; None if it has none.
 
-        The run's own files, files that an evaluation with this cache has used, and those in the folders of
-        `images_from` can be read; the pixels of others raise `RefusedImage`.
+        The run's own files, files that an evaluation with this cache has used, and files in the folders of
+        `images_from` can be read. For others, reading the pixels raises `RefusedImage`.
         """
         from .images import find_images
 
         return find_images(self.samples(), self.folder, self.images_from)
 
     def measurements(self) -> pd.DataFrame:
-        """One row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
+        """Return one row per measured value: metric, model, prompt, cluster, seed, facets, measure, value."""
         return self._read("measurements.csv")
 
     def failures(self) -> pd.DataFrame:
-        """One row per sample that has no value: metric, model, prompt, seed, missing, reason."""
+        """Return one row per sample without a value: metric, model, prompt, seed, kind, reason."""
         return self._read("failures.csv")
 
     def evidence(self) -> list[EvidenceRow]:
-        """Return why the worst samples of each metric and model have their values; empty if no metric says so.
+        """Return the evidence for the worst samples of each metric and model; empty if no metric gives any.
 
         Raises:
-            BadFolder: If the file is not as the run wrote it.
+            BadFolder: If the file differs from the one that the run wrote.
         """
         if EVIDENCE not in self.manifest.files:
             return []
@@ -139,26 +144,24 @@ class Run:
         """Open a file of the run.
 
         Raises:
-            BadFolder: If it is not the one that the run wrote, or its content is not what a run writes.
+            BadFolder: If it differs from the file that the run wrote, or its content is not valid.
         """
         path = self.path / name
         written = self.manifest.files.get(name)
         if written is None:
-            raise BadFolder(f"{path}: the run wrote no such table; was it finished?")
+            raise BadFolder(f"{path}: the run did not write this file; is it finished?")
         try:
             with open_regular(self.folder / name, TABLE_BYTES, self.folder) as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != written:
-                    raise BadFolder(
-                        f"{path}: is not as the run wrote it; the run's own command, given again, writes it anew"
-                    )
+                    raise BadFolder(f"{path}: is not as the run wrote it; run its command again to rewrite it")
                 file.seek(0)
                 yield file
         except OSError as error:
             raise BadFolder(
-                f"{path}: cannot be read ({error.strerror}); the run's own command, given again, writes it anew"
+                f"{path}: cannot be read ({error.strerror}); run its command again to rewrite it"
             ) from error
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise BadFolder(f"{path}: not a table of a run ({fit_one_line(str(error))})") from error
+            raise BadFolder(f"{path}: not a valid file of a run ({fit_one_line(str(error))})") from error
 
 
 def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
@@ -166,17 +169,17 @@ def load_run(folder: str | Path, images_from: Sequence[str | Path] = ()) -> Run:
 
     Args:
         folder: The run's folder. It may come from somebody else.
-        images_from: Folders outside of it whose images may be read too, where the run names images that existed
-            already. Those that an evaluation with this user's cache has used need none.
+        images_from: Folders outside it whose images may be read too, if the run names images that existed already.
+            Images that an evaluation with this user's cache has used can always be read.
 
     Raises:
-        BadFolder: If it holds no run, or a file of it is not as a run writes it.
+        BadFolder: If it holds no run, or one of its files is not valid.
     """
     folder = Path(folder)
     data = read_manifest(folder)
     if data is None:
         if not folder.exists():
-            raise BadFolder(f"{folder}: there is no such folder (t2i runs lists the runs)")
+            raise BadFolder(f"{folder}: no such folder; t2i runs lists the runs")
         raise BadFolder(f"{folder}: holds no run ({MANIFEST} is missing)")
     try:
         manifest = parse_manifest(data)
@@ -192,32 +195,31 @@ def load_finished_run(folder: str | Path, images_from: Sequence[str | Path] = ()
     """Read a run that has ended. See `load_run` for the arguments.
 
     Raises:
-        BadFolder: If there is none, or it is still running or was interrupted.
+        BadFolder: If it holds no run, or the run is still going on or was interrupted.
     """
     run = load_run(folder, images_from)
     if run.status == "running":
-        raise BadFolder(f"{run.path}: the run is still going on; wait for its end")
+        raise BadFolder(f"{run.path}: the run is still in progress; wait until it ends")
     if run.status == "interrupted":
         raise BadFolder(
-            f"{run.path}: the run was interrupted before it had results; its own command, given again, goes on "
-            "where it stopped"
+            f"{run.path}: the run was interrupted before it had results; run its command again to resume it"
         )
     return run
 
 
 def make_relative(folder: Path) -> Path:
-    """Return a folder as messages show it: relative, if it lies in the working folder."""
+    """Return a folder for messages: relative, if it lies in the working folder."""
     here = Path.cwd()
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 @dataclass(frozen=True)
 class UnreadableRun:
-    """A run whose run.json is damaged, or of another version of t2i.
+    """A run whose run.json is damaged, or comes from another version of t2i.
 
     Attributes:
         folder: Its folder, absolute.
-        reason: What is wrong with it, in one line.
+        reason: The problem, in one line.
     """
 
     folder: Path
@@ -225,7 +227,7 @@ class UnreadableRun:
 
 
 def list_runs(folder: str | Path) -> Iterator[Run | UnreadableRun]:
-    """Yield the run that a folder is, or the runs in its direct subfolders, by name."""
+    """Yield the run in a folder, or the runs in its direct subfolders, by name."""
     folder = Path(folder)
     for path in [folder, *sorted(folder.glob("*"))]:
         try:
@@ -236,7 +238,7 @@ def list_runs(folder: str | Path) -> Iterator[Run | UnreadableRun]:
 
 
 def _is_locked(folder: Path) -> bool:
-    """Whether a process works on the run; where that cannot be told, it does."""
+    """Return whether a process works on the run; True if that cannot be determined."""
     file = folder / LOCK
     try:
         # reading a run must leave nothing in its folder, and locking empties the file that a link leads to
@@ -249,5 +251,5 @@ def _is_locked(folder: Path) -> bool:
     except Timeout:
         return True
     except OSError:
-        # nobody can work in a folder that may not be written
+        # no process can work in a folder that may not be written
         return os.access(folder, os.W_OK)

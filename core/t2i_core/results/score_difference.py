@@ -1,4 +1,4 @@
-"""Headline scores worked out from rows, and the difference of two models' scores.
+"""Headline scores computed from rows, and the difference of two models' scores.
 
 An evaluation and a comparison of stored runs share these rules.
 """
@@ -25,31 +25,38 @@ Statistic = Callable[[NDArray[np.float64]], Mapping[str, float]]
 
 
 class Scoring(Protocol):
-    """How rows become scores: of a job, or of a stored run whose rows are read again."""
+    """Rules that turn rows into scores, those of a job or of a stored run."""
 
     @property
     def metric(self) -> ResolvedComponent[MetricInfo]:
-        """Whose rows they are."""
+        """The metric that measured the rows."""
         ...
 
     @property
     def instance(self) -> Metric:
-        """The metric, made."""
+        """The created metric."""
         ...
 
     @property
     def measures(self) -> tuple[SettledMeasure, ...]:
-        """What it measures, the headline first."""
+        """Its measures, the headline first."""
         ...
 
     @property
     def noise(self) -> str:
-        """The run's policy of starting noise: seeds have something in common where it is `shared`."""
+        """The run's policy of starting noise; with `shared`, images of one seed have something in common."""
         ...
 
 
 class Clusters(TypedDict):
-    """What is resampled, as the statistics take it."""
+    """The clusters to resample, as arguments of the statistics.
+
+    Attributes:
+        prompt: Cluster of each row's prompt, shape (n,).
+        seed: Seed of each row, shape (n,); None if rows have no seeds.
+        crossed: True if prompts share their seeds.
+        strata: Category of each row's prompt, shape (n,); None if prompts were not drawn by category.
+    """
 
     prompt: NDArray[Any]
     seed: NDArray[Any] | None
@@ -60,29 +67,37 @@ class Clusters(TypedDict):
 def compare_headlines(
     scoring: Scoring, a: str, b: str, table: pd.DataFrame, same: Collection[str], interval: Question
 ) -> PairedDifference | None:
-    """Compare two models' headline scores, a - b, neither measured in pairs; None where they share nothing.
+    """Compare two models' headline scores, a - b, neither measured in pairs.
 
-    table: the rows of both, its columns but `value` categorical
-    same:  ids of the prompts that are the same for both
+    Args:
+        scoring: The rules of both.
+        a: Label of the first model.
+        b: Label of the second model.
+        table: The rows of both; every column except `value` is categorical.
+        same: Ids of the prompts that are the same for both.
+        interval: The question that the interval answers.
+
+    Returns:
+        The difference; None if they share no samples.
     """
     if table.empty or not {a, b} <= set(table["model"].unique()):
         return None
     if scoring.instance.group_by == "model":
-        return _jackknifed_difference(scoring, table, a, b)
+        return _jackknife_difference(scoring, table, a, b)
     headline = scoring.measures[0]
     rows = select_shared(table[table["prompt"].isin(same)], a, b)
     if rows.empty:
         return None
     own = select_aggregated(scoring, rows)
     if headline.name in make_statistic(scoring, own)(np.ones(len(own))):
-        statistic = _one_each(scoring, own, (a, b), headline.name)
+        statistic = _score_each(scoring, own, (a, b), headline.name)
         found = statistic_differences(statistic, [(a, b)], interval=interval, **find_clusters(scoring, own))[a, b]
-        return replace(found, n=_samples(own))  # a sample has a row of each measure and model
-    return _paired(scoring, headline, rows, (a, b), interval)
+        return replace(found, n=_count_samples(own))  # a sample has a row of each measure and model
+    return _pair_cells(scoring, headline, rows, (a, b), interval)
 
 
 def compute_headline(scoring: Scoring, table: pd.DataFrame) -> float:
-    """A model's headline score, worked out from its rows; NaN where they have none. For no metric of pairs."""
+    """Return a model's headline score, computed from its rows; NaN if it has none. Not for metrics of pairs."""
     headline = scoring.measures[0].name
     if scoring.instance.group_by == "model":
         return split_left_out(table, headline)[0]
@@ -94,7 +109,7 @@ def compute_headline(scoring: Scoring, table: pd.DataFrame) -> float:
 
 
 def select_shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """The rows of two models whose prompt (and seed, or all seeds that a value is made of) both have."""
+    """Return the rows of two models whose prompt (and seed, or all seeds of a value) both have."""
     table = table[table["model"].isin([a, b])]
     cell = [c for c in ("prompt", "seed", "seeds") if c in table and not table[c].isna().all()]
     both = table.groupby(cell, observed=True, dropna=False)["model"].transform("nunique") == 2
@@ -102,26 +117,26 @@ def select_shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
 
 
 def find_clusters(scoring: Scoring, rows: pd.DataFrame) -> Clusters:
-    """Return what is resampled, as the statistics take it."""
+    """Return the clusters to resample, as arguments of the statistics."""
     strata = scoring.instance.strata
     return {
         "prompt": rows["cluster"].cat.codes.to_numpy(),
-        # values of a prompt, which may stand among those of its images, have none
+        # values of a prompt, which the table may hold besides those of its images, have no seed
         "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
-        # where each prompt has noise of its own, seeds have nothing in common
+        # if each prompt has its own noise, images of one seed have nothing in common
         "crossed": scoring.instance.crossed and scoring.noise == "shared",
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
     }
 
 
 def select_aggregated(scoring: Scoring, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that the metric's own scores are made of."""
+    """Return the rows from which the metric computes its own scores."""
     names = scoring.instance.aggregates
     return table if names is None else table[table["measure"].isin(names)]
 
 
 def make_statistic(scoring: Scoring, table: pd.DataFrame) -> Statistic:
-    """The metric's own scores as a function of weights, of which rows without any have none."""
+    """Return the metric's own scores as a function of the rows' weights; without rows there are no scores."""
     if table.empty:
         return lambda _: {}
 
@@ -129,41 +144,41 @@ def make_statistic(scoring: Scoring, table: pd.DataFrame) -> Statistic:
         with guard_plugin(scoring.metric, "to aggregate its rows"):
             found = scoring.instance.aggregate(table, weights)
             if not isinstance(found, Mapping):
-                raise TypeError(f"gave {type(found).__name__} where scores by name were asked for")
+                raise TypeError(f"gave {type(found).__name__}; it must give scores by name")
             return found
 
     return statistic
 
 
 def split_left_out(table: pd.DataFrame, measure: str) -> tuple[float, pd.Series[float]]:
-    """A set's value on all images, and its values without each block."""
+    """Return a set's value on all images, and its values without each block."""
     rows = table[table["measure"] == measure].set_index("left_out")["value"]
     return float(rows["none"]), rows.drop("none")
 
 
-def _one_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
-    """One score of each of several models, under the same weights."""
+def _score_each(scoring: Scoring, rows: pd.DataFrame, labels: Sequence[str], name: str) -> Statistic:
+    """Return a function of weights that gives one score for each of several models."""
     own = [(label, (rows["model"] == label).to_numpy()) for label in labels]
     parts = [(label, mask, rows[mask]) for label, mask in own]
     statistics = [(label, mask, make_statistic(scoring, part)) for label, mask, part in parts]
     return lambda weights: {label: statistic(weights[mask])[name] for label, mask, statistic in statistics}
 
 
-def _samples(rows: pd.DataFrame) -> int:
-    """How many samples rows are about; prompts, where those are measured as a whole."""
+def _count_samples(rows: pd.DataFrame) -> int:
+    """Return the number of samples that rows are about; of prompts, if those are measured as a whole."""
     if "seed" in rows and rows["seed"].notna().any():
         return len(rows.dropna(subset="seed")[["prompt", "seed"]].drop_duplicates())
     return int(rows["prompt"].nunique())
 
 
-def _paired(
+def _pair_cells(
     scoring: Scoring, measure: SettledMeasure, rows: pd.DataFrame, labels: tuple[str, str], interval: Question
 ) -> PairedDifference | None:
-    """Pair the cells of two models; a cell with several rows counts with their mean."""
+    """Pair the cells of two models; the rows of one cell are averaged."""
     rows = rows[rows["measure"] == measure.name]
     if rows.empty:
         return None
-    # values of prompts may stand among those of images, which alone have seeds
+    # values of prompts, which have no seeds, may be mixed with those of images
     cell = [c for c in ("prompt", "cluster", "seed", scoring.instance.strata) if c and c in rows]
     cell = [c for c in cell if not rows[c].isna().all()]
     wide = rows.groupby([*cell, "model"], observed=True)["value"].mean().unstack("model")
@@ -180,12 +195,12 @@ def _paired(
     )
 
 
-def _jackknifed_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> PairedDifference | None:
+def _jackknife_difference(scoring: Scoring, table: pd.DataFrame, a: str, b: str) -> PairedDifference | None:
     """Compare two sets by leaving the same blocks of images out of both."""
     name = scoring.measures[0].name
     both = [table[(table["model"] == m) & (table["measure"] == name)] for m in (a, b)]
     if len({seeds for rows in both for seeds in rows["seeds"].dropna()}) != 1:
-        return None  # sets of different images: a difference would be one of size too
+        return None  # sets of different images: their difference would depend on their sizes too
     (full_a, parts_a), (full_b, parts_b) = (split_left_out(rows, name) for rows in both)
     parts = (parts_a - parts_b).dropna()
     if len(parts) < 2:

@@ -1,4 +1,4 @@
-"""Scores as tables of a terminal. A command that prints them depends on rich itself: core does not."""
+"""Scores as tables in a terminal. A command that prints them depends on rich; core does not."""
 
 from __future__ import annotations
 
@@ -19,85 +19,85 @@ MOST_LEVELS = 8
 def print_results(console: Console, results: Sequence[Result], comparisons: Sequence[Comparison]) -> None:
     """Print scores with intervals, named scores, facets, and comparisons of models."""
     if results:
-        console.print(_scores(results))
-        for part in _details(results):
+        console.print(_make_score_table(results))
+        for part in _make_detail_tables(results):
             console.print(part)
     if comparisons:
-        console.print(_comparisons(comparisons))
+        console.print(_make_comparison_table(comparisons))
     notes = dict.fromkeys(note for each in results for note in each.notes)
-    for line in _method_lines(results):
+    for line in _describe_methods(results):
         console.print(shown(line, "dim"))
     for note in notes:
         console.print(shown(f"note: {note}"))
 
 
-def _cells(*values: object) -> Iterator[Text]:
+def _make_cells(*values: object) -> Iterator[Text]:
     return map(shown, values)
 
 
-def _scores(results: Sequence[Result]) -> Table:
+def _make_score_table(results: Sequence[Result]) -> Table:
     bounded = any(each.upper_bound for each in results)
     left_out = any(each.n_excluded for each in results)
-    beside = ["upper bound"] if bounded else []
+    bounds = ["upper bound"] if bounded else []
     counts = ["ok", "failed", "missing", *(["excluded"] if left_out else [])]
-    table = make_table("metric", "model", "score", "95 % interval", *beside, "prompts", *counts, "judge")
+    table = make_table("metric", "model", "score", "95 % interval", *bounds, "prompts", *counts, "judge")
     for each in results:
         bound = [format_number(each.upper_bound.value) if each.upper_bound else "-"] if bounded else []
         table.add_row(
-            *_cells(
+            *_make_cells(
                 each.metric,
                 each.label,
                 format_number(each.score),
                 format_interval(each.ci),
                 *bound,
-                f"{each.prompts} ({_prompts(each)})",
+                f"{each.prompts} ({_format_prompts(each)})",
                 each.n_ok,
             ),
-            _alarming(each.n_failed),
-            _alarming(each.n_missing),
+            _format_count(each.n_failed),
+            _format_count(each.n_missing),
             *([shown(each.n_excluded)] if left_out else []),
             shown(each.judge.name if each.judge else "-"),
         )
     return table
 
 
-def _prompts(result: Result) -> str:
-    """How many prompts were asked for, and how many of them have a value where some have none."""
+def _format_prompts(result: Result) -> str:
+    """Return the number of requested prompts, with the number that have a value if some have none."""
     asked, ok = result.n_prompts, result.n_prompts_ok
     return f"{asked}" if ok == asked else f"{ok} of {asked}"
 
 
-def _alarming(count: int) -> Text:
+def _format_count(count: int) -> Text:
     return shown(count, "red" if count else "")
 
 
-def _details(results: Sequence[Result]) -> Iterator[RenderableType]:
-    """Named scores where there are several, and facets."""
+def _make_detail_tables(results: Sequence[Result]) -> Iterator[RenderableType]:
+    """Yield tables of named scores, if there are several, and of facets."""
     named = make_table("metric", "model", "name", "score", "95 % interval", title="by name")
     facets = make_table("metric", "model", "by", "level", "score", "95 % interval", title="by facet")
     for each in results:
         who = each.metric, each.label
         if len(each.scores) > 1:
             for name, score in each.scores.items():
-                named.add_row(*_cells(*who, name, *_with_interval(score)))
+                named.add_row(*_make_cells(*who, name, *_format_score(score)))
         for measure, by_facet in each.facets.items():
             for facet, levels in by_facet.items():
                 place = facet if len(each.facets) == 1 else f"{measure} by {facet}"
-                for level, score in _few(levels):
-                    facets.add_row(*_cells(*who, place, level, *_with_interval(score)))
+                for level, score in _select_levels(levels):
+                    facets.add_row(*_make_cells(*who, place, level, *_format_score(score)))
     for table in (named, facets):
         if table.row_count:
             yield ""
             yield table
 
 
-def _with_interval(score: Score) -> tuple[str, str]:
-    """Write a score and its interval."""
+def _format_score(score: Score) -> tuple[str, str]:
+    """Format a score and its interval."""
     return format_number(score.value), format_interval(score.ci)
 
 
-def _few(levels: Mapping[str, Score]) -> Iterator[tuple[str, Score]]:
-    """All levels, or the lowest and the highest of many."""
+def _select_levels(levels: Mapping[str, Score]) -> Iterator[tuple[str, Score]]:
+    """Yield all levels, or the lowest and the highest of many."""
     if len(levels) <= MOST_LEVELS:
         yield from levels.items()
         return
@@ -107,11 +107,11 @@ def _few(levels: Mapping[str, Score]) -> Iterator[tuple[str, Score]]:
         yield f"{word} of {len(levels)}: {level}", score
 
 
-def _comparisons(comparisons: Sequence[Comparison]) -> Table:
+def _make_comparison_table(comparisons: Sequence[Comparison]) -> Table:
     table = make_table("metric", "a", "b", "a - b", "95 % interval", "p", "n", title="paired comparisons")
     for each in comparisons:
         table.add_row(
-            *_cells(
+            *_make_cells(
                 each.metric,
                 each.a,
                 each.b,
@@ -124,8 +124,8 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Table:
     return table
 
 
-def _method_lines(results: Sequence[Result]) -> Iterator[str]:
-    """How the intervals were made: what they answer and by which method."""
+def _describe_methods(results: Sequence[Result]) -> Iterator[str]:
+    """Yield a line about the question and method of each kind of interval."""
     methods: dict[str, dict[str, None]] = {}
     for each in results:
         if each.interval:

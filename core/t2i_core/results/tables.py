@@ -1,4 +1,4 @@
-"""The shape of a run's tables, checked when they are read: whoever reads one may rely on its columns."""
+"""Columns of a run's tables, checked when they are read, so that readers can rely on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_IMAGES = ("image", "digest", "width", "height")
 
 
 def check_table(name: str, table: pd.DataFrame, models: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a table of a run with its numbers as numbers.
+    """Check a table of a run and return it with its numbers as numbers.
 
     Args:
         name: The name of its file.
@@ -39,7 +39,7 @@ def check_table(name: str, table: pd.DataFrame, models: Mapping[str, Any]) -> pd
         models: The models of the run's manifest, by label.
 
     Raises:
-        ValueError, TypeError or OverflowError: If it is not as a run writes it.
+        ValueError: If a run did not write it; or TypeError or OverflowError.
     """
     missing = [column for column in _COLUMNS[name] if column not in table]
     if name == "measurements.csv" and table.empty:  # a run that measured nothing writes only the columns it knows

@@ -1,4 +1,4 @@
-"""The base of all typed results: frozen models whose fields are checked strictly and documented in place."""
+"""Base class of all typed results: frozen models with strictly checked, documented fields."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ Interval = Annotated[list[Number | None], Field(min_length=2, max_length=2)]
 
 
 class Typed(BaseModel):
-    """Any part of the results. Fields that another version of t2i has added are ignored."""
+    """A part of the results. Fields that another version of t2i has added are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, populate_by_name=True)

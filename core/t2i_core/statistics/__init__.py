@@ -1,16 +1,16 @@
-"""Intervals and comparisons: how would a score come out with other prompts and other seeds?
+"""Confidence intervals and comparisons: how would a score come out with other prompts and other seeds?
 
-Plain functions over arrays, without any knowledge of metrics or plugins:
+The functions take arrays and know nothing of metrics or plugins:
 
-- :func:`mean_interval` for a mean over samples,
-- :func:`statistic_intervals` for any smooth function of row weights (Elo ratings, shares, spreads),
-- :func:`paired_difference` and :func:`statistic_differences` for two models on what they share,
-- :func:`block_jackknife` for scores of a whole set of images (FID, KID),
-- :func:`level_spread` for "which seeds are best", beside what chance alone gives,
-- :func:`wilson`, :func:`clopper_pearson`, :func:`holm`, :func:`cluster_weights`.
+- `mean_interval` for a mean over samples,
+- `statistic_intervals` for any smooth function of row weights (Elo ratings, shares, spreads),
+- `paired_difference` and `statistic_differences` for two models on the samples that both have,
+- `block_jackknife` for scores of a whole set of images (FID, KID),
+- `level_spread` for "which seeds are best", compared with chance,
+- `wilson`, `clopper_pearson`, `holm`, `cluster_weights`.
 
-Every interval names its method and the question that it answers. ``docs/coverage.md`` holds the simulated
-coverage of all of them.
+Every interval names its method and the question that it answers. `docs/coverage.md` gives the simulated coverage
+of all of them.
 """
 
 from .comparison import PairedDifference, holm, paired_difference, statistic_differences

@@ -1,4 +1,4 @@
-"""Two models compared on what they share."""
+"""Comparisons of two models on the samples that both have."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from .resampling import Draws, Statistic, replicate
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """A difference a - b with its interval and two-sided p.
+    """The difference a - b of two models, with its confidence interval and two-sided p-value.
 
-    ``n`` is the number of shared rows. ``p`` comes from the same t as the interval: it is under 1 - level
-    where the interval leaves 0 out, and only there. Where the differences do not vary, p is that of the sign
-    test over clusters. NaN means that no interval, or no test, can be formed. The other fields are those of
-    :class:`t2i_core.statistics.Estimate`.
+    The fields that are not listed are those of `Estimate`.
+
+    Attributes:
+        diff: The difference, in the unit of the measure.
+        p: p-value of the same t as the interval: it is below 1 - level exactly if the interval excludes 0. If the
+            differences do not vary, p is that of the sign test over clusters. NaN if no test is possible.
+        n: Number of shared rows.
     """
 
     diff: float
@@ -39,7 +42,7 @@ class PairedDifference:
     notes: tuple[str, ...] = ()
 
 
-def _comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
+def _make_comparison(estimate: Estimate, design: Design, n: int) -> PairedDifference:
     if estimate.df is not None and estimate.se:
         p = 2 * float(stdtr(estimate.df, -abs(estimate.value) / estimate.se))
     elif not design.terms or math.isnan(estimate.lo):
@@ -77,10 +80,21 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare two models' means, a - b, on the samples that both have.
 
-    Row i of ``value_a`` and ``value_b`` is the same prompt and seed measured for either model; leave out what
-    only one of them has. The other arguments, and the errors, are those of
-    :func:`t2i_core.statistics.mean_interval`; ``low`` and ``high`` are the range of the measure, not of the
-    difference. The interval is plain t over the same clusters, cut at what the range allows.
+    The interval is plain t over clusters, cut at the differences that the range allows. The other arguments are
+    those of `mean_interval`.
+
+    Args:
+        value_a: Values of the first model, shape (n,).
+        value_b: Values of the second model for the same prompts and seeds in the same order, shape (n,). Leave out
+            the samples that only one model has.
+        low: Lower end of the range of the measure, not of the difference.
+        high: Upper end of the same range.
+
+    Returns:
+        The difference with its interval and p-value.
+
+    Raises:
+        ValueError: If the shapes differ, or as `mean_interval` raises it.
     """
     check_level(level)
     a, b = np.asarray(value_a, dtype=np.float64), np.asarray(value_b, dtype=np.float64)
@@ -93,7 +107,7 @@ def paired_difference(
     check_range(float(both.min()), float(both.max()), (low, high))
     bounds: Range = (None, None) if low is None or high is None else (low - high, high - low)
     estimate = estimate_mean(sample, design, form="t", bounds=bounds, level=level)
-    return _comparison(estimate, design, len(sample.value))
+    return _make_comparison(estimate, design, len(sample.value))
 
 
 def statistic_differences(
@@ -111,9 +125,16 @@ def statistic_differences(
 ) -> dict[tuple[str, str], PairedDifference]:
     """Compare named values of one statistic under the same weights, for example two Elo ratings.
 
-    For each pair of names (a, b) the difference a - b. The other arguments, and the errors, are those of
-    :func:`t2i_core.statistics.statistic_intervals`; a pair that the statistic does not return raises
-    ValueError. All pairs share one set of rounds.
+    All pairs share one set of rounds. The other arguments are those of `statistic_intervals`.
+
+    Args:
+        pairs: Pairs (a, b) of names that the statistic returns.
+
+    Returns:
+        The difference a - b of each pair.
+
+    Raises:
+        ValueError: If the statistic does not return a name, or as `statistic_intervals` raises it.
     """
     check_level(level)
     pairs = list(pairs)
@@ -138,17 +159,24 @@ def statistic_differences(
 
         value = replicates.full[a] - replicates.full[b]
         estimate = replicates.estimate(value, difference, form="t", bounds=(None, None), level=level)
-        comparisons[a, b] = _comparison(estimate, replicates.design, np.size(prompt))
+        comparisons[a, b] = _make_comparison(estimate, replicates.design, np.size(prompt))
     return comparisons
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Adjust p-values for their number, so that all of them together err at most at the level.
+    """Adjust p-values for their number, so that the chance of any false rejection is at most the level.
 
-    ``p_values`` in one dimension; NaN (no test was possible) stays NaN and does not count. Returns the
-    adjusted values in the same order. Raises ValueError for values outside [0, 1].
+    Args:
+        p_values: p-values in [0, 1], shape (n,). NaN (no test was possible) stays NaN and does not count.
 
-    Source: S. Holm, A simple sequentially rejective multiple test procedure (1979).
+    Returns:
+        The adjusted values in the same order, float64 of shape (n,).
+
+    Raises:
+        ValueError: If a value lies outside [0, 1], or the array has another number of dimensions.
+
+    References:
+        S. Holm, A simple sequentially rejective multiple test procedure (1979).
     """
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1 or ((p < 0) | (p > 1)).any():

@@ -1,9 +1,12 @@
-"""What is resampled: prompts, seeds, or both crossed; and the variance of an estimate that follows.
+"""Resampling designs: prompts, seeds, or both crossed; and the variance of an estimate under each.
 
-Crossed, V = V_prompt + V_seed - V_image, each term the usual one-way estimate, not below V_prompt and V_seed
-(A. B. Owen, The pigeonhole bootstrap, 2007; A. C. Cameron, J. B. Gelbach and D. L. Miller, Robust inference
-with multiway clustering, 2011). Degrees of freedom after F. E. Satterthwaite, An approximate distribution of
-estimates of variance components (1946), at least those of the smaller number of clusters.
+Crossed, V = V_prompt + V_seed - V_image, each term the usual one-way estimate, but at least V_prompt and V_seed.
+Degrees of freedom follow Satterthwaite, but are at least those of the smaller number of clusters.
+
+References:
+    A. B. Owen, The pigeonhole bootstrap (2007).
+    A. C. Cameron, J. B. Gelbach and D. L. Miller, Robust inference with multiway clustering (2011).
+    F. E. Satterthwaite, An approximate distribution of estimates of variance components (1946).
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ QUESTIONS = {
 }
 ONE_PROMPT = "one prompt: prompt variation is not in the interval"
 ONE_SEED = "one seed: seed variation is not in the interval"
-FEW = 10  # under so many clusters an interval is called rough
+FEW = 10  # with fewer clusters an interval is called rough
 
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -33,10 +36,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Term:
-    """One way of clustering the rows: ``codes`` per row, in 0..groups-1 (some may be unused).
+    """One way of clustering the rows.
 
-    ``stratum`` gives each group's stratum, in 0..max; clusters are compared within their stratum only.
-    ``groups`` counts the clusters that occur.
+    Attributes:
+        codes: The cluster of each row, in 0..max; some codes may be unused. Shape (n,).
+        groups: Number of clusters that occur.
+        stratum: The stratum of each cluster, in 0..max. Clusters are compared only within their stratum.
     """
 
     codes: Codes
@@ -45,11 +50,15 @@ class Term:
 
     @property
     def df(self) -> int:
-        """Clusters less strata."""
+        """Degrees of freedom: number of clusters minus number of strata."""
         return self.groups - (1 if self.stratum is None else int(self.stratum.max()) + 1)
 
     def variance(self, influence: Floats) -> float:
-        """Estimate the variance of an estimate whose rows have these influences (they sum to zero)."""
+        """Return the variance of an estimate over these clusters.
+
+        Args:
+            influence: The influence of each row on the estimate, shape (n,); they sum to zero.
+        """
         # sums of squares, not dot products: BLAS starts threads for those, which wait on a busy machine
         total = np.bincount(self.codes, influence)
         if self.stratum is None:
@@ -61,11 +70,16 @@ class Term:
 
 @dataclass(frozen=True)
 class Design:
-    """How the rows are clustered for one question.
+    """Clusters of rows for one question.
 
-    ``terms`` holds one term, or three (prompts, seeds, cells) where prompts and seeds are crossed, or none
-    where there is a single cluster. ``cells`` clusters by (prompt, seed). ``trials`` and ``trial_name`` say
-    what counts as one trial where the data do not vary.
+    Attributes:
+        question: The question that the interval answers, in words.
+        clusters: Name of the clusters, for the method of the interval.
+        terms: One term; three (prompts, seeds, cells) if prompts and seeds are crossed; none for a single cluster.
+        cells: The rows clustered by (prompt, seed).
+        trials: Number of trials, if the data do not vary.
+        trial_name: The unit of those trials: prompts or seeds.
+        notes: Notes for the reader.
     """
 
     question: str
@@ -78,12 +92,12 @@ class Design:
 
     @property
     def crossed(self) -> bool:
-        """Whether prompts and seeds both vary, crossed."""
+        """True if prompts and seeds both vary, crossed."""
         return len(self.terms) == 3
 
     @property
     def n_clusters(self) -> int:
-        """Clusters that the interval rests on; the smaller number where two kinds are crossed."""
+        """Number of clusters that the interval rests on: the smaller one if two kinds are crossed."""
         return min(term.groups for term in self.terms[:2]) if self.terms else 1
 
     def combine(self, variances: Sequence[float]) -> tuple[float, float]:
@@ -97,10 +111,13 @@ class Design:
         return variance, max(variance**2 / spread, floor) if spread > 0 else floor
 
     def variance(self, influence: Floats) -> tuple[float, float]:
-        """Estimate variance and degrees of freedom of an estimate from its rows' influences.
+        """Return the variance and degrees of freedom of an estimate.
 
-        Where all clusters agree by accident and their images do not, the variance is that over images; it is
-        0 only where no two cells differ.
+        If all clusters agree by accident but their images differ, the variance is that over images. It is 0 only
+        if no two cells differ.
+
+        Args:
+            influence: The influence of each row on the estimate, shape (n,); they sum to zero.
         """
         variance, df = self.combine([term.variance(influence) for term in self.terms])
         rounding = 1e-24 * float(np.square(influence).sum())
@@ -110,9 +127,18 @@ class Design:
 
 
 def encode_levels(labels: ArrayLike, name: str, n: int) -> tuple[Codes, int]:
-    """Number the distinct labels from 0; returns the code of each row and how many there are.
+    """Number the distinct labels from 0.
 
-    Raises ValueError where labels are missing or their number is not ``n``.
+    Args:
+        labels: One label of any hashable kind for each row, shape (n,).
+        name: Name of the labels, for messages.
+        n: Number of rows.
+
+    Returns:
+        The code of each row, and the number of distinct labels.
+
+    Raises:
+        ValueError: If labels are missing, or their number is not `n`.
     """
     array = np.asarray(labels)
     if array.shape != (n,):
@@ -123,7 +149,7 @@ def encode_levels(labels: ArrayLike, name: str, n: int) -> tuple[Codes, int]:
     return codes.astype(np.intp, copy=False), len(distinct)
 
 
-def _cells(prompt: Codes, n_prompts: int, seed: Codes, n_seeds: int) -> Term:
+def _make_cells(prompt: Codes, n_prompts: int, seed: Codes, n_seeds: int) -> Term:
     codes = prompt * n_seeds + seed
     if n_prompts * n_seeds <= 8 * len(prompt):
         return Term(codes, int(np.count_nonzero(np.bincount(codes))))
@@ -132,10 +158,10 @@ def _cells(prompt: Codes, n_prompts: int, seed: Codes, n_seeds: int) -> Term:
 
 
 def _group_strata(term: Term, row_stratum: Codes, name: str) -> Term:
-    """Give a term's groups the strata of their rows.
+    """Assign each cluster the stratum of its rows.
 
-    A stratum with one group shows no variation: such strata are put together; if there is only one, it joins
-    the smallest of the others (all of them, where several are as small: order must not matter).
+    A stratum with one cluster shows no variation. Several such strata are merged; a single one joins the smallest
+    of the others (all that are equally small, so that their order does not matter).
     """
     codes, distinct = pd.factorize(term.codes)
     codes = codes.astype(np.intp, copy=False)
@@ -152,7 +178,7 @@ def _group_strata(term: Term, row_stratum: Codes, name: str) -> Term:
     return Term(codes, len(distinct), stratum if stratum.max() > 0 else None)
 
 
-def _few(count: int, name: str) -> tuple[str, ...]:
+def _note_few(count: int, name: str) -> tuple[str, ...]:
     return (f"{count} {name}: with fewer than {FEW} the interval is rough",) if count < FEW else ()
 
 
@@ -165,10 +191,11 @@ def make_design(
     crossed: bool,
     strata: ArrayLike | None = None,
 ) -> Design:
-    """Work out what is resampled for a question; arguments as for :func:`t2i_core.statistics.mean_interval`.
+    """Choose the clusters that are resampled to answer a question. See `mean_interval` for the arguments.
 
-    Raises ValueError for labels of the wrong shape, missing labels, an unknown question, no rows, or a prompt
-    in two strata.
+    Raises:
+        ValueError: If labels are missing or have the wrong shape, the question is unknown, there are no rows, or a
+            prompt lies in two strata.
     """
     if interval not in get_args(Question):
         raise ValueError(f"interval must be one of {', '.join(get_args(Question))}, got {interval!r}")
@@ -177,7 +204,7 @@ def make_design(
     p_codes, n_prompts = encode_levels(prompt, "prompt", n)
     prompts = Term(p_codes, n_prompts)
     s_codes, n_seeds = encode_levels(np.arange(n) if seed is None else seed, "seed", n)
-    cells = _cells(p_codes, n_prompts, s_codes, n_seeds)
+    cells = _make_cells(p_codes, n_prompts, s_codes, n_seeds)
     stratified = ""
     if strata is not None:
         row_stratum, n_strata = encode_levels(strata, "strata", n)
@@ -190,13 +217,15 @@ def make_design(
         cells,
         n_prompts,
         "prompts",
-        _few(n_prompts, "prompts"),
+        _note_few(n_prompts, "prompts"),
     )
     if seed is None or not crossed:
-        return _nested(over_prompts, p_codes, interval, seed_known=seed is not None)
+        return _choose_nested(over_prompts, p_codes, interval, seed_known=seed is not None)
 
     seeds = Term(s_codes, n_seeds)
-    over_seeds = Design(QUESTIONS["seeds"], "seeds", (seeds,), cells, n_seeds, "seeds", _few(n_seeds, "seeds"))
+    over_seeds = Design(
+        QUESTIONS["seeds"], "seeds", (seeds,), cells, n_seeds, "seeds", _note_few(n_seeds, "seeds")
+    )
     over_prompts = replace(over_prompts, question=QUESTIONS["prompts"])
     if n_prompts == n_seeds == 1:
         note = "one prompt and one seed: no interval can be formed"
@@ -224,8 +253,8 @@ def make_design(
     )
 
 
-def _nested(over_prompts: Design, prompt: Codes, interval: Question, *, seed_known: bool) -> Design:
-    """Choose the design where each prompt has seeds of its own, or where there are none."""
+def _choose_nested(over_prompts: Design, prompt: Codes, interval: Question, *, seed_known: bool) -> Design:
+    """Choose the design for seeds that prompts do not share, or that are not known."""
     if interval == "seeds" and seed_known:
         cells = _group_strata(over_prompts.cells, prompt, "cell")
         design = replace(

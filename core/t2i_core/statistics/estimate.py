@@ -1,4 +1,4 @@
-"""A value with its interval, and the forms an interval can take once its variance is known."""
+"""A value with its confidence interval, and the forms of interval for a known variance."""
 
 from __future__ import annotations
 
@@ -17,12 +17,18 @@ Range = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its interval, and what the interval means.
+    """A value with its confidence interval.
 
-    ``lo <= value <= hi``, all in the unit of the measure; ``lo`` and ``hi`` are NaN where no interval can be
-    formed (a note says why). ``method`` names the interval, ``question`` what it answers. ``n_clusters`` is
-    the number of clusters it rests on: the smaller one where prompts and seeds are crossed. ``df`` and ``se``
-    are None where the method has none. ``notes`` are sentences for the reader, most often none.
+    Attributes:
+        value: The estimate, in the unit of the measure.
+        lo: Lower end of the interval, at most `value`; NaN if no interval can be formed (a note says why).
+        hi: Upper end of the interval, at least `value`; NaN if no interval can be formed.
+        method: Name of the method.
+        question: The question that the interval answers.
+        n_clusters: Number of clusters that it rests on; the smaller number if prompts and seeds are crossed.
+        df: Degrees of freedom; None if the method has none.
+        se: Standard error, in the unit of the measure; None if the method has none.
+        notes: Sentences for the reader, usually empty.
     """
 
     value: float
@@ -41,13 +47,26 @@ class Estimate:
 
 
 def check_level(level: float) -> None:
-    """Raise ValueError unless 0 < level < 1."""
+    """Check a confidence level.
+
+    Raises:
+        ValueError: Unless 0 < level < 1.
+    """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
 
 
 def check_range(least: float, greatest: float, bounds: Range) -> None:
-    """Raise ValueError where values lie outside the range that their measure declares."""
+    """Check that values lie in the declared range of their measure.
+
+    Args:
+        least: The smallest value.
+        greatest: The largest value.
+        bounds: The declared range.
+
+    Raises:
+        ValueError: If a value lies outside, or the range is empty.
+    """
     low, high = bounds
     if low is not None and high is not None and not low < high:
         raise ValueError(f"the range is empty: low = {low}, high = {high}")
@@ -58,11 +77,18 @@ def check_range(least: float, greatest: float, bounds: Range) -> None:
 def estimate_from_variance(
     value: float, variance: float, df: float, design: Design, *, form: Form, bounds: Range, level: float
 ) -> Estimate:
-    """Form the interval of ``value`` from the variance of its estimate.
+    """Return a value with its interval, from the variance of its estimate.
 
-    ``form`` "wilson" and "logit" need both bounds and a value strictly between them: "wilson" takes
-    p(1-p)/variance for the number of trials (the design effect's effective n), "logit" is t on the logit
-    scale, "t" is plain. An interval never leaves ``bounds``.
+    Args:
+        value: The estimate.
+        variance: Its variance, above 0.
+        df: Its degrees of freedom.
+        design: The design that gave the variance.
+        form: "wilson" uses p(1-p)/variance as the number of trials (the effective sample size); "logit" is t on
+            the logit scale; "t" is plain t. The first two need both bounds and a value strictly between them; else
+            plain t is used.
+        bounds: The range of the measure; the interval never leaves it.
+        level: The confidence level, in (0, 1).
     """
     low, high = bounds
     se, t = math.sqrt(variance), float(stdtrit(df, 0.5 + level / 2))
@@ -87,13 +113,12 @@ def estimate_from_variance(
 
 
 def estimate_constant(value: float, design: Design, *, bounds: Range, level: float) -> Estimate:
-    """Form the interval where all clusters gave exactly ``value``, so that no variance can be estimated.
+    """Return a value with its interval for clusters that all gave exactly this value.
 
-    Within a declared range: each cluster counts as one trial, Clopper and Pearson bound the chance u of
-    anything else, and the mean lies within u of the way to either bound. At 0 or 1 that is the
-    Clopper-Pearson interval itself. Clusters, not images: constant data cannot show that the images of one
-    prompt differ, so they are not taken for independent. Without a range the interval has no width, and says
-    so.
+    No variance can be estimated. Within a declared range each cluster counts as one trial: Clopper and Pearson
+    bound the chance u of any other value, and the mean lies within u of the way to either bound. At 0 or 1 that is
+    the Clopper-Pearson interval itself. Clusters count, not images, because constant data cannot show that the
+    images of one prompt are independent. Without a declared range the interval has no width, and a note says so.
     """
     low, high = bounds
     if low is None or high is None:
@@ -120,7 +145,7 @@ def estimate_constant(value: float, design: Design, *, bounds: Range, level: flo
 
 
 def estimate_without_interval(value: float, design: Design, *, bounds: Range) -> Estimate:
-    """Give a value from a single cluster: the declared range, or NaN where there is none."""
+    """Return a value from a single cluster, with the declared range (or NaN) as its interval."""
     low, high = bounds
     lo, hi = (low, high) if low is not None and high is not None else (math.nan, math.nan)
     return Estimate(value, lo, hi, "none (a single cluster)", design.question, 1, None, None, design.notes)

@@ -22,7 +22,13 @@ from .estimate import (
 
 @dataclass(frozen=True)
 class WeightedRows:
-    """Rows with positive weight, their weighted mean, and each row's influence on it."""
+    """Rows with positive weight.
+
+    Attributes:
+        value: The value of each row, shape (n,).
+        mean: Their weighted mean.
+        influence: The influence of each row on the mean, shape (n,).
+    """
 
     value: Floats
     mean: float
@@ -30,15 +36,24 @@ class WeightedRows:
 
     @property
     def binary(self) -> bool:
-        """Whether all values are 0 or 1."""
+        """True if all values are 0 or 1."""
         return bool(((self.value == 0) | (self.value == 1)).all())
 
 
 def make_sample(value: ArrayLike, weights: ArrayLike | None) -> tuple[WeightedRows, np.ndarray | None]:
-    """Check values and weights; returns the sample and, where rows have no weight, which rows remain.
+    """Check values and weights.
 
-    Raises ValueError for values that are not finite, weights that are negative or not finite, no weight at
-    all, or shapes that differ.
+    Args:
+        value: One finite number for each row, shape (n,).
+        weights: One weight of at least 0 for each row, shape (n,). If None, all rows weigh the same.
+
+    Returns:
+        The rows with positive weight, and a mask of shape (n,) that selects them; None if every row has positive
+        weight.
+
+    Raises:
+        ValueError: If a value or weight is not finite, a weight is negative, all weights are 0, or the shapes
+            differ.
     """
     y = np.asarray(value, dtype=np.float64)
     if y.ndim != 1:
@@ -58,7 +73,9 @@ def make_sample(value: ArrayLike, weights: ArrayLike | None) -> tuple[WeightedRo
     if not np.isfinite(y).all():
         raise ValueError("values must be finite: leave failed samples out and count them")
     total = w.sum()
-    mean = min(max(float((w * y).sum() / total), float(y.min())), float(y.max()))  # whatever the rounding
+    mean = min(
+        max(float((w * y).sum() / total), float(y.min())), float(y.max())
+    )  # rounding must not push it out of the values
     return WeightedRows(y, mean, w * (y - mean) / total), kept
 
 
@@ -72,7 +89,7 @@ def sample_and_design(
     interval: Question,
     crossed: bool,
 ) -> tuple[WeightedRows, Design]:
-    """Check a mean's input; returns its sample and its design, both without the rows of weight 0."""
+    """Return a mean's sample and design, without rows of weight 0. Arguments are those of `mean_interval`."""
     sample, kept = make_sample(value, weights)
 
     def labels(given: ArrayLike, name: str) -> np.ndarray:
@@ -107,30 +124,41 @@ def mean_interval(
     crossed: bool = True,
     strata: ArrayLike | None = None,
 ) -> Estimate:
-    """Estimate the mean of a measure over samples, with its interval.
+    """Return the mean of a measure over samples, with its confidence interval.
 
-    ``value``, ``prompt`` and ``seed`` have one entry per row (float; labels of any hashable kind). Several
-    rows per (prompt, seed) and missing cells are fine: the mean is over rows (a ratio estimate), so leave
-    failed samples out. ``weights`` (at least 0) weight the rows.
+    The mean is over rows (a ratio estimate), so a (prompt, seed) may have several rows or none; leave failed
+    samples out. If all values are 0 or 1 and the range is not declared or [0, 1], the interval is Wilson's on the
+    effective sample size that the clustering leaves, with t quantiles. Other measures with both bounds get t on
+    the logit scale; the rest plain t. If the data do not vary, every cluster counts as one trial
+    (Clopper-Pearson). A single cluster gives the declared range, or NaN.
 
-    ``interval`` is the question: "new" prompts and seeds, new "prompts" with these seeds, or new "seeds" with
-    these prompts. ``crossed`` says that prompts share their seeds; where they do not, prompts are the
-    clusters. ``seed`` None: each row is a prompt's own summary, prompts are the clusters. ``strata``: a label
-    per row, the category of its prompt, where prompts were drawn by category; prompts are then compared
-    within their category.
+    Args:
+        value: One finite number for each row, shape (n,).
+        prompt: The prompt of each row, labels of any hashable kind, shape (n,).
+        seed: The seed of each row, shape (n,). If None, each row is a prompt's own summary and prompts are the
+            clusters.
+        weights: One weight of at least 0 for each row, shape (n,). If None, all rows weigh the same.
+        interval: The question: "new" prompts and seeds, new "prompts" with these seeds, or new "seeds" with these
+            prompts.
+        low: Lower end of the measure's declared range, in its unit.
+        high: Upper end of the same range.
+        level: The confidence level, in (0, 1).
+        crossed: True if prompts share their seeds; if False, prompts are the clusters.
+        strata: The category of each row's prompt, shape (n,), if prompts were drawn by category; prompts are then
+            compared within their category.
 
-    ``low`` and ``high`` are the measure's declared range, in its own unit. Values that are all 0 or 1
-    (range not declared, or [0, 1]) get Wilson's interval on the effective sample size that the clustering
-    leaves, with t quantiles; other measures with both bounds t on the logit scale; the rest plain t.
-    Data without any variation count every cluster as one trial (Clopper-Pearson); a single cluster gives the
-    declared range, or NaN.
+    Returns:
+        The mean with its interval.
 
-    Raises ValueError for values that are not finite or outside the range, bad weights, labels missing or of
-    another length, a prompt in two strata, or a level outside (0, 1).
+    Raises:
+        ValueError: If a value is not finite or lies outside the range, weights are bad, labels are missing or have
+            another length, a prompt lies in two strata, or the level lies outside (0, 1).
 
-    Sources: docs/coverage.md for the simulated coverage; Owen 2007 and Satterthwaite 1946 for the variance
-    (see :mod:`t2i_core.statistics.design`); E. L. Korn and B. I. Graubard, Confidence intervals for
-    proportions with small expected number of positive counts (1998) for the effective sample size.
+    References:
+        A. B. Owen, The pigeonhole bootstrap (2007), and F. E. Satterthwaite, An approximate distribution of
+        estimates of variance components (1946), for the variance.
+        E. L. Korn and B. I. Graubard, Confidence intervals for proportions with small expected number of positive
+        counts (1998), for the effective sample size.
     """
     check_level(level)
     sample, design = sample_and_design(value, weights, prompt, seed, strata, interval=interval, crossed=crossed)
@@ -142,18 +170,18 @@ def mean_interval(
 
 
 def estimate_mean(sample: WeightedRows, design: Design, *, form: Form, bounds: Range, level: float) -> Estimate:
-    """Form a mean's interval, whether or not its sample has clusters and variation."""
+    """Return the mean of a sample with its interval, also for a single cluster or values that do not vary."""
     if not design.terms:
         return estimate_without_interval(sample.mean, design, bounds=bounds)
     variance, df = design.variance(sample.influence)
     if variance == 0:
         return estimate_constant(sample.mean, design, bounds=bounds, level=level)
     estimate = estimate_from_variance(sample.mean, variance, df, design, form=form, bounds=bounds, level=level)
-    return estimate.with_notes(*_concentration(sample.influence, design))
+    return estimate.with_notes(*_note_concentration(sample.influence, design))
 
 
-def _concentration(influence: Floats, design: Design) -> tuple[str, ...]:
-    """Say where three prompts or fewer make up the variation: what the others would do was hardly seen."""
+def _note_concentration(influence: Floats, design: Design) -> tuple[str, ...]:
+    """Return a note if three prompts or fewer make up nearly all of the variation."""
     prompts = design.terms[0]
     if not design.clusters.startswith("prompts") or prompts.groups < FEW:
         return ()

@@ -1,4 +1,4 @@
-"""Intervals for a proportion: k successes in n independent trials."""
+"""Confidence intervals for a proportion: k successes in n independent trials."""
 
 from __future__ import annotations
 
@@ -15,14 +15,23 @@ def _check(k: float, n: float, level: float) -> None:
 
 
 def wilson(k: float, n: float, level: float = 0.95, *, quantile: float | None = None) -> tuple[float, float]:
-    """Wilson's score interval for a proportion.
+    """Return Wilson's score interval for a proportion.
 
-    ``k`` successes in ``n`` trials, either of which may be fractional: an effective sample size, for
-    clustered trials, is a fine ``n``. ``quantile`` replaces the normal quantile of ``level``, for example by
-    Student's t where the variance was estimated from few clusters. Returns ``(lo, hi)`` within [0, 1].
-    Raises ValueError unless 0 <= k <= n, n > 0 and 0 < level < 1.
+    Args:
+        k: Number of successes, 0 to n; may be fractional.
+        n: Number of trials, above 0; may be fractional, such as an effective sample size for clustered trials.
+        level: The confidence level, in (0, 1).
+        quantile: Replaces the normal quantile of `level`, for example by Student's t if the variance was estimated
+            from few clusters.
 
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    Returns:
+        The lower and upper end, within [0, 1].
+
+    Raises:
+        ValueError: Unless 0 <= k <= n, n > 0 and 0 < level < 1.
+
+    References:
+        E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
     _check(k, n, level)
     z = float(ndtri(0.5 + level / 2)) if quantile is None else quantile
@@ -34,13 +43,22 @@ def wilson(k: float, n: float, level: float = 0.95, *, quantile: float | None = 
 
 
 def clopper_pearson(k: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's exact interval for a proportion; never covers less than ``level``.
+    """Return Clopper and Pearson's exact interval for a proportion, which never covers less than `level`.
 
-    ``k`` successes in ``n`` independent trials (fractions allowed, as for :func:`wilson`). Returns
-    ``(lo, hi)`` within [0, 1]. Raises ValueError unless 0 <= k <= n, n > 0 and 0 < level < 1.
+    Args:
+        k: Number of successes, 0 to n; may be fractional.
+        n: Number of independent trials, above 0; may be fractional.
+        level: The confidence level, in (0, 1).
 
-    Source: C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits illustrated in the case
-    of the binomial (1934).
+    Returns:
+        The lower and upper end, within [0, 1].
+
+    Raises:
+        ValueError: Unless 0 <= k <= n, n > 0 and 0 < level < 1.
+
+    References:
+        C. J. Clopper and E. S. Pearson, The use of confidence or fiducial limits illustrated in the case of the
+        binomial (1934).
     """
     _check(k, n, level)
     tail = (1 - level) / 2

@@ -1,4 +1,4 @@
-"""Intervals for any smooth statistic of row weights, and the block jackknife."""
+"""Confidence intervals for any smooth statistic of row weights, and the block jackknife."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Statistic = Callable[[Floats], Mapping[str, float]]
 
 
 def _term_weights(term: Term, rounds: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield row weights of mean one over clusters, one round at a time, so that memory stays flat.
+    """Yield row weights of mean one over clusters, one round at a time, so that memory use stays constant.
 
     Gamma weights with shape (G-2)/G, scaled within the G clusters of a stratum, give a mean exactly the usual
-    unbiased variance, sum (z - mean z)^2 / (G (G-1)); multinomial weights give (G-1)/G of it and drop
-    clusters whole, after which a rating may not exist.
+    unbiased variance, sum (z - mean z)^2 / (G (G-1)). Multinomial weights would give (G-1)/G of it and drop whole
+    clusters, after which a rating may not exist.
     """
     # codes may leave gaps; number the clusters that occur
     distinct, codes = np.unique(term.codes, return_inverse=True)
@@ -51,13 +51,24 @@ def _term_weights(term: Term, rounds: int, rng: np.random.Generator) -> Iterator
 
 
 def cluster_weights(cluster: ArrayLike, rounds: int = 1000, *, rng_seed: int = 0) -> Iterator[Floats]:
-    """Yield ``rounds`` vectors of row weights that resample clusters (a Bayesian bootstrap).
+    """Yield vectors of row weights that resample clusters (a Bayesian bootstrap).
 
-    ``cluster`` holds a label per row; rows of one cluster share their weight, clusters' weights average one.
-    The variance of a weighted mean over the rounds is, but for chance, the unbiased variance of the mean over
-    clusters. Deterministic for one ``rng_seed``. Raises ValueError for fewer than two clusters.
+    The variance of a weighted mean over the rounds is, except for chance, the unbiased variance of the mean over
+    clusters. The same `rng_seed` gives the same weights.
 
-    Source: D. B. Rubin, The Bayesian bootstrap (1981), with the shape of the weights chosen to be unbiased.
+    Args:
+        cluster: The cluster of each row, labels of any hashable kind, shape (n,).
+        rounds: Number of vectors.
+        rng_seed: Seed of the random numbers.
+
+    Yields:
+        Weights of shape (n,). Rows of one cluster share their weight; the weights of the clusters average one.
+
+    Raises:
+        ValueError: If there are fewer than two clusters.
+
+    References:
+        D. B. Rubin, The Bayesian bootstrap (1981), with the shape of the weights chosen to be unbiased.
     """
     labels = np.asarray(cluster)
     codes, groups = encode_levels(labels, "cluster", labels.size)
@@ -71,7 +82,13 @@ Draws = Mapping[str, Floats]
 
 @dataclass(frozen=True)
 class Replicates:
-    """A statistic's values with all weights one, and in each round of reweighting, per term of a design."""
+    """A statistic's values under equal weights and under each round of reweighting.
+
+    Attributes:
+        full: The values by name, all weights one.
+        draws: For each term of the design the values by name, shape (rounds,).
+        design: The design.
+    """
 
     full: Mapping[str, float]
     draws: tuple[Draws, ...]
@@ -80,9 +97,15 @@ class Replicates:
     def estimate(
         self, value: float, of: Callable[[Draws], Floats], *, form: Form, bounds: Range, level: float
     ) -> Estimate:
-        """Form the interval of ``value``, which ``of`` computes from the values of every round.
+        """Return a value with its interval.
 
-        There is none where ``value`` is not finite or more than one round in ten gives nothing finite.
+        Args:
+            value: The value under equal weights. If it is not finite, it gets no interval.
+            of: Computes the same value from the values of every round. If more than one round in ten gives no
+                finite value, there is no interval.
+            form: The form of the interval.
+            bounds: The range of the value.
+            level: The confidence level, in (0, 1).
         """
         design = self.design
         if not math.isfinite(value):
@@ -119,7 +142,7 @@ def replicate(
     rounds: int,
     rng_seed: int,
 ) -> Replicates:
-    """Evaluate a statistic under each term's rounds of weights; arguments as `statistic_intervals`."""
+    """Evaluate a statistic under each term's rounds of weights. See `statistic_intervals` for the arguments."""
     if rounds < 2:
         raise ValueError(f"rounds must be at least 2, got {rounds}")
     labels = np.asarray(prompt)
@@ -152,20 +175,30 @@ def statistic_intervals(
     rounds: int = 1000,
     rng_seed: int = 0,
 ) -> dict[str, Estimate]:
-    """Estimate the named values of a smooth statistic of row weights, each with its interval.
+    """Return the named values of a smooth statistic of row weights, each with its confidence interval.
 
-    ``statistic`` takes a float array, a weight of at least 0 for each row (mean one), and returns its values
-    by name; the same names each time, NaN where a value does not exist. Prompts, seeds and cells are
-    reweighted in turn, ``rounds`` times each, and the three variances combine as for a mean; one set of
-    weights is held at a time. ``prompt``, ``seed``, ``interval``, ``crossed``, ``strata`` and ``level`` are
-    as for :func:`t2i_core.statistics.mean_interval`. ``ranges`` gives values' (low, high), either None: with
-    both, t on the logit scale. For a plain mean :func:`mean_interval` is exact and faster.
+    Prompts, seeds and cells are reweighted in turn, and the three variances combine as for a mean. Only one set of
+    weights is in memory at a time. For a plain mean `mean_interval` is exact and faster. A value gets no interval
+    if it is not finite, or if more than a tenth of the rounds give no finite value. The other arguments are those
+    of `mean_interval`.
 
-    A value that is not finite gets no interval; nor does one for which more than a tenth of the rounds give
-    none. Deterministic for one ``rng_seed``. Raises ValueError as `mean_interval` does, where the names
-    change, a range names no value, or ``rounds`` is under 2.
+    Args:
+        statistic: Takes a weight of at least 0 for each row (float64 of shape (n,), mean one) and returns its
+            values by name: always the same names, NaN if a value does not exist.
+        ranges: The range (low, high) of values by name, either end None. With both, the interval is t on the logit
+            scale.
+        rounds: Number of reweightings of each kind, at least 2.
+        rng_seed: Seed of the random numbers; the same seed gives the same intervals.
 
-    Source: Owen 2007 for the three terms, with the weights of :func:`cluster_weights`.
+    Returns:
+        The estimates by name.
+
+    Raises:
+        ValueError: If the names change, a range names an unknown value, `rounds` is below 2, or as `mean_interval`
+            raises it.
+
+    References:
+        A. B. Owen, The pigeonhole bootstrap (2007), for the three terms, with the weights of `cluster_weights`.
     """
     check_level(level)
     replicates = replicate(
@@ -202,15 +235,29 @@ def block_jackknife(
     level: float = 0.95,
     question: str = "new images of this model",
 ) -> Estimate:
-    """Estimate a statistic of a whole set of images from its values with one block left out at a time.
+    """Return a statistic of a whole set of images with its interval, from its values without one block at a time.
 
-    ``full`` is the value on all images, ``leave_one_out`` the values without block 1..B (about equal blocks
-    of images, 20 by default of this project; at least 2). t with B - 1 degrees of freedom around ``full``,
-    cut at the range ``low``, ``high``. The jackknife measures spread, not bias: FID's own bias with few
-    images is not in the interval. Raises ValueError for fewer than two blocks or values that are not finite.
+    The interval is t with B - 1 degrees of freedom around `full`. The jackknife measures spread, not bias: FID's
+    own bias with few images is not in the interval.
 
-    Source: J. W. Tukey, Bias and confidence in not-quite large samples (1958); B. Efron and C. Stein, The
-    jackknife estimate of variance (1981).
+    Args:
+        full: The value on all images.
+        leave_one_out: The values without block 1..B, shape (B,), at least 2. Blocks hold about the same number of
+            images; t2i uses 20.
+        low: Lower end of the range at which the interval is cut.
+        high: Upper end of the same range.
+        level: The confidence level, in (0, 1).
+        question: The question that the interval answers.
+
+    Returns:
+        The value with its interval.
+
+    Raises:
+        ValueError: If there are fewer than two blocks, or a value is not finite.
+
+    References:
+        J. W. Tukey, Bias and confidence in not-quite large samples (1958).
+        B. Efron and C. Stein, The jackknife estimate of variance (1981).
     """
     check_level(level)
     values = np.asarray(leave_one_out, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Best and worst of many levels (seeds, say), beside what chance alone would give."""
+"""Best and worst of many levels (such as seeds), compared with what chance alone would give."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from .design import Floats
 from .means import make_sample
 
 
-def _means(table: Floats) -> Floats:
-    """Mean of each column over the cells it has; NaN where it has none."""
+def _compute_means(table: Floats) -> Floats:
+    """Return the mean of each column over the cells that it has; NaN if it has none."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(table, axis=0) / (~np.isnan(table)).sum(axis=0))
 
 
-def _range(means: Floats) -> float:
+def _compute_range(means: Floats) -> float:
     return float(np.nanmax(means) - np.nanmin(means))
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Means per level with what they are worth.
+    """Means by level, compared with chance.
 
-    ``table`` has one row per level (its index), with ``mean``, ``shrunk`` (the mean drawn towards the grand
-    mean by the share of the levels' variance that is noise), ``n`` (cells), ``rank`` (1 is the best; ties in
-    their order) and ``null_low`` to ``null_high``: where the mean of this rank lies in 95 % of cases if levels
-    did not matter. ``range`` is best less worst
-    mean. ``null_mean`` and ``null_high`` are the mean and the 95th percentile of that range if levels did not
-    matter, ``p`` the chance of a range as large. ``reliability`` is the share of the variance between
-    levels' means that is not noise, 0 to 1.
+    Attributes:
+        table: One row for each level (its index), with `mean`; `shrunk`, the mean shrunk towards the grand mean by
+            the share of the levels' variance that is noise; `n`, the number of cells; `rank`, 1 the best, ties in
+            their order; and `null_low` to `null_high`, the range of the mean of this rank in 95 % of cases if
+            levels did not matter.
+        range: Best minus worst mean.
+        null_mean: Mean of that range if levels did not matter.
+        null_high: 95th percentile of that range if levels did not matter.
+        p: Chance of a range at least this large if levels did not matter, in [0, 1].
+        reliability: Share of the variance between levels' means that is not noise, in [0, 1].
     """
 
     table: pd.DataFrame
@@ -53,14 +56,27 @@ def level_spread(
 ) -> Spread:
     """Compare the levels of a factor crossed with prompts, such as the seeds, with chance.
 
-    ``value`` (finite floats), ``prompt`` and ``level`` (labels) have one entry per row; rows of one cell are
-    averaged, cells may be missing. Within each prompt the cells are permuted over the levels ``rounds``
-    times: with many levels the best and the worst lie far apart by chance alone. Shrinkage is by
-    1 - MS_noise / MS_levels, at least 0, of the two-way table of prompts and levels. Deterministic for one
-    ``rng_seed``. Raises ValueError for fewer than two prompts or levels, or values that are not finite.
+    Within each prompt the cells are permuted over the levels: with many levels the best and the worst lie far
+    apart by chance alone. Means are shrunk by 1 - MS_noise / MS_levels, at least 0, of the two-way table of
+    prompts and levels.
 
-    Source: permutation within blocks (M. Friedman 1937, E. J. G. Pitman 1938); shrinkage as in B. Efron and
-    C. Morris, Data analysis using Stein's estimator (1975).
+    Args:
+        value: One finite number for each row, shape (n,). Rows of one (prompt, level) are averaged; some may be
+            missing.
+        prompt: The prompt of each row, shape (n,).
+        level: The level of each row, shape (n,).
+        rounds: Number of permutations.
+        rng_seed: Seed of the random numbers; the same seed gives the same result.
+
+    Returns:
+        The means by level with what chance alone would give.
+
+    Raises:
+        ValueError: If there are fewer than two prompts or levels, or a value is not finite.
+
+    References:
+        M. Friedman (1937) and E. J. G. Pitman (1938) for permutation within blocks.
+        B. Efron and C. Morris, Data analysis using Stein's estimator (1975), for the shrinkage.
     """
     sample, _ = make_sample(value, None)
     rows = pd.DataFrame({"value": sample.value, "prompt": prompt, "level": level})
@@ -68,17 +84,17 @@ def level_spread(
     table = cells.to_numpy(dtype=np.float64)
     if min(table.shape) < 2:
         raise ValueError(f"need at least two prompts and two levels, got {table.shape}")
-    means = _means(table)
-    found = _range(means)
+    means = _compute_means(table)
+    found = _compute_range(means)
 
     rng = np.random.default_rng(rng_seed)
-    ordered = np.array([-np.sort(-_means(rng.permuted(table, axis=1))) for _ in range(rounds)])
+    ordered = np.array([-np.sort(-_compute_means(rng.permuted(table, axis=1))) for _ in range(rounds)])
     null = np.nanmax(ordered, axis=1) - np.nanmin(ordered, axis=1)
 
     counts = (~np.isnan(table)).sum(axis=0)
     grand = float(np.nanmean(table))
     residual = table - np.nanmean(table, axis=1, keepdims=True)
-    effects = _means(residual)
+    effects = _compute_means(residual)
     n_prompts, n_levels = table.shape
     between = float(counts @ effects**2) / (n_levels - 1)
     free = int(counts.sum()) - n_prompts - n_levels + 1

@@ -1,6 +1,6 @@
-"""For plugin authors: conformance suites to subclass, and parts to evaluate with, without any model.
+"""Conformance suites for plugin authors to subclass, and parts to evaluate with, without any model.
 
-Subclass the suite of each kind that a plugin offers in its tests; pytest runs what it inherits:
+Subclass the suite of each kind that a plugin offers in its tests; pytest runs the inherited checks:
 
     from t2i_core.testing import MetricContract
 
@@ -12,14 +12,14 @@ A check that cannot hold is waived by name, with the reason:
 
     waived = {"another_seed_gives_another_image": "the server takes no seed"}
 
-A suite that passes says that core can run the component, not that its numbers are right: add golden values.
+A suite that passes shows that core can run the component, not that its numbers are right: add golden values.
 """
 
 from pkgutil import iter_modules
 
 import pytest
 
-# before they are imported: a bare `assert` of theirs then says what was compared, as those of tests do
+# before they are imported, so that their `assert` statements show the compared values, as those of tests do
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))
 
 from .generators import GeneratorContract  # noqa: E402

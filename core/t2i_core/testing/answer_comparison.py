@@ -1,4 +1,4 @@
-"""Whether answers are the same, and how checks get them."""
+"""Comparison of answers, and the ways in which checks get them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from ..engine.generation import find_image_fault
 
 LONG = "a photo of a dog and " * 1000
 FEW, SHARE = 4, 0.05
-"""Pixels of a mask, and their share of it, that may differ where numbers may."""
+"""Number of pixels of a mask, and share of its pixels, that may differ if a tolerance is set."""
 CHANCES = (20_011, 77_003, 314_159, 5_000_011, 123_456_789, 4_000_000_007)
-"""Seeds of the chance that all share; two may give the same where little is drawn, so that prompts try all."""
+"""Seeds of global random number generators. Small lists may be the same for two, so prompts try all of them."""
 ODD_TEXTS = ("", " \t", LONG, "🦒 \u202eمرحبا\u202c \x07 <b>\\n</b>")
-"""What nobody should send and somebody will: nothing, far too much, and signs of every kind."""
+"""Prompts that nobody should send and somebody will: empty, far too long, and with characters of every kind."""
 
 
 @contextmanager
 def make_component(component: Component[Any], batch_size: int | None = None) -> Iterator[Any]:
-    """Make a model or judge anew, and let it go in the end, as core does."""
+    """Create a model or judge, and close it at the end, as core does."""
     instance = component.info.create(component.setup(batch_size=batch_size))
     try:
         yield instance
@@ -43,9 +43,13 @@ def make_component(component: Component[Any], batch_size: int | None = None) -> 
 def collect_answers(
     work: Callable[[Iterable[Any]], Iterable[tuple[Any, Any]]], items: Sequence[Any], who: str = "it"
 ) -> list[Any]:
-    """Ask as core asks: return the answers in the order of the items, a Failure for each item that has none.
+    """Ask as core asks.
 
-    Raises BrokenPlugin where an answer is to none of them, or where it stops before all are taken.
+    Returns:
+        The answers in the order of the items, with a Failure for each item that has none.
+
+    Raises:
+        BrokenPlugin: If an answer names none of the items, or the plugin stops before it has taken all of them.
     """
     found = {id(item): answer for item, answer in stream_answers(lambda each: iter(work(each)), items, who)}
     return [found[id(item)] for item in items]
@@ -54,14 +58,14 @@ def collect_answers(
 def collect_answers_at_once(
     work: Callable[[Iterable[Any]], Iterable[tuple[Any, Any]]], items: Sequence[Any]
 ) -> list[Any]:
-    """Ask once, with no second try: return the answers in the order of the items, one to each."""
-    found = dict(_by_identity(work(iter(items))))
+    """Ask once, without a second try, and return the answers in the order of the items."""
+    found = dict(_yield_by_identity(work(iter(items))))
     assert found.keys() == {id(item) for item in items}, "not every item has an answer"
     return [found[id(item)] for item in items]
 
 
-def _by_identity(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
-    """Key answers by the very object that they answer; none may be answered twice."""
+def _yield_by_identity(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
+    """Yield the id of each asked object with its answer; an object answered twice fails."""
     seen: set[int] = set()
     for asked, answer in pairs:
         assert id(asked) not in seen, "answered twice"
@@ -70,7 +74,7 @@ def _by_identity(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[int, Any]]:
 
 
 def disturb_chance(number: int) -> None:
-    """Set every global generator of chance, on which nothing may depend."""
+    """Set the seed of every global random number generator; no result may depend on them."""
     random.seed(number)
     np.random.seed(number)
     if "torch" in sys.modules:
@@ -78,7 +82,7 @@ def disturb_chance(number: int) -> None:
 
 
 def get_pixels(answer: Any) -> NDArray[np.float64]:
-    """The pixels of an answer as float (of a file, its bytes); a failure has none."""
+    """Return the pixels of an answer as floats (a file's bytes if it is a path); none for a failure."""
     if isinstance(answer, Failure):
         return np.empty(0)
     image = answer.image
@@ -88,7 +92,7 @@ def get_pixels(answer: Any) -> NDArray[np.float64]:
 
 
 def find_fault(answer: Generated) -> str | None:
-    """Say why core would not keep an image, if so: a file's pixels are looked at when they are judged."""
+    """Return why core would not store an image; None if it would. A file is checked when it is judged."""
     image = answer.image
     if isinstance(image, Path):
         return None
@@ -98,9 +102,13 @@ def find_fault(answer: Generated) -> str | None:
 
 
 def assert_same_images(some: Iterable[Any], others: Iterable[Any], tolerance: float, asked: str) -> None:
-    """Compare answers of generators, pixel by pixel, from 0 to 255.
+    """Compare generators' answers, pixel by pixel.
 
-    asked: how the others were asked for, for the message
+    Args:
+        some: Answers.
+        others: Answers to the same requests.
+        tolerance: Largest difference of a pixel, 0 to 255.
+        asked: How the others were asked for, for the message.
     """
     for a, b in zip(some, others, strict=True):
         left, right = get_pixels(a), get_pixels(b)
@@ -108,39 +116,43 @@ def assert_same_images(some: Iterable[Any], others: Iterable[Any], tolerance: fl
 
 
 def assert_close(a: Any, b: Any, tolerance: float, asked: str) -> None:
-    """Compare two answers of a judge field by field, numbers relative to the largest.
+    """Compare two answers of a judge field by field.
 
-    asked: how the second was asked for, for the message
+    Args:
+        a: An answer.
+        b: An answer to the same query.
+        tolerance: Largest difference of numbers, relative to the largest.
+        asked: How the second was asked for, for the message.
     """
     assert type(a) is type(b), f"{asked}, the answer is of another type"
     for name in a.__dataclass_fields__:
         left, right = getattr(a, name), getattr(b, name)
-        said = f"{asked}, the answer's {name} differ"
+        message = f"{asked}, the answer's {name} differ"
         if isinstance(left, Mapping):
-            assert left.keys() == right.keys(), said
+            assert left.keys() == right.keys(), message
             for key in left:
-                _assert_close_values(left[key], right[key], tolerance, said)
+                _assert_close_values(left[key], right[key], tolerance, message)
         else:
-            _assert_close_values(left, right, tolerance, said)
+            _assert_close_values(left, right, tolerance, message)
 
 
-def _assert_close_values(a: Any, b: Any, tolerance: float, said: str) -> None:
+def _assert_close_values(a: Any, b: Any, tolerance: float, message: str) -> None:
     if isinstance(a, float | np.ndarray) and np.size(a):
         scale = float(np.abs(a).max()) or 1.0
-        np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0, err_msg=said)
+        np.testing.assert_allclose(a, b, atol=tolerance * scale, rtol=0, err_msg=message)
     elif isinstance(a, np.ndarray):
-        assert np.shape(a) == np.shape(b), said
+        assert np.shape(a) == np.shape(b), message
     elif tolerance and isinstance(a, tuple) and all(isinstance(each, PackedMask) for each in (*a, *b)):
-        assert len(a) == len(b), said
+        assert len(a) == len(b), message
         for one, other in zip(a, b, strict=True):
-            _assert_alike(one, other, said)
+            _assert_alike(one, other, message)
     else:
-        assert a == b, said
+        assert a == b, message
 
 
-def _assert_alike(a: PackedMask, b: PackedMask, said: str) -> None:
-    """Compare masks but for what a rounded number decides: a few pixels at the border."""
-    assert a.size == b.size, said
+def _assert_alike(a: PackedMask, b: PackedMask, message: str) -> None:
+    """Compare masks; a few pixels at the border may differ, because they depend on rounding."""
+    assert a.size == b.size, message
     both = count_shared_pixels(a, b)
     apart = a.area() + b.area() - 2 * both
-    assert apart <= max(FEW, SHARE * (both + apart)), f"{said}: masks differ in {apart} pixels and share {both}"
+    assert apart <= max(FEW, SHARE * (both + apart)), f"{message}: masks differ in {apart} pixels and share {both}"

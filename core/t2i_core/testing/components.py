@@ -1,4 +1,4 @@
-"""What core expects of every component, whatever its kind."""
+"""Checks that every component must pass, whatever its kind."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ HEAVY = (
 
 
 class ComponentContract:
-    """What holds for every component. Set `module` and `name`; subclass one of the four kinds, not this.
+    """Checks for every component. Set `module` and `name`; subclass one of the four kinds, not this class.
 
     A check that cannot hold for a component is waived, by its name without `test_`, with the reason:
 
         waived = {"another_seed_gives_another_image": "the server takes no seed"}
 
-    A waiver of what is no check, one without a reason and one of a check that holds are errors; so is replacing a
-    check.
+    It is an error to waive an unknown check, to waive without a reason, to waive a check that holds, and to
+    replace a check.
     """
 
     kind: ClassVar[Kind]
@@ -61,8 +61,8 @@ class ComponentContract:
     @pytest.fixture
     def info(self) -> Any:
         """The descriptor."""
-        found: list[Info] = [i for i in _hook(self.kind, self.module)() if i.name == self.name]
-        assert len(found) == 1, f"{self.module} offers {len(found)} of the name {self.name!r}"
+        found: list[Info] = [i for i in _get_hook(self.kind, self.module)() if i.name == self.name]
+        assert len(found) == 1, f"{self.module} offers {len(found)} components with the name {self.name!r}"
         return found[0]
 
     @pytest.fixture
@@ -82,28 +82,28 @@ class ComponentContract:
         assert entered.value == self.module
 
     def test_keeps_to_its_own_packages(self, entered: EntryPoint) -> None:
-        """What its distribution installs, the light module too, lies in no package of another distribution."""
+        """All that its distribution installs, the light module too, lies outside other distributions' packages."""
         assert entered.dist is not None
         own = list_packages(entered.dist) | {self.module.partition(".")[0]}
         assert find_other_owners(own, entered.dist) == {}
 
     def test_descriptor(self, info: Info) -> None:
-        """The descriptor is of the right type, and says what it is in one line."""
+        """The descriptor has the right type, a valid name and a summary of one line."""
         assert isinstance(info, INFO_TYPES[self.kind])
         assert re.fullmatch(r"[\w-]+", info.name), "a name is letters, digits and hyphens: -o NAME.KEY=VALUE"
         assert info.summary
         assert "\n" not in info.summary
 
     def test_light_import(self) -> None:
-        """Neither the light module nor its hook imports anything heavy."""
-        done = _imported_alone(self.kind, self.module)
+        """Neither the light module nor its hook imports a heavy module."""
+        done = _import_alone(self.kind, self.module)
         assert done.returncode == 0, f"{self.module} does not import by itself:\n{done.stderr}"
         heavy = done.stdout.splitlines()[-1]
         assert heavy == "[]", f"{self.module} imports {heavy}: import it inside the factory"
 
     def test_options_are_described_and_round_trip(self, info: Info) -> None:
-        """Every option has a description, those inside options too, and plain data makes equal options."""
-        undescribed = list(_undescribed(info.options))
+        """Every option has a description, nested ones too, and plain data gives equal options."""
+        undescribed = list(_find_undescribed(info.options))
         assert not undescribed, f"options without a description: {', '.join(undescribed)}"
         options = info.options(**self.options)
         assert info.options(**json.loads(json.dumps(options.model_dump(mode="json")))) == options
@@ -114,45 +114,45 @@ class ComponentContract:
             info.options(**{**self.options, "no_such_option": 1})
 
     def test_fingerprint_is_stable(self, info: Info, component: Component[Any]) -> None:
-        """The fingerprint depends on what is settled and nothing else."""
+        """The fingerprint depends only on the descriptor, argument and options."""
         again = settle(info, component.options.model_dump(), component.argument)
         assert again.fingerprint == component.fingerprint
 
 
-def _hook(kind: Kind, module: str) -> Any:
-    return getattr(import_module(module), _hook_name(kind))
+def _get_hook(kind: Kind, module: str) -> Any:
+    return getattr(import_module(module), _make_hook_name(kind))
 
 
-def _hook_name(kind: Kind) -> str:
+def _make_hook_name(kind: Kind) -> str:
     return f"t2i_{kind}s"
 
 
-def _undescribed(model: type[BaseModel], known: tuple[type[BaseModel], ...] = ()) -> Iterator[str]:
-    """Name the options that have no description, those of models inside as `option.theirs`."""
+def _find_undescribed(model: type[BaseModel], known: tuple[type[BaseModel], ...] = ()) -> Iterator[str]:
+    """Yield the names of options without a description; nested ones as `option.name`."""
     for name, field in model.model_fields.items():
         if not field.description:
             yield name
-        for inner in _models_in(field.annotation):
-            if inner not in (model, *known):  # a model may hold others of its own
-                yield from (f"{name}.{theirs}" for theirs in _undescribed(inner, (model, *known)))
+        for inner in _find_models(field.annotation):
+            if inner not in (model, *known):  # a model may contain itself
+                yield from (f"{name}.{theirs}" for theirs in _find_undescribed(inner, (model, *known)))
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models of a type: its own, and those of which it is made, as in `tuple[Model, ...] | None`."""
+def _find_models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models in a type, also inside types such as `tuple[Model, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _models_in(part)
+        yield from _find_models(part)
 
 
 @cache
-def _imported_alone(kind: Kind, module: str) -> subprocess.CompletedProcess[str]:
-    """Import a light module in a process of its own, ask its hook, and print what heavy modules are there then.
+def _import_alone(kind: Kind, module: str) -> subprocess.CompletedProcess[str]:
+    """Import a light module in its own process, call its hook, and print the heavy modules that it has loaded.
 
-    Once for all components of a module.
+    Runs once for all components of a module.
     """
     code = (
-        f"import sys, {module}; list({module}.{_hook_name(kind)}()); "
+        f"import sys, {module}; list({module}.{_make_hook_name(kind)}()); "
         f"print([m for m in {HEAVY!r} if m in sys.modules])"
     )
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Plugins for tests without installing any: a `*.dist-info` folder and modules in a folder on `sys.path`."""
+"""Plugins for tests, without installing them: a `*.dist-info` folder and modules in a folder on `sys.path`."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ def fake_dist(
     summary: str = "",
     requires: tuple[str, ...] = (),
 ) -> None:
-    """Put a distribution into a folder, as an installer would.
+    """Write a distribution into a folder, as an installer would.
 
-    entry_points:  by group, targets by name; or the text of the file as it is
-    modules:       source text by dotted module name; packages are made as needed
+    Args:
+        folder: The folder.
+        name: Name of the distribution.
+        entry_points: By group, targets by name; or the text of the file.
+        modules: Source text by dotted module name; packages are created as needed.
+        version: Version of the distribution.
+        summary: Summary in its metadata.
+        requires: Its requirements.
     """
     info = folder / f"{re.sub(r'[-_.]+', '_', name)}-{version}.dist-info"
     info.mkdir(parents=True)

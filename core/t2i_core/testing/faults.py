@@ -1,4 +1,4 @@
-"""Models and judges that fail once, of any that work: what a metric is held to where something goes wrong."""
+"""Models and judges that fail once, made from any that work, to check how metrics handle failures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ InfoT = TypeVar("InfoT", GeneratorInfo, JudgeInfo)
 
 
 class Faults:
-    """Which work is to fail, and what of it did.
+    """Work that must fail, and the work that did.
 
-    image:   whether the first image that is asked for fails
-    answer:  which query fails: the first one that this says yes to
-    failed:  what was asked and failed
+    Args:
+        image: True if the first requested image fails.
+        answer: Chooses the query that fails: the first for which it returns True.
+
+    Attributes:
+        failed: The requests and queries that failed.
     """
 
     def __init__(self, image: bool = False, answer: Callable[[Query], bool] | None = None) -> None:
@@ -29,11 +32,11 @@ class Faults:
         self.failed: list[ImageRequest | Query] = []
 
     def of(self, info: InfoT) -> InfoT:
-        """Return the descriptor of a model or judge whose work fails so."""
+        """Return the descriptor of a model or judge whose work fails as chosen."""
         return replace(info, create=lambda setup: _Failing(info.create(setup), self))
 
-    def befalls(self, asked: ImageRequest | Query) -> bool:
-        """Whether something fails: the first that may, and the same whenever it is asked for again."""
+    def affects(self, asked: ImageRequest | Query) -> bool:
+        """Return whether this item fails: the first that may, every time it is asked for."""
         if not self.failed:
             wanted = self._image if isinstance(asked, ImageRequest) else self._answer and self._answer(asked)
             if wanted:
@@ -42,7 +45,7 @@ class Faults:
 
 
 class _Failing:
-    """A model or judge as it is, but for what is to fail."""
+    """A model or judge that fails as chosen, and otherwise works."""
 
     def __init__(self, inner: Any, faults: Faults) -> None:
         self._inner = inner
@@ -52,11 +55,11 @@ class _Failing:
         return getattr(self._inner, name)
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Any]]:
-        """Draw, but for the image that is to fail."""
+        """Generate images, except the one that must fail."""
         for request, answer in self._inner.generate(requests):
-            yield request, Failure(REASON) if self._faults.befalls(request) else answer
+            yield request, Failure(REASON) if self._faults.affects(request) else answer
 
     def observe(self, capability: Capability, queries: Iterable[Query]) -> Iterator[tuple[Query, Any]]:
-        """Answer, but for the query that is to fail."""
+        """Answer queries, except the one that must fail."""
         for query, answer in self._inner.observe(capability, queries):
-            yield query, Failure(REASON) if self._faults.befalls(query) else answer
+            yield query, Failure(REASON) if self._faults.affects(query) else answer

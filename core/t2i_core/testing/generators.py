@@ -1,4 +1,4 @@
-"""What core expects of generators."""
+"""Checks that every generator must pass."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from .parts import TEST_PROMPTS, settle
 
 
 class GeneratorContract(ComponentContract):
-    """What holds for every generator."""
+    """Checks for every generator."""
 
     kind = "generator"
     tolerance: ClassVar[float] = 0.0
-    """How far pixels may differ (0 to 255) between batches."""
+    """Largest difference of pixels (0 to 255) between batches."""
 
     @pytest.fixture
     def prompts(self, component: Component[GeneratorInfo]) -> Sequence[Prompt]:
-        """Two prompts that the model can draw; replace it where others are needed."""
+        """Two prompts that the model can draw; override it if the model needs others."""
         info = component.info
         if isinstance(info, ExistingImagesInfo) and info.prompts is not None:
             return list(info.prompts(component.setup()))[:2]
@@ -51,7 +51,7 @@ class GeneratorContract(ComponentContract):
 
     @pytest.fixture
     def requests(self, prompts: Sequence[Prompt], seeds: Sequence[int]) -> list[ImageRequest]:
-        """All prompts under all seeds."""
+        """All prompts with all seeds."""
         return [ImageRequest(prompt, seed, seed) for prompt in prompts for seed in seeds]
 
     def draw(
@@ -61,7 +61,7 @@ class GeneratorContract(ComponentContract):
         batch_size: int | None = None,
         alone_where_it_fails: bool = False,
     ) -> list[Any]:
-        """Answer the requests with a model made anew; as core does, failed ones once more, or without."""
+        """Answer the requests with a new model; with `alone_where_it_fails`, failed ones are tried again."""
         ask = collect_answers if alone_where_it_fails else collect_answers_at_once
         with make_component(component, batch_size) as model:
             return ask(model.generate, requests)
@@ -69,7 +69,7 @@ class GeneratorContract(ComponentContract):
     def test_one_answer_per_request(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """Each request gets an image that core keeps, with a record of plain data, or a failure."""
+        """Each request gets an image that core can store, with a record of plain data, or a failure."""
         answers = self.draw(component, requests)
         assert all(isinstance(a, Generated | Failure) for a in answers)
         images = [a for a in answers if isinstance(a, Generated)]
@@ -81,7 +81,7 @@ class GeneratorContract(ComponentContract):
     def test_what_it_draws_is_declared(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """What is really drawn, where the model says so, is of the classes that it declares, and can be seen."""
+        """The objects that the model reports have classes that it declares, and can be seen."""
         info = component.info
         labels = info.labels(component.argument, component.options) if info.labels else ()
         for answer in self.draw(component, requests[:2]):
@@ -90,13 +90,13 @@ class GeneratorContract(ComponentContract):
                 assert instance.mask.area() > 0
 
     def test_no_requests_no_images(self, component: Component[GeneratorInfo]) -> None:
-        """Nothing asked, nothing made."""
+        """Without requests there are no images."""
         assert self.draw(component, []) == []
 
     def test_the_same_seed_gives_the_same_image(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """Chance comes from the request's seed alone, never from a generator that all share or a clock."""
+        """Randomness comes from the request's seed alone, never from a global generator or a clock."""
         disturb_chance(CHANCES[0])
         first = self.draw(component, requests)
         disturb_chance(CHANCES[1])
@@ -105,7 +105,7 @@ class GeneratorContract(ComponentContract):
     def test_another_process_draws_the_same_image(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """Nothing depends on `hash` or on the order of a set, which differ from process to process."""
+        """No image depends on `hash` or on the order of a set, which differ from process to process."""
         here = self.draw(component, requests[:2])
         there = answer_in_another_process(component, self.module, requests[:2])
         assert_same_images(here, there, self.tolerance, "asked in another process, with another PYTHONHASHSEED")
@@ -126,18 +126,18 @@ class GeneratorContract(ComponentContract):
     def test_order_batch_and_company_change_nothing(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """An image depends on its own prompt and seed alone, never on how many are asked for."""
+        """An image depends on its own prompt and seed alone, never on the other requests."""
         together = self.draw(component, requests)
         backwards = self.draw(component, requests[::-1], batch_size=1)[::-1]
         assert_same_images(together, backwards, self.tolerance, "asked in another order and batch")
         with make_component(component) as model:
             alone = [collect_answers_at_once(model.generate, [request])[0] for request in requests[:2]]
-        assert_same_images(together[:2], alone, self.tolerance, "asked in a call of its own")
+        assert_same_images(together[:2], alone, self.tolerance, "asked in its own call")
 
     def test_a_bad_prompt_fails_alone(
         self, component: Component[GeneratorInfo], requests: list[ImageRequest]
     ) -> None:
-        """What cannot be drawn is a failure of its own, or an image; those asked with it are as they were."""
+        """A prompt that cannot be drawn gives its own failure, or an image; the other images do not change."""
         odd = [ImageRequest(Prompt(f"odd {n}", text), 0, 0) for n, text in enumerate(ODD_TEXTS)]
         answers = self.draw(component, [*odd, *requests], alone_where_it_fails=True)
         assert all(isinstance(a, Generated | Failure) for a in answers[: len(odd)])
@@ -145,7 +145,7 @@ class GeneratorContract(ComponentContract):
         assert_same_images(good, answers[len(odd) :], self.tolerance, "asked after odd prompts")
 
     def test_settings_are_plain_data(self, component: Component[GeneratorInfo]) -> None:
-        """What the model says of itself can be written into a manifest."""
+        """The settings that the model reports can be written into a manifest."""
         with make_component(component) as model:
             settings = dict(getattr(model, "settings", {}))
         assert json.loads(json.dumps(settings, allow_nan=False)) == settings

@@ -1,4 +1,4 @@
-"""What core expects of judges."""
+"""Checks that every judge must pass."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from .parts import CLASSES, sample_images
 
 
 class JudgeContract(ComponentContract):
-    """What holds for every judge."""
+    """Checks for every judge."""
 
     kind = "judge"
     tolerance: ClassVar[float] = 1e-4
-    """How far numbers may differ between batches, relative to the largest."""
+    """Largest difference of numbers between batches, relative to the largest number."""
 
     @pytest.fixture
     def images(self, tmp_path: Path) -> Sequence[Image]:
-        """Images to judge; replace it where a judge needs others (with the truth, say)."""
+        """Images to judge; override it if a judge needs others (with their truth, for example)."""
         return sample_images(tmp_path)
 
     @pytest.fixture
     def text(self) -> str:
-        """A text to judge images by."""
+        """A text by which images are judged."""
         return f"a photo of a {CLASSES[0].name}"
 
     def queries(self, capability: str, images: Sequence[Image], text: str) -> list[Query]:
@@ -65,7 +65,7 @@ class JudgeContract(ComponentContract):
 
     @pytest.fixture
     def judge(self, component: Component[JudgeInfo]) -> Iterator[Any]:
-        """The judge, made once for a test."""
+        """The judge, created once per test."""
         with make_component(component) as judge:
             yield judge
 
@@ -86,20 +86,20 @@ class JudgeContract(ComponentContract):
     def test_asked_again_it_answers_the_same(
         self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
     ) -> None:
-        """No answer depends on chance that all share, or on a clock."""
-        said = []
+        """No answer depends on a global random number generator or on a clock."""
+        answers = []
         for chance in CHANCES[:2]:
             disturb_chance(chance)
             with make_component(component) as judge:
                 queries = {c: self.queries(c, images, text) for c in info.capabilities}
-                said.append([answer for c, asked in queries.items() for answer in _ask(judge, c, asked)])
-        for a, b in zip(*said, strict=True):
+                answers.append([answer for c, asked in queries.items() for answer in _ask(judge, c, asked)])
+        for a, b in zip(*answers, strict=True):
             assert_close(a, b, self.tolerance, "asked again")
 
     def test_another_process_has_the_same_labels(
         self, component: Component[JudgeInfo], labels: Labels | None
     ) -> None:
-        """The classes come in one order, not in that of a set, which differs from process to process."""
+        """The classes have one order, not that of a set, which differs from process to process."""
         if labels is not None:
             there = answer_in_another_process(component, self.module, None)
             assert there == labels, "asked in another process, with another PYTHONHASHSEED, the labels differ"
@@ -107,7 +107,7 @@ class JudgeContract(ComponentContract):
     def test_batch_and_order_change_nothing(
         self, info: JudgeInfo, component: Component[JudgeInfo], images: Sequence[Image], text: str
     ) -> None:
-        """An observation depends on its own query alone, never on what else is asked."""
+        """An observation depends on its own query alone, never on the other queries."""
         with make_component(component, 1) as one_by_one, make_component(component, len(images)) as together:
             for capability in info.capabilities:
                 queries = self.queries(capability, images, text)
@@ -117,7 +117,7 @@ class JudgeContract(ComponentContract):
                     assert_close(a, b, self.tolerance, "asked in another order and batch")
                 alone = [_ask(together, capability, [query])[0] for query in queries]
                 for a, b in zip(first, alone, strict=True):
-                    assert_close(a, b, self.tolerance, "asked in a call of its own")
+                    assert_close(a, b, self.tolerance, "asked in its own call")
 
     def test_a_bad_image_or_text_fails_alone(
         self,
@@ -128,7 +128,7 @@ class JudgeContract(ComponentContract):
         text: str,
         tmp_path: Path,
     ) -> None:
-        """What cannot be judged is a failure of its own, and so is what is no image; the rest is as it was."""
+        """A query that cannot be answered, or is about a file that is not an image, fails alone."""
         odd = _odd_images(tmp_path)
         for capability in info.capabilities:
             good = self.queries(capability, images, text)
@@ -138,7 +138,9 @@ class JudgeContract(ComponentContract):
             answers = collect_answers(partial(judge.observe, capability), [*bad, *good])
             for query, answer in zip(bad, answers[: len(bad)], strict=True):
                 if odd[-1] in query.images:
-                    assert isinstance(answer, Failure), f"{capability}: an answer about what is no image"
+                    assert isinstance(answer, Failure), (
+                        f"{capability}: an answer about a file that is not an image"
+                    )
                 if not isinstance(answer, Failure):
                     encode(answer, capability, labels, query)
             for a, b in zip(_ask(judge, capability, good), answers[len(bad) :], strict=True):
@@ -147,7 +149,7 @@ class JudgeContract(ComponentContract):
     def test_observations_survive_storage(
         self, info: JudgeInfo, judge: Any, labels: Labels | None, images: Sequence[Image], text: str
     ) -> None:
-        """What is said is what it claims to be, and what is read back is what was said."""
+        """Every observation is valid, and reads back from its stored form unchanged."""
         for capability in info.capabilities:
             queries = self.queries(capability, images, text)
             for query, answer in zip(queries, _ask(judge, capability, queries), strict=True):
@@ -156,7 +158,7 @@ class JudgeContract(ComponentContract):
                     assert_close(answer, decode(stored, capability, labels), 0, "kept and read back")
 
     def test_settings_are_plain_data(self, judge: Any) -> None:
-        """What the judge says of itself can be written into a manifest."""
+        """The settings that the judge reports can be written into a manifest."""
         json.dumps(dict(getattr(judge, "settings", {})), allow_nan=False)
 
 
@@ -171,12 +173,12 @@ def _make_queries(shape: QueryShape, images: Sequence[Image], text: str) -> list
 
 
 def _ask(judge: Any, capability: Capability, queries: Sequence[Query]) -> list[Any]:
-    """A judge's answers in the order of the queries."""
+    """Return a judge's answers in the order of the queries."""
     return collect_answers_at_once(partial(judge.observe, capability), queries)
 
 
 def _odd_images(folder: Path) -> list[Image]:
-    """Images that nobody should send and somebody will; the last is none."""
+    """Return images that a judge rarely meets; the last is not an image."""
     shapes = {"dot": (1, 1, 3), "line": (3, 200, 3), "black": (32, 32, 3)}
     for name, shape in shapes.items():
         PILImage.fromarray(np.zeros(shape, np.uint8)).save(folder / f"odd-{name}.png")

@@ -1,4 +1,4 @@
-"""What core expects of metrics: they are run, end to end, on a model and a judge that need no weights."""
+"""Checks that every metric must pass: it is run, end to end, on a model and a judge that need no weights."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 
 class MetricContract(ComponentContract):
-    """What holds for every metric.
+    """Checks for every metric.
 
-    Replace `model`, `judge` and `prompts` where the metric needs others.
+    Override `model`, `judge` and `prompts` if the metric needs others.
     """
 
     kind = "metric"
@@ -48,7 +48,7 @@ class MetricContract(ComponentContract):
         return self.evaluate(info, tmp_path / "run")
 
     def evaluate(self, info: MetricInfo, out: Path, faults: Faults | None = None) -> Run:
-        """Evaluate the metric into a folder, with nothing kept from before."""
+        """Evaluate the metric into a folder, with an empty cache."""
         model, judge = self.model, self.judge
         if faults is not None:
             model, judge = faults.of(model), faults.of(judge)
@@ -66,13 +66,13 @@ class MetricContract(ComponentContract):
             return run_plan(make_plan(request, StaticResolver(judge, *self.resolver_parts)))
 
     def test_measures_are_described(self, info: MetricInfo) -> None:
-        """Each measure has its own name, says what it is, and has bounds that are numbers or options."""
+        """Each measure has its own name, a summary, and bounds that are numbers or options."""
         names = [m.name for m in info.measures]
         assert names
         assert len(set(names)) == len(names)
         assert all(m.summary for m in info.measures)
         bounds = [b for m in info.measures for b in (m.low, m.high) if isinstance(b, str)]
-        assert set(bounds) <= set(info.options.model_fields), "a bound is the name of no option"
+        assert set(bounds) <= set(info.options.model_fields), "a bound is not the name of an option"
 
     def test_scores_every_model(self, run: Run) -> None:
         """Every model gets a score, and every sample is accounted for."""
@@ -86,7 +86,7 @@ class MetricContract(ComponentContract):
     def test_values_lie_in_the_declared_range(
         self, info: MetricInfo, component: Component[MetricInfo], run: Run
     ) -> None:
-        """Rows keep to the bounds that their measures declare."""
+        """Rows respect the bounds that their measures declare."""
         table = run.measurements()
         for measure in (m.settled(component.options) for m in info.measures):
             values = table.loc[table["measure"] == measure.name, "value"]
@@ -99,14 +99,14 @@ class MetricContract(ComponentContract):
         assert json.loads(json.dumps(results, allow_nan=False)) == results
 
     def test_analyses_can_be_told_and_drawn(self, info: MetricInfo, run: Run) -> None:
-        """What it makes of the run's tables are tables, in files of their own, and figures that can be drawn."""
+        """The analyses of the run's tables are tables with different file names, and figures that can be drawn."""
         resolver = StaticResolver(info)
         metrics = list_metrics(run, resolver)
-        assert metrics.absent == {}, "it cannot be made again with the options that are kept with its run"
+        assert metrics.absent == {}, "it cannot be created again with the options that its run has recorded"
         found = [analysis for _, analysis in analyze_run(run, metrics, resolver)]
         for analysis in found:
-            assert isinstance(analysis, Analysis), f"`analyses` gives {type(analysis).__name__}, want Analysis"
-            assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is no DataFrame"
+            assert isinstance(analysis, Analysis), f"`analyses` must give Analysis (got {type(analysis).__name__})"
+            assert isinstance(analysis.table, pd.DataFrame), f"the table of {analysis.name!r} is not a DataFrame"
             assert analysis.table.columns.is_unique, f"two columns of {analysis.name!r} have one name"
             if analysis.figure is not None and find_spec("matplotlib"):
                 _draw(analysis.figure)
@@ -114,21 +114,21 @@ class MetricContract(ComponentContract):
         assert len(set(files)) == len(files), f"two analyses would be written to one file: {files}"
 
     def test_runs_again_to_the_same_results(self, info: MetricInfo, run: Run, tmp_path: Path) -> None:
-        """Measuring is arithmetic: a run from the beginning gives the same numbers."""
+        """Measuring is deterministic: a run with an empty cache gives the same numbers."""
         disturb_chance(CHANCES[1])
         again = self.evaluate(info, tmp_path / "again")
         assert again.results == run.results
         assert again.comparisons == run.comparisons
 
     def test_an_image_that_fails_is_no_value(self, info: MetricInfo, tmp_path: Path) -> None:
-        """Where one image cannot be made, it is counted as failed, and the rest is measured."""
+        """If an image cannot be generated, it counts as failed, and the rest is measured."""
         faults = Faults(image=True)
         _assert_accounts_for(self.evaluate(info, tmp_path / "run", faults), faults)
 
     def test_an_answer_that_fails_is_no_value(
         self, info: MetricInfo, component: Component[MetricInfo], tmp_path: Path
     ) -> None:
-        """Where one image cannot be judged, or one prompt, it is counted as failed, and the rest is measured."""
+        """If an image or a prompt cannot be judged, it counts as failed, and the rest is measured."""
         needs = info.create(component.setup()).needs
         draws = any(need.images == "generated" for need in needs)
         once = any(need.per == "run" for need in needs)
@@ -137,7 +137,7 @@ class MetricContract(ComponentContract):
         def about_one_sample(query: Query) -> bool:
             if draws:
                 return any(image.path.is_relative_to(kept) for image in query.images)
-            return not once  # what is asked once for all samples stops the run, and nothing tells it apart
+            return not once  # a failure of a query for all samples would stop the run
 
         faults = Faults(answer=about_one_sample)
         _assert_accounts_for(self.evaluate(info, tmp_path / "run", faults), faults)
@@ -151,7 +151,7 @@ def _draw(figure: Callable[[Any], None]) -> None:
 
 
 def _assert_accounts_for(run: Run, faults: Faults) -> None:
-    """Every model has a result, with a finite score or none, that counts what failed of what it needs."""
+    """Check that every model has a result, with a finite score or none, that counts the failures."""
     assert run.failed is None
     assert [result.label for result in run.results] == ["a", "b"]
     for result in run.results:

@@ -1,6 +1,6 @@
-"""The same question in another process, where `hash` gives other numbers and sets have another order.
+"""Questions to a component in another process, where `hash` gives other numbers and sets have another order.
 
-This file is run as a script there, so that nothing is imported that the component does not need.
+This file runs as a script there, so that only the modules that the component needs are imported.
 """
 
 from __future__ import annotations
@@ -22,16 +22,22 @@ if TYPE_CHECKING:
     from t2i_core.api.observation import Labels
 
 HASH_SEEDS = ("1000003", "2000003")
-"""Seeds of `hash`. Two may give a small set one order: what is cheap is tried with all."""
+"""Values of PYTHONHASHSEED. A small set may have the same order under both, so cheap checks try all."""
 
 
 def answer_in_another_process(
     component: Component[Any], module: str, asked: Any, hash_seed: str = HASH_SEEDS[0]
 ) -> Any:
-    """Ask a component in another process: prompts for labels, images of requests, the labels of a judge.
+    """Ask a component in another process: a source for prompts, a generator for images, a judge for its labels.
 
-    module:     the component's light module
-    hash_seed:  seed of its `hash`
+    Args:
+        component: The component.
+        module: The component's light module.
+        asked: The labels for a prompt source, the requests for a generator, None for a judge.
+        hash_seed: Value of PYTHONHASHSEED there.
+
+    Returns:
+        The prompts, images or labels.
     """
     options = component.options.model_dump()
     question = (module, component.kind, component.name, options, component.argument, asked)
@@ -42,16 +48,16 @@ def answer_in_another_process(
         capture_output=True,
         check=False,
     )
-    assert done.returncode == 0, f"it cannot be asked in another process:\n{done.stderr.decode(errors='replace')}"
+    assert done.returncode == 0, f"the other process failed:\n{done.stderr.decode(errors='replace')}"
     return pickle.loads(done.stdout)
 
 
-def _prompts(asked: Component[Any], labels: Labels | None) -> list[Prompt]:
+def _give_prompts(asked: Component[Any], labels: Labels | None) -> list[Prompt]:
     found = asked.info.prompts(asked.setup(labels=labels))
     return [replace(prompt, facets=dict(prompt.facets)) for prompt in found]
 
 
-def _images(asked: Component[Any], requests: Sequence[ImageRequest]) -> list[Any]:
+def _give_images(asked: Component[Any], requests: Sequence[ImageRequest]) -> list[Any]:
     model = asked.info.create(asked.setup())
     try:
         drawn = {id(request): answer for request, answer in model.generate(iter(requests))}
@@ -62,20 +68,20 @@ def _images(asked: Component[Any], requests: Sequence[ImageRequest]) -> list[Any
     return [Generated(each.image) if isinstance(each, Generated) else each for each in answers]
 
 
-def _labels(asked: Component[Any], _: None) -> Labels | None:
+def _give_labels(asked: Component[Any], _: None) -> Labels | None:
     labels: Labels | None = asked.info.labels(asked.argument, asked.options)
     return labels
 
 
 _WORK: Mapping[str, Callable[[Component[Any], Any], Any]] = {
-    "prompt_source": _prompts,
-    "generator": _images,
-    "judge": _labels,
+    "prompt_source": _give_prompts,
+    "generator": _give_images,
+    "judge": _give_labels,
 }
 
 
 def _answer() -> None:
-    """Answer the question that stands in the standard input; what the component prints goes to the errors."""
+    """Answer the question on the standard input; the component's own output goes to the standard error."""
     out = os.dup(1)
     os.dup2(2, 1)
     module, kind, name, options, argument, asked = pickle.load(sys.stdin.buffer)

@@ -26,7 +26,7 @@ CLASSES = (ObjectClass("car", "car.n.01"), ObjectClass("dog", "dog.n.01"))
 
 
 class StaticResolver:
-    """Finds only the descriptors it is given: evaluations without any installed plugin."""
+    """A resolver that finds only the given descriptors, for evaluations without installed plugins."""
 
     def __init__(self, *infos: Info) -> None:
         self._infos = {
@@ -51,7 +51,7 @@ class StaticResolver:
         domain: Domain,
         options: OptionTable,
     ) -> JudgeChoice[Component[Any]]:
-        """Return a judge asked for that can serve, or the first one given that can."""
+        """Return the first judge that can serve, one of those asked for if possible."""
         wanted = {word.removeprefix(f"{capability}=") for word in asked}
         choices = []
         for (kind, name), info in self._infos.items():
@@ -73,7 +73,7 @@ class StaticResolver:
         return table
 
     def manifest(self) -> list[dict[str, Any]]:
-        """Return the names of what was given."""
+        """Return the names of the given descriptors."""
         return [{"kind": kind, "name": name} for kind, name in self._infos]
 
 
@@ -110,10 +110,10 @@ class _MeanJudge:
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Observation | Failure]]:
         for query in queries:
-            yield query, _answer(capability, query)
+            yield query, _make_answer(capability, query)
 
 
-def _answer(capability: Capability, query: Query) -> Observation:
+def _make_answer(capability: Capability, query: Query) -> Observation:
     pixels = query.images[0].pixels if query.images else np.full((32, 32, 3), len(query.texts[0]) % 256, np.uint8)
     vector = pixels.mean(axis=(0, 1)).astype(np.float32)
     return find_capability(capability).sample(query, vector, CLASSES)

@@ -156,9 +156,7 @@ def test_a_judge_that_keeps_too_little_is_refused(name, options, floor, lower):
         metrics=(name,), models=(ModelRequest("model"),), prompts=("few",), judges=("forgetful",),
         options={name: options},
     )  # fmt: skip
-    said = (
-        f"looks at what is found with a confidence of {lower:g} or more.*'forgetful' keeps nothing below {floor:g}"
-    )
+    said = f"with a confidence of {lower:g} or more.*'forgetful' keeps nothing below {floor:g}"
     with pytest.raises(BadOption, match=said):
         make_plan(request, StaticResolver(model, forgetful, few(*skills), *t2i_metrics()))
     enough = StaticResolver(model, replace(forgetful, floor=lower), few(*skills), *t2i_metrics())

@@ -166,7 +166,7 @@ def test_an_image_that_was_altered_is_not_shown(make_run: Any, resolver: Any, tm
     image.unlink()
     image.write_bytes(pixels[:-1])
     text, warnings = page(tmp_path / "report.html", resolver, run)
-    assert data_of(text)["why"]["0"].endswith("the file is not the one that was kept")
+    assert data_of(text)["why"]["0"].endswith("the file has changed since it was stored")
     assert warnings[-1].startswith("1 images cannot be read")
     assert lines_of(text)[0] == ""
     assert lines_of(text)[1] != ""

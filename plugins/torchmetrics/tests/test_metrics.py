@@ -420,7 +420,7 @@ def test_a_reference_image_that_only_decoding_shows_to_be_damaged_is_the_users_f
         PILImage.fromarray(pixels).save(folder / f"{i}.jpg")
     file = folder / "1.jpg"
     file.write_bytes(file.read_bytes()[:-800])
-    with pytest.raises(BadFolder, match=f"cannot do without {file}: not an image that can be read"):
+    with pytest.raises(BadFolder, match=str(file)):
         _run("fid", tmp_path, folder, seeds=3)
 
 

@@ -1,1 +1,1 @@
-"""Digests of code, so that what it made is never taken for the work of other code."""
+"""Digests of code, which keep the results of different versions of code apart."""

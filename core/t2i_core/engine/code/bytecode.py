@@ -15,9 +15,9 @@ def list_loaded_names(code: CodeType) -> Iterator[tuple[str, ...]]:
     `np.random.normal(size=3)` gives `("np", "random", "normal")`. Functions, classes and comprehensions inside the
     code count too.
     """
-    for each in _nested(code):
+    for each in _iterate_nested(code):
         found: list[str] = []
-        for step in _instructions(each):
+        for step in _list_instructions(each):
             if found and step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 found.append(step.argval)
                 continue
@@ -33,19 +33,19 @@ def list_imported_names(code: CodeType) -> Iterator[tuple[int, str, tuple[str, .
 
     `from ..tools import draw` gives `(2, "tools", ("draw",))`.
     """
-    for each in _nested(code):
-        steps = _instructions(each)
+    for each in _iterate_nested(code):
+        steps = _list_instructions(each)
         for level, members, step in zip(steps, steps[1:], steps[2:], strict=False):
             if step.opname == "IMPORT_NAME":
                 yield level.argval, step.argval, tuple(members.argval or ())
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def _iterate_nested(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _nested(constant)
+            yield from _iterate_nested(constant)
 
 
-def _instructions(code: CodeType) -> list[dis.Instruction]:
+def _list_instructions(code: CodeType) -> list[dis.Instruction]:
     return [step for step in dis.get_instructions(code) if step.opname not in ("EXTENDED_ARG", "CACHE")]

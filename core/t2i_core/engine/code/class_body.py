@@ -1,4 +1,4 @@
-"""The body of a class, without what Python and libraries add to it."""
+"""Bodies of classes, without what Python and libraries add to them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _NOT_BODY = frozenset(
     {"__module__", "__dict__", "__weakref__", "__slotnames__", "_abc_impl", "__annotations__", "__annotate__"}
     | {"__annotate_func__", "__annotations_cache__", "__firstlineno__", "__static_attributes__"}
 )
-"""Attributes of a class that Python adds; annotations count where a field is made of them."""
+"""Attributes of a class that Python adds; annotations count if they make fields."""
 
 
 def find_body(cls: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of a class that its author wrote, or that follow from what its author wrote."""
+    """Yield the attributes of a class that its author wrote, or that follow from them."""
     pydantic = "__pydantic_fields__" in vars(cls)
     for name, value in vars(cls).items():
         generated = name == "__doc__" and hasattr(cls, "__dataclass_fields__")  # may hold addresses of defaults
@@ -22,7 +22,7 @@ def find_body(cls: Any) -> Iterator[tuple[str, Any]]:
         if pydantic and name.startswith("__pydantic_") and name != "__pydantic_fields__":
             continue
         yield name, value
-    if pydantic:  # which fields a validator is for; the rest names the class by its address
+    if pydantic:  # the fields of each validator; the rest names the class by its address
         decorators = vars(cls)["__pydantic_decorators__"]
         for kind in decorators.__slots__ if hasattr(decorators, "__slots__") else vars(decorators):
             found = getattr(decorators, kind)

@@ -60,7 +60,7 @@ def digest_code(code: object) -> str:
 
 
 def is_installed(code: object) -> bool:
-    """Return whether code is a function, class or class method of an installed distribution, and nothing more.
+    """Return whether code is a function, class or class method of an installed distribution and nothing more.
 
     A closure, a partial or an instance holds values that its source does not show.
     """
@@ -85,8 +85,8 @@ def _module_of(code: Any) -> str:
     return str(getattr(code, "__module__", None) or "")
 
 
-def _compiled(module: str) -> str:
-    """Return the digest of a module's file where it is compiled; empty for any other module."""
+def _digest_compiled(module: str) -> str:
+    """Return the digest of a module's file if it is compiled; empty for any other module."""
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return digest_file(Path(file)) if file.endswith(tuple(EXTENSION_SUFFIXES)) else ""
 
@@ -120,7 +120,7 @@ _DESCRIPTORS = (
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )
-"""Attributes that are implemented in C, or are the places of `__slots__`: their class and name say it all."""
+"""Attributes that are implemented in C, or belong to `__slots__`: their class and name identify them."""
 
 
 class _Digest:
@@ -147,14 +147,14 @@ class _Digest:
         return self._sha.hexdigest()
 
     def write(self, tag: str, *parts: Any) -> None:
-        """Write a tag and texts or buffers, each with its length, so that no two sequences are written alike."""
+        """Write a tag and texts or buffers, each with its length, so that different sequences never look alike."""
         encoded = [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in parts]
         self._sha.update(f"{tag}({','.join(str(len(part)) for part in encoded)})".encode())
         for part in encoded:
             self._sha.update(part)
 
     def add(self, value: Any, where: str) -> None:
-        """Write a plain value, or a reference to anything else."""
+        """Write a plain value, or a reference to any other value."""
         self._left[0] -= 1
         if self._left[0] < 0:
             raise UnhashableCode(f"{where}: more than {MOST_VALUES:,} values")
@@ -166,11 +166,11 @@ class _Digest:
             for item in value:
                 self.add(item, where)
         elif kind in (set, frozenset):
-            self.write(kind.__name__, *sorted(self._alone(item, where) for item in value))
+            self.write(kind.__name__, *sorted(self._digest_alone(item, where) for item in value))
         else:
             self._refer(value, where)
 
-    def _alone(self, value: Any, where: str) -> str:
+    def _digest_alone(self, value: Any, where: str) -> str:
         """Return the digest of an element of a set, which does not depend on the other elements."""
         inner = _Digest(self)
         inner.add(value, where)
@@ -189,7 +189,7 @@ class _Digest:
             self._queue.append((value, where))
         return self.write("ref", str(self._numbers[id(value)]))
 
-    def _origin(self, module: str) -> str | None:
+    def _find_origin(self, module: str) -> str | None:
         if module not in self._origins:
             self._origins[module] = find_origin(module)
         return self._origins[module]
@@ -243,7 +243,7 @@ class _Digest:
 
     def _write_function(self, function: types.FunctionType, where: str) -> None:
         module = _module_of(function)
-        origin = self._origin(module)
+        origin = self._find_origin(module)
         if origin is not None and _is_named(function, module, function.__qualname__):
             return self.write("installed", origin, module, function.__qualname__)
         name = function.__qualname__.replace("<locals>.", "")
@@ -254,7 +254,7 @@ class _Digest:
         self._write_names("attributes", function.__dict__, name)
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             self.add(cell, f"the closure value {variable!r} of {name}")
-        if origin is not None:  # its source is known, the values that it closes over are not
+        if origin is not None:  # its source is known, its closure values are not
             return self.write("made by", origin, module)
         for loaded in sorted(set(list_loaded_names(function.__code__))):
             self._add_global(function.__globals__, loaded, name)
@@ -278,14 +278,14 @@ class _Digest:
         self.write("end of constants")
 
     def _add_global(self, names: Mapping[str, Any], loaded: tuple[str, ...], function: str) -> None:
-        """Write a global that a function loads; of the user's own modules only the attributes that it takes."""
+        """Write a global that a function loads; of modules not installed, only the attributes it takes."""
         first, *attributes = loaded
         builtins = vars(import_module("builtins"))
         if first not in names:
             return self.write("builtin" if first in builtins else "absent", first)
         value = names[first]
         used = [first]
-        while attributes and isinstance(value, types.ModuleType) and self._origin(value.__name__) is None:
+        while attributes and isinstance(value, types.ModuleType) and self._find_origin(value.__name__) is None:
             used.append(attributes.pop(0))
             if used[-1] not in vars(value):
                 return self.write("absent", *used)
@@ -296,11 +296,11 @@ class _Digest:
     def _add_import(
         self, names: Mapping[str, Any], level: int, module: str, members: tuple[str, ...], function: str
     ) -> None:
-        """Write what a function imports when it is called."""
+        """Write the modules that a function imports when it is called."""
         where = f"the import of {module!r} in {function}"
         try:
             full = resolve_name("." * level + module, names.get("__package__") or "") if level else module
-            origin = self._origin(full)
+            origin = self._find_origin(full)
             self.write("import", origin or "", full, *members)
             if origin is not None:
                 return None
@@ -317,20 +317,20 @@ class _Digest:
 
     def _write_class(self, cls: type, where: str) -> None:
         module = _module_of(cls)
-        origin = self._origin(module)
+        origin = self._find_origin(module)
         if origin is not None and (module == "builtins" or _is_named(cls, module, cls.__qualname__)):
             return self.write("installed", origin, module, cls.__qualname__)
         name = cls.__qualname__.replace("<locals>.", "")
-        self.write("class", name, _compiled(module))
+        self.write("class", name, _digest_compiled(module))
         self.add((*cls.__bases__, type(cls)), f"a base of {name}")
         self._write_names("body", dict(find_body(cls)), name)
         return None
 
     def _write_module(self, module: types.ModuleType, where: str) -> None:
-        origin = self._origin(module.__name__)
+        origin = self._find_origin(module.__name__)
         if origin is not None:
             return self.write("installed", origin, module.__name__)
-        if compiled := _compiled(module.__name__):
+        if compiled := _digest_compiled(module.__name__):
             return self.write("compiled", compiled)
         own = {name: value for name, value in vars(module).items() if not name.startswith("__")}
         return self._write_names("module", own, f"module {module.__name__}")
@@ -341,7 +341,7 @@ class _Digest:
         Modules offer methods of a hidden instance as functions (`random.randint`): these count with their name.
         """
         module, owner = _module_of(value), value.__self__
-        origin = self._origin(module)
+        origin = self._find_origin(module)
         if origin is not None and _is_named(value, module, value.__name__):
             return self.write("installed", origin, module, value.__name__)
         self.write("bound", value.__qualname__)
@@ -351,7 +351,7 @@ class _Digest:
     # instances ------------------------------------------------------------------------------------------------
 
     def _write_instance(self, value: Any, where: str) -> None:
-        """Write the class and what `copy` and `pickle` would take of the value."""
+        """Write the class, and the state that `copy` and `pickle` would take."""
         cls = type(value)
         if cls.__module__ == "itertools":  # some versions of Python can reduce them and others cannot
             raise UnhashableCode(f"{where} ({_type_name(value)})")
@@ -364,7 +364,7 @@ class _Digest:
         self.add(cls, where)
         if isinstance(reduced, str):
             module = _module_of(value)
-            return self.write("named", module, reduced, _compiled(module))
+            return self.write("named", module, reduced, _digest_compiled(module))
         make, arguments, state, items, pairs = (*tuple(reduced), None, None, None)[:5]
         self.add((make, arguments), where)
         if isinstance(state, dict) and all(isinstance(name, str) for name in state):
@@ -407,7 +407,7 @@ def _write_cell(digest: _Digest, cell: types.CellType, where: str) -> None:
 
 
 def _write_cached(digest: _Digest, cached: Any, where: str) -> None:
-    """Write the function behind `functools.cache`, not what it remembers."""
+    """Write the function behind `functools.cache`, not its cached values."""
     digest.write("cached")
     digest.add((cached.__wrapped__, cached.cache_parameters()), where)
 

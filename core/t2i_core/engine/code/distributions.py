@@ -1,4 +1,4 @@
-"""Which installed distribution a module belongs to."""
+"""Installed distributions of modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from ...files.package_files import digest_sources
 
 PYTHON = "python"
-"""What `origin_of` returns for the standard library."""
+"""The origin of modules of the standard library."""
 
 
 def find_origin(module: str) -> str | None:
@@ -27,23 +27,24 @@ def find_origin(module: str) -> str | None:
         module: A dotted name. The module need not be imported yet.
 
     Returns:
-        `python` for the standard library, the distribution's name and version for other installed modules, and
-        name and source digest where the distribution is installed in editable form, because its code changes under
-        the same version. t2i-core is identified by its name alone: its stored forms have a version of their own
-        (`t2i_core.storage.store.FORMAT`). None for `__main__` and for a module of no distribution: one typed into
-        a notebook, or a file that was merely found on the path.
+        `python` for the standard library; name and version of the distribution for other installed modules; name
+        and source digest if the distribution is installed in editable form, because its code changes under the
+        same version.
+        t2i-core is identified by its name alone, because its stored forms have their own version
+        (`t2i_core.storage.store.FORMAT`). None for `__main__` and for modules outside a distribution, such as
+        notebooks and files that were merely found on the path.
     """
     top = module.partition(".")[0]
     if top == __name__.partition(".")[0]:
         return "t2i-core"
     if top in ("", "__main__"):
         return None
-    folder = _folder_of(top)
+    folder = _find_folder(top)
     if folder is None:
         return PYTHON if top in sys.builtin_module_names else None
-    if top in sys.stdlib_module_names and folder in _standard_folders():
+    if top in sys.stdlib_module_names and folder in _list_standard_folders():
         return PYTHON
-    for dist, editable in _candidates(top, folder):
+    for dist, editable in _list_candidates(top, folder):
         if not editable:
             return f"{dist.name} {dist.version}"
         if module not in sys.modules:
@@ -52,8 +53,8 @@ def find_origin(module: str) -> str | None:
     return None
 
 
-def _folder_of(top: str) -> Path | None:
-    """Return the folder that holds a top-level module or package; None where it has no file."""
+def _find_folder(top: str) -> Path | None:
+    """Return the folder that holds a top-level module or package; None if it has no file."""
     loaded = sys.modules.get(top)
     if loaded is not None:
         file, paths = getattr(loaded, "__file__", None), list(getattr(loaded, "__path__", ()))
@@ -68,22 +69,22 @@ def _folder_of(top: str) -> Path | None:
 
 
 @lru_cache(maxsize=1)
-def _standard_folders() -> frozenset[Path]:
+def _list_standard_folders() -> frozenset[Path]:
     folders = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
     return frozenset([*folders, *(folder / "lib-dynload" for folder in folders)])
 
 
-def _candidates(top: str, folder: Path) -> Iterator[tuple[Distribution, bool]]:
-    """Yield the distributions that installed a top-level name in this folder, and whether in editable form."""
-    index = _index(tuple((path, _changed(path)) for path in sys.path))
+def _list_candidates(top: str, folder: Path) -> Iterator[tuple[Distribution, bool]]:
+    """Yield the distributions that installed a top-level name in this folder, with True if in editable form."""
+    index = _index_distributions(tuple((path, _read_change_time(path)) for path in sys.path))
     yield from ((dist, False) for dist in index.installed.get((top, folder), ()))
     if (folder / top / "__init__.py").is_file():
         yield from ((dist, True) for dist in index.roots.get(folder, ()))
     yield from ((dist, True) for project, dist in index.mapped.get(top, ()) if folder.is_relative_to(project))
 
 
-def _changed(path: str) -> int | None:
-    """Return when a folder was last changed; None where it is not there or may not be read."""
+def _read_change_time(path: str) -> int | None:
+    """Return the time of a folder's last change; None if it does not exist or may not be read."""
     try:
         return Path(path).stat().st_mtime_ns
     except OSError:
@@ -114,11 +115,11 @@ class _Index:
             self.installed[name, base].append(dist)
         for file in files:
             if file.endswith(".pth") and "/" not in file:
-                for root in _roots(base / file):
+                for root in _read_roots(base / file):
                     self.roots[root].append(dist)
         url = json.loads(dist.read_text("direct_url.json") or "{}")
         if url.get("dir_info", {}).get("editable"):
-            from urllib.request import url2pathname  # imports much, and is seldom needed
+            from urllib.request import url2pathname  # imports much, and is rarely needed
 
             project = Path(url2pathname(urlsplit(url["url"]).path)).resolve()
             for name in declared:
@@ -126,15 +127,15 @@ class _Index:
 
 
 @lru_cache(maxsize=2)
-def _index(stamps: tuple[tuple[str, int | None], ...]) -> _Index:
-    """Return the distributions as they are; the folders' times, `stamps`, tell when one was installed since."""
+def _index_distributions(stamps: tuple[tuple[str, int | None], ...]) -> _Index:
+    """Return the installed distributions. The folders' times, `stamps`, change if one is installed."""
     return _Index()
 
 
-def _roots(pth: Path) -> Iterator[Path]:
+def _read_roots(pth: Path) -> Iterator[Path]:
     """Yield the folders that an editable installation puts on the path."""
     try:
         lines = pth.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # Python cannot read it either, and so has none of its folders on the path
+    except OSError:  # Python cannot read it either, so its folders are not on the path
         return
     yield from (Path(line).resolve() for line in lines if Path(line).is_absolute())

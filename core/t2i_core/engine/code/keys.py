@@ -1,4 +1,4 @@
-"""The code of a run's own components: digested once, before work starts."""
+"""Code digests of a run's components, computed once, before work starts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..sample import Model
 from .digest import UnhashableCode, digest_code
 
 _CHANGED_BY_WORK: dict[str, str] = {}
-"""The digest of code after a run, with the digest that it had before.
+"""The digest of code before a run, by its digest afterwards.
 
-What code changes while it works (a counter, a model that it loads when first used) is not a setting, so the next
-run in this process treats it as the same code.
+State that code changes while it works (a counter, a model that it loads when first used) is not a setting, so the
+next run in this process treats it as the same code.
 """
 
 
 class CodeKeys:
     """Settles the code digests of components and functions that are in no installed distribution.
 
-    Settled once per run, they do not change while the run works, whatever the code does to its own globals. Code
-    without a digest gets a random key, and a warning where results are kept under it.
+    They are settled once per run, so they do not change while the run works, whatever the code does to its own
+    globals. Code without a digest gets a random key, and t2i warns if results are stored under it.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class CodeKeys:
         self._warned: set[str] = set()
 
     def settle(self, component: Component[Any]) -> Component[Any]:
-        """Return a component with the digest of its code settled; one of an installed distribution as it is."""
+        """Return a component with its code digest settled; one of an installed distribution stays as it is."""
         if component.kind == "prompt_source" or component.is_installed:  # prompts are in the keys themselves
             return component
         digest = self._digest(component.factory)
@@ -48,7 +48,7 @@ class CodeKeys:
         return replace(component, own_code=digest)
 
     def of_derived(self, need: Need, metric: Component[Any]) -> str | None:
-        """Return the digest of what a need derives; None where the metric's sources, and so its key, cover it."""
+        """Return the digest of a need's derive function; None if the metric's own digest covers it."""
         if need.derive is None or metric.is_installed:
             return None
         digest = self._digest(need.derive.function)
@@ -56,7 +56,7 @@ class CodeKeys:
         return digest
 
     def _digest(self, code: object) -> str:
-        """Return the digest, or a random key: the same for one object in one run."""
+        """Return the digest, or a random key that is the same for one object in one run."""
         if id(code) not in self._digests:
             self._alive.append(code)
             try:
@@ -68,7 +68,7 @@ class CodeKeys:
         return self._digests[id(code)]
 
     def _warn(self, whose: str, *codes: object) -> None:
-        """Warn once that what this code makes is not reused, if any of it has no digest."""
+        """Warn once that the results of this code are not reused, if any of it has no digest."""
         reasons = [self._unhashable[id(code)] for code in codes if id(code) in self._unhashable]
         if reasons and whose not in self._warned:
             self._warned.add(whose)
@@ -80,7 +80,7 @@ class CodeKeys:
 
 
 def follow_changes(jobs: Sequence[Job], models: Iterable[Model]) -> None:
-    """Remember what the work of a run has changed in the code that did it."""
+    """Remember the changes that a run's work has made to its own code."""
     components: list[Component[Any]] = [*(job.metric for job in jobs), *(model.component for model in models)]
     needs = [served for job in jobs for served in job.needs]
     components += [served.choice.judge for served in needs if served.choice is not None]
@@ -90,14 +90,14 @@ def follow_changes(jobs: Sequence[Job], models: Iterable[Model]) -> None:
             keys[id(served.need.derive.function)] = (served.need.derive.function, served.derive_code)
     for code, before in keys.values():
         if before is not None:
-            with suppress(UnhashableCode):  # the next run says so
+            with suppress(UnhashableCode):  # the next run reports it
                 after = digest_code(code)
                 if after != before:
                     _CHANGED_BY_WORK[after] = before
 
 
 def _warn_caller(message: str) -> None:
-    """Warn in every run, at the line of the user's code that asked for it."""
+    """Warn in every run, at the line of the user's code that called t2i."""
     frame = sys._getframe()
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("t2i_core"):
         frame = frame.f_back
