@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..api.evidence import Evidence
 from ..api.mask import PackedMask
 from ..api.metric import Row
-from ..results.evidence import EvidenceRow, Region, Segmentation
+from ..results.evidence import EvidenceRegion, EvidenceRow, Segmentation
 from .job import Job
 from .unit_reader import Group
 
@@ -58,9 +58,9 @@ def _keep_worst(rows: list[tuple[float, EvidenceRow]]) -> None:
     del rows[MOST:]
 
 
-def _make_region(evidence: Evidence) -> Region:
+def _make_region(evidence: Evidence) -> EvidenceRegion:
     box = evidence.box if evidence.box is not None or evidence.mask is None else evidence.mask.box
-    return Region(
+    return EvidenceRegion(
         label=evidence.label,
         box=None if box is None else [float(side) for side in box],
         segmentation=None if evidence.mask is None else _encode_mask(evidence.mask),

@@ -18,7 +18,7 @@ class Segmentation(Typed):
     counts: list[Count] = Field(description="lengths of runs, column by column, beginning with pixels outside")
 
 
-class Region(Typed):
+class EvidenceRegion(Typed):
     """A part of an image."""
 
     label: str = Field(description="what it shows")
@@ -38,4 +38,4 @@ class EvidenceRow(Typed):
     measure: str = Field(description="what was measured")
     value: Number = Field(description="the measured value")
     because: str = Field(description="why, in words; may be empty")
-    regions: list[Region] = Field(description="the parts of the image")
+    regions: list[EvidenceRegion] = Field(description="the parts of the image")

@@ -16,8 +16,8 @@ from t2i_core.api import Segments
 from t2i_core.api.mask import PackedMask
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import SceneObject
-from t2i_tiam.evidence import Evidence
 from t2i_tiam.labels import LABELS
+from t2i_tiam.mask_measurements import MaskMeasurements
 from t2i_tiam.metric import Tiam
 from t2i_tiam.options import TiamOptions
 from t2i_tiam.references import REFERENCES
@@ -48,7 +48,7 @@ def milliseconds(pixels: np.ndarray, rounds: int = 100) -> list[float]:
         (LABELS["car"],), masks=(mask,),
     )  # fmt: skip
     metric = Tiam(Setup(None, TiamOptions()))
-    evidence = Evidence(tuple(REFERENCES.values()))
+    evidence = MaskMeasurements(tuple(REFERENCES.values()))
     times = []
     for _ in range(rounds + 1):
         begin = time.perf_counter()

@@ -14,7 +14,7 @@ from t2i_core.api.metric import Analysis, Derive, Metric, Need, Note, PerTable, 
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt, SceneObject
 
-from .evidence import Evidence
+from .mask_measurements import MaskMeasurements
 from .options import TiamOptions
 from .rules import Finding, Thresholds, all_hold, decide
 from .spans import write_spans
@@ -40,8 +40,8 @@ class Tiam(Metric):
         self.thresholds = Thresholds(
             options.confidence, _fraction(options.overlap), _fraction(options.colour_share)
         )
-        evidence = Evidence(tuple(options.references.values()))
-        derive = Derive("tiam", evidence.take, {"references": options.references})
+        measurements = MaskMeasurements(tuple(options.references.values()))
+        derive = Derive("tiam", measurements.take, {"references": options.references})
         self.needs = (Need(NEED, "segment", knows=True, confidence=options.confidence, derive=derive),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:

@@ -22,7 +22,7 @@ CITATION = (
 )
 _CODE = (
     "colours.py",
-    "evidence.py",
+    "mask_measurements.py",
     "metric.py",
     "options.py",
     "references.py",

@@ -57,7 +57,7 @@ def decide(
 ) -> list[Finding]:
     """Decide about each expected object of one image.
 
-    evidence:    as `Evidence.take` gives it, for these detections
+    evidence:    as `MaskMeasurements.take` gives it, for these detections
     references:  column of each colour in the evidence
 
     An object is found when one detection of its class is usable; any of them may carry its colour.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from t2i_core.api import Segments
 from t2i_core.api.array_codec import decode_arrays, encode_arrays
 from t2i_tiam.colours import nearest
-from t2i_tiam.evidence import OVERLAP_FLOOR, Evidence
+from t2i_tiam.mask_measurements import OVERLAP_FLOOR, MaskMeasurements
 from t2i_tiam.references import REFERENCES
 from t2i_tiam.spans import read_spans, write_spans
 
@@ -150,7 +150,7 @@ def test_spans_are_read_as_they_were_written(spans):
 @given(st.data())
 def test_evidence_holds_every_overlap_above_the_floor_and_survives_the_store(world, data):
     pixels, found = image(world, data.draw(scenes(world)))
-    evidence = Evidence(tuple(REFERENCES.values())).take(pixels, found)
+    evidence = MaskMeasurements(tuple(REFERENCES.values())).take(pixels, found)
     masks = [found.mask(i) for i in range(len(found))]
     expected = []
     for i, a in enumerate(masks):

@@ -18,7 +18,7 @@ OVERLAP_FLOOR = 0.5
 
 
 @dataclass(frozen=True)
-class Evidence:
+class MaskMeasurements:
     """Counts colours and overlaps of the masks found in one image, whatever its prompt.
 
     references: the reference colours, in the order in which ties are settled
