@@ -100,7 +100,7 @@ def test_options_reach_their_component(toy, t2i):
         (("--seeds", "many"), 6, "--seeds must be a number of seeds"),
         (("--shard", "3/2"), 6, "--shard must be I/N"),
         (("--batch-size", "none"), 6, "--batch-size must be a whole number from 1, or auto (got 'none')"),
-        (("--max-failed", "3"), 6, "--max-failed must be between 0 and 1 (got 3.0)"),
+        (("--max-failed", "3"), 6, "--max-failed must be between 0 and 1 (got 3)"),
         (("--judge", "metre"), 3, "unknown judge 'metre': did you mean 'meter'?"),
         (("--judge", "segment=meter"), 0, ""),
         (("--metric", "brightnes"), 3, "unknown metric 'brightnes': did you mean 'brightness'?"),

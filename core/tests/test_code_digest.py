@@ -255,15 +255,20 @@ def test_a_difference_gives_another_digest(difference: str) -> None:
 
 @given(plain, plain)
 def test_different_constants_have_different_digests(one: Any, other: Any) -> None:
-    same = repr(one) == repr(other) if not _has_set(one) else one == other
+    same = _describe(one) == _describe(other)
     cells = [run("def f(): return k", k=value)["f"] for value in (one, other)]
     assert (digest_code(cells[0]) == digest_code(cells[1])) == same
 
 
-def _has_set(value: Any) -> bool:
+def _describe(value: Any) -> Any:
+    """Return what tells constants apart: their types too, but not the order of sets."""
+    if isinstance(value, set | frozenset):
+        return type(value), frozenset(map(_describe, value))
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_describe, value))
     if isinstance(value, dict):
-        return any(map(_has_set, value.values()))
-    return isinstance(value, set | frozenset) or (isinstance(value, list | tuple) and any(map(_has_set, value)))
+        return dict, tuple((_describe(key), _describe(one)) for key, one in value.items())
+    return repr(value)
 
 
 def test_modules_of_ones_own_count_by_what_is_taken_of_them(

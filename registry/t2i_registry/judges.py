@@ -59,7 +59,7 @@ class JudgeSearch:
             capability, equals, name = word.rpartition("=")
             if equals and capability not in (known := list_capabilities()):
                 raise BadOption(
-                    f"--judge {word!r}: {capability!r} is no capability; want one of {', '.join(known)}"
+                    f"--judge {word!r}: {capability!r} is not a capability; want one of {', '.join(known)}"
                 )
             if equals and capability != self.capability:
                 continue

@@ -150,7 +150,7 @@ def test_a_judge_asked_for_that_cannot_is_an_error(judge):
         choose(asked=["poor"], requires={"depth"})
     with pytest.raises(UnknownName, match="unknown judge 'onne': did you mean 'one'"):
         choose(asked=["onne"])
-    with pytest.raises(BadOption, match="'segmnt' is no capability"):
+    with pytest.raises(BadOption, match="'segmnt' is not a capability"):
         choose(asked=["segmnt=one"])
     # it may be meant for another need
     assert choose(asked=["words"], preferred=[("one", "the domain's choice")]).judge.spec == "one"

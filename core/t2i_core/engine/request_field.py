@@ -112,7 +112,7 @@ def describe_problems(error: ValidationError, cls: type[Any], noun: str = "optio
         elif problem["type"] == "value_error":
             yield place, problem["msg"].removeprefix("Value error, ")
         else:
-            yield place, f"{_describe_limit(problem, cls)} (got {problem['input']!r})"
+            yield place, f"{_describe_limit(problem, cls)} (got {_format_input(problem['input'])})"
 
 
 def _find_class(cls: type[Any], place: Place) -> type[Any]:
@@ -154,3 +154,8 @@ def _name_place(cls: type[Any], place: Place, text: str) -> str:
     name, *rest = map(str, place or (cls.__name__,))
     option = find_option(list_fields(cls)[name]) if name in list_fields(cls) else None
     return " ".join([option.write_flag(name) if option else name, *filter(None, [".".join(rest)]), text])
+
+
+def _format_input(value: Any) -> str:
+    """Return a value as a message shows it: a whole number without decimals."""
+    return f"{value:g}" if isinstance(value, float) else repr(value)
