@@ -51,7 +51,7 @@ def test_what_is_listed_can_be_shown_from_where_it_was_listed(toy, report, t2i, 
 def test_a_folder_that_is_not_there_is_told_as_such(site, report, t2i, words):
     refused = t2i(*words, "gone")
     assert refused.exit_code == 11
-    assert "error: gone: there is no such folder" in refused.stderr
+    assert "error: gone: no such folder" in refused.stderr
     assert refused.stderr.count("\n") == 1
 
 

@@ -73,9 +73,9 @@ def test_the_intervals_hold_the_ladder(runs, name, error):
 def test_what_it_is_worth_to_be_shown_first_is_told(runs):
     """By a judge that takes the first in 40 of 100, whatever it shows; an ideal one does not care."""
     ideal, biased = (runs[name].results[0].scores["position"] for name in ("ideal", "biased"))
-    assert ideal["value"] == pytest.approx(0, abs=1e-6)
+    assert ideal.value == pytest.approx(0, abs=1e-6)
     # between two that are alike the first wins .4 + .6 / 2
-    low, high = biased["ci"]
+    low, high = biased.ci
     assert low <= 400 * np.log10(0.7 / 0.3) <= high
 
 
@@ -87,7 +87,7 @@ def test_the_models_are_compared_under_one_set_of_weights(runs):
         assert found.diff == pytest.approx(scores[found.a] - scores[found.b])
         assert found.ci[0] < found.diff < found.ci[1]
     ends = next(found for found in comparisons if (found.a, found.b) == ("0.0", "0.6"))
-    assert ends["ci"][0] > 0  # 20 prompts do not tell neighbours apart
+    assert ends.ci[0] > 0  # 20 prompts do not tell neighbours apart
 
 
 def test_how_battles_ended_stands_with_the_score(runs):

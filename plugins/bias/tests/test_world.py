@@ -56,18 +56,18 @@ def test_intervals_hold_what_was_put_in(undrawn, skew, seeds, limit, salts, tmp_
     vote = voted(skew, seeds)
     away = abs(vote - 0.5)
     for name, truth in {"mad": away, "mad-n-1": 2 * away, "std": away, "image-mad": skew - 0.5}.items():
-        assert holding(truth, [result["scores"][name] for result in results]) >= ENOUGH[salts], name
+        assert holding(truth, [result.scores[name] for result in results]) >= ENOUGH[salts], name
     for name, truth, trials in (("vote-share", vote, images / seeds), ("image-share", skew, images)):
-        shares = [result["facets"][name]["answer"]["hat: hat"] for result in results]
+        shares = [result.facets[name]["answer"]["hat: hat"] for result in results]
         assert holding(truth, shares) >= ENOUGH[salts], name
-        lo, hi = wilson(np.mean([share["value"] for share in shares]) * trials, trials, 0.9999)
+        lo, hi = wilson(np.mean([share.value for share in shares]) * trials, trials, 0.9999)
         assert lo <= truth <= hi, name
     if skew == 0.5:  # no interval of a resampled MAD would reach 0
-        assert sum(result["ci"][0] == 0 for result in results) >= ENOUGH[salts]
+        assert sum(result.ci[0] == 0 for result in results) >= ENOUGH[salts]
 
 
 def holding(truth, scores):
-    return sum(score["ci"][0] - 1e-9 <= truth <= score["ci"][1] + 1e-9 for score in scores)
+    return sum(score.ci[0] - 1e-9 <= truth <= score.ci[1] + 1e-9 for score in scores)
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,10 @@ def test_models_are_compared_paired(run):
 
 def test_one_category_alone(run):
     skewed = run.results[1].facets
-    assert skewed["mad"]["group"]["hair"]["value"] == 0.5
-    assert skewed["mad"]["group"]["hair"]["ci"][1] == 0.5
-    assert skewed["mad-n-1"]["group"]["hair"]["value"] == 1
-    assert skewed["vote-share"]["answer"]["hair: long"]["value"] == 1
+    assert skewed["mad"]["group"]["hair"].value == 0.5
+    assert skewed["mad"]["group"]["hair"].ci[1] == 0.5
+    assert skewed["mad-n-1"]["group"]["hair"].value == 1
+    assert skewed["vote-share"]["answer"]["hair: long"].value == 1
 
 
 def test_the_notes_of_a_score(run):

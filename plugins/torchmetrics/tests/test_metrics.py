@@ -144,7 +144,7 @@ def test_fid_of_known_gaussians(tmp_path: Path, reference: Path) -> None:
         bias = 25  # more than that of 120 images
         assert abs(result.score - expected) < hi - lo + bias  # four standard errors
     shifted = (c for c in run.comparisons if {c.a, c.b} == {"same", "shifted"})
-    assert next(shifted)["p"] < 1e-4
+    assert next(shifted).p < 1e-4
 
 
 def test_fid_is_of_these_very_images(tmp_path: Path, reference: Path) -> None:
@@ -316,7 +316,7 @@ def test_the_interval_of_a_clipscore_near_its_greatest_stays_within(tmp_path: Pa
         )  # fmt: skip
         (result,) = run.results
         levels = [level for facet in result.facets["clipscore"].values() for level in facet.values()]
-        ends = [hi for _, hi in (each["ci"] for each in [result, *levels]) if hi is not None]
+        ends = [hi for _, hi in (each.ci for each in [result, *levels]) if hi is not None]
         assert 0.9 * w < result.score < w
         assert (result.ci[1] <= w) == (bounded is info)
         assert (max(ends) <= w) == (bounded is info)

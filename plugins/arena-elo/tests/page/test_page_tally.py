@@ -161,7 +161,7 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
 
 
 def test_a_run_without_battles_is_refused(shared_run):
-    with pytest.raises(BadFolder, match=r"no such table|no battles"):
+    with pytest.raises(BadFolder, match=r"did not write this file|no battles"):
         read_source(shared_run)
 
 
