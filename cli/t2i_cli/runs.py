@@ -28,7 +28,7 @@ def list_runs(named: Path | None, as_json: bool) -> None:
     """Print the runs of a folder. Raises BadFolder where one is named that is none."""
     folder = named or DEFAULT
     if named and not named.is_dir():
-        fault = "is no folder" if named.exists() else "there is no such folder"
+        fault = "is not a folder" if named.exists() else "no such folder"
         raise BadFolder(f"{named}: {fault}; name one that holds runs")
     runs = list(stored_runs(folder))
     if as_json:

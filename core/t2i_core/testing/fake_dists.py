@@ -55,7 +55,7 @@ def fake_dist(
 
 def forget_modules(folder: Path) -> None:
     """Remove modules that were imported from a folder, so that the next test imports its own."""
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # `list` is not atomic: a finalizer may import meanwhile
         file = getattr(module, "__file__", None)
         if file is not None and Path(file).is_relative_to(folder):
             del sys.modules[name]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
+from t2i_core.results.result import Score
 from t2i_core.statistics import wilson
 
 ENOUGH = {20: 16, 10: 8}
@@ -114,7 +115,7 @@ def test_a_detector_finds_whom_the_simulator_drew(undrawn, tmp_path):
     model = ModelRequest(undrawn, "m", {})
     more = {"limit": 3, "seeds": 3, "options": {"metric:bias": {"person": True, "only": ["hat"]}}}
     result = run_of(model, tmp_path, **more).results[0]
-    assert [judge["need"] for judge in result.judges] == ["images", "texts", "persons"]
+    assert [judge.need for judge in result.judges] == ["images", "texts", "persons"]
     assert result.scores["no-person"].value == 0
-    assert result.scores["n_no_person"] == {"value": 0, "ci": [None, None]}
+    assert result.scores["n_no_person"] == Score(value=0.0, ci=[None, None])
     assert any("n_no_person: in 0 of 9 images no person is found" in note for note in result.notes)

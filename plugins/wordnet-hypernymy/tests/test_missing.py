@@ -57,12 +57,12 @@ def test_a_synset_without_images_is_counted_and_never_0(results):
     assert {"dog.n.01"} <= dogs
     assert not dogs & set(isp.index)
     assert set(isp) == {0.0, 1.0}  # 1 above the poodle, 0 of what is above cat or car alone
-    assert by_metric["isp"]["score"] == pytest.approx(isp.mean())
+    assert by_metric["isp"].score == pytest.approx(isp.mean())
     for result in by_metric.values():
-        assert result["n_missing"] == 3 * len(dogs)
-        assert result["n_failed"] == 0
+        assert result.n_missing == 3 * len(dogs)
+        assert result.n_failed == 0
     asked = run.samples()["prompt"].nunique()
-    assert [by_metric["isp"][key] for key in ("n_prompts", "n_prompts_ok")] == [asked, asked - len(dogs)]
+    assert [by_metric["isp"].n_prompts, by_metric["isp"].n_prompts_ok] == [asked, asked - len(dogs)]
     lost = run.failures()
     assert set(lost[lost["kind"] == "missing"]["prompt"]) == dogs
 
@@ -80,6 +80,6 @@ def test_a_synset_with_one_class_is_excluded_from_scs_with_a_count(results):
     run, by_metric = results
     lost = run.failures()
     excluded = lost[(lost["metric"] == "scs") & (lost["kind"] == "excluded")]
-    assert by_metric["scs"]["n_excluded"] == len(excluded) > 0
-    assert by_metric["scs"]["n_prompts_ok"] == run.measurements().query("measure == 'scs'")["prompt"].nunique() > 0
+    assert by_metric["scs"].n_excluded == len(excluded) > 0
+    assert by_metric["scs"].n_prompts_ok == run.measurements().query("measure == 'scs'")["prompt"].nunique() > 0
     assert excluded["reason"].str.contains("a single one of the judge's classes").all()
