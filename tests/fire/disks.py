@@ -162,7 +162,7 @@ def _kept(cache: Path) -> int:
 
 def _stage(title: str) -> str:
     words = {"images": "while images were made", "measuring": "while measuring", "checking": "while checking"}
-    words |= {"starting": "at the start", "listing": "while results were written"}
+    words |= {"starting": "at the start", "writing": "while results were written"}
     return words.get(title.split()[0], "while judging")
 
 

@@ -243,7 +243,7 @@ class Stages:
 
 
 #: Stages by the first word of what the user is told; a judge's begins with what it is asked for.
-_STAGES = {"images": "generating", "checking": "checking", "measuring": "measuring", "listing": "writing"}
+_STAGES = {"images": "generating", "checking": "checking", "measuring": "measuring", "writing": "writing"}
 
 
 def _die_at(point: int | None) -> list[int]:

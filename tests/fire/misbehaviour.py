@@ -366,7 +366,7 @@ DEEDS: tuple[Deed, ...] = (
     Deed("a judge that answers backwards", "detect", backwards, touches=None),
     Deed("a judge that answers twice", "reward", twice, "answered it twice", broken=True),
     Deed("a judge that answers something else", "reward", not_asked, "what it was not asked", broken=True),
-    Deed("a judge that answers without the query", "reward", without_items, "want pairs", broken=True),
+    Deed("a judge that answers without the query", "reward", without_items, "must give pairs", broken=True),
     Deed("a judge that never answers", "reward", nothing, "stopped before it was done", broken=True),
     Deed("a judge that paints over images", "segment", paints_over, "read-only"),
     Deed("a judge that paints over its copy", "segment", paints_over_its_copy, touches=None),
@@ -403,7 +403,7 @@ DEEDS: tuple[Deed, ...] = (
     metric_deed("a metric that gives no row", at_bad(lambda found: []), "neither rows nor a reason"),
     metric_deed("a metric that gives a row twice", at_bad(lambda found: found * 2), "no facet tells apart"),
     metric_deed("a metric that gives unknown rows", at_bad(lambda found: [Row("odd", 1)]), "one of its measures"),
-    metric_deed("a metric that gives no rows but numbers", at_bad(lambda found: [1.0]), "no Row but float"),
+    metric_deed("a metric that gives no rows but numbers", at_bad(lambda found: [1.0]), "float instead of Row"),
 )  # fmt: skip
 
 TIRED = Deed("a judge that tires after 100 images", "reward", tired, "RuntimeError: tired")
@@ -564,7 +564,7 @@ class Trial:
         (result,) = run.results
         means = {m: [float(v) for key, v in wanted.items() if key[2] == m] for m in ("said", "bright")}
         for measure, numbers in means.items():
-            score = result.scores.get(measure, {}).get("value")
+            score = result.scores[measure].value if measure in result.scores else None
             same = score is None if not numbers else isclose(score, sum(numbers) / len(numbers), rel_tol=1e-9)
             found += Difference(differing=not same)
         counted = (result.n_ok, result.n_failed) == (len(self.all) - len(touched), len(touched))
