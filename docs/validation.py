@@ -24,7 +24,7 @@ GAUSSIANS = runpy.run_path(
     str(Path(__file__).parents[1] / "plugins" / "selfeval" / "benchmarks" / "gaussian_captions.py"),
     run_name="gaussians",
 )
-WORLDS = (GAUSSIANS["World"](1.0, 0.0, 1), GAUSSIANS["World"](2.0, 4.0, 4))
+WORLDS = (GAUSSIANS["GaussianWorld"](1.0, 0.0, 1), GAUSSIANS["GaussianWorld"](2.0, 4.0, 4))
 
 
 def tell_apart(world: Any, out: Path, samples: int = 200) -> Said:

@@ -443,7 +443,7 @@ import numpy as np
 from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, ObjectClass, Prompt, PromptSourceInfo, hookimpl
 
 print("what a plugin prints is in nobody's way")
-NAMES = {order}("dog car cup hat sky sea".split())
+NAMES = {order}("dog car cup hat sky sea sun cow pig hen bee ant".split())
 
 
 class Model:
