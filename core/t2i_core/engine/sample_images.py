@@ -35,7 +35,7 @@ class SampleImage:
 
 
 def iterate_images(
-    plan: Plan, store: Store, ledger: Ledger, progress: Progress, doing: str
+    plan: Plan, store: Store, ledger: Ledger, progress: Progress, doing: str, look: bool = True
 ) -> Iterator[SampleImage]:
     """Yield every image of a run once, even if several metrics use it, prompt by prompt.
 
@@ -45,6 +45,7 @@ def iterate_images(
         ledger: Has the failed images.
         progress: Shows the caller's progress.
         doing: The caller's work, in words.
+        look: Whether to look at the images' files, as `Store.images` does.
 
     Raises:
         BadFolder: If an image has disappeared since it was generated.
@@ -52,7 +53,7 @@ def iterate_images(
     numbers: Counter[str] = Counter()
     with progress.task(doing, sum(1 for _ in _list_samples(plan.image_sets)), "samples") as task:
         for block in iterate_blocks(_list_samples(plan.image_sets)):
-            kept = store.details([sample.key for _, sample in block])
+            kept = store.details([sample.key for _, sample in block], look)
             for (prompt_number, sample), image in zip(block, kept, strict=True):
                 numbers[sample.model.label] += 1
                 found = ledger.images.get(sample.key) or image

@@ -180,9 +180,9 @@ class Store:
             kept and (kept.digest.hex() if kept.path is None else self._image(kept).identity) for kept in found
         ]
 
-    def details(self, keys: Sequence[str]) -> list[KeptImage | None]:
+    def details(self, keys: Sequence[str], look: bool = True) -> list[KeptImage | None]:
         """Return the image kept under each key with its size and record; None if `images` finds none."""
-        return [kept and self._with_details(kept) for kept in self._find(keys)]
+        return [kept and self._with_details(kept) for kept in self._find(keys, look)]
 
     def outside_image(self, path: str, digest: str) -> Image | None:
         """Return an image outside of the store that was evaluated where it is.
