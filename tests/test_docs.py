@@ -18,17 +18,18 @@ import pytest
 import typer
 from matplotlib.figure import Figure
 from t2i_cli.app import app
-from t2i_core.api import Features, errors, evidence, hookspecs, metric, plugin_info
+from t2i_core.api import Features, errors, evidence, hookspecs, metric, plugin_info, study
 from t2i_core.api import __all__ as public
 from t2i_core.api.adapter import list_adapters
 from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.api.image import Image, Instance, Truth
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Measure, Metric, Need, Row, Study
+from t2i_core.api.metric import Measure, Metric, Need, Row
 from t2i_core.api.observation import Observation, Pixels, QueryShape, find_capability, list_capabilities
 from t2i_core.api.observation_codec import decode, encode
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject
+from t2i_core.api.study import Study
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.request_field import list_keys
@@ -50,7 +51,7 @@ CONTRACTS = [
     plugin_info.Setup, plugin_info.Defaults, plugin_info.Domain, plugin_info.About, plugin_info.Loading,
     plugin_info.GeneratorInfo, plugin_info.ExistingImagesInfo, plugin_info.SelfJudgingInfo, plugin_info.JudgeInfo,
     plugin_info.MetricInfo, plugin_info.PromptSourceInfo, plugin_info.Preset, metric.Measure, metric.Need,
-    metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, metric.Analysis,
+    metric.Derive, metric.Unit, metric.Observed, metric.Sample, metric.Row, metric.Rows, study.Analysis,
     evidence.Evidence,
     Prompt, Scene, SceneObject, ObjectClass, Relation, ImageRequest, Generated, Failure, Image, Truth, Instance,
     Query, QueryShape, *CAPABILITIES,

@@ -28,7 +28,8 @@ EVIL = """
         Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Prompt,
         PromptSourceInfo, Reward, Row, hookimpl,
     )
-    from t2i_core.api.metric import Analysis, Note
+    from t2i_core.api.metric import Note
+    from t2i_core.api.study import Analysis
     from t2i_core.api import Caption
 
     NASTY = {nasty!r}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from t2i_core.api import Prompt, Setup
-from t2i_core.api.metric import Study
+from t2i_core.api.study import Study
 from t2i_miniworld.faults import Draw, FaultRates
 from t2i_miniworld.streams import stream
 from t2i_tiam.metric import Tiam

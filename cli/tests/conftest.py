@@ -23,7 +23,7 @@ TOY = """
         About, ExecutionOption, Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo,
         Need, Options, Prompt, PromptSourceInfo, Reward, Row, hookimpl,
     )
-    from t2i_core.api.metric import Analysis
+    from t2i_core.api.study import Analysis
 
     class GreyOptions(Options):
         level: int = Field(128, ge=0, le=255, description="How bright the squares are.")

@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .image import Truth as Truth
     from .judge import Judge as Judge
     from .judge import Query as Query
-    from .metric import Analysis as Analysis
     from .metric import Answer as Answer
     from .metric import Derive as Derive
     from .metric import Excluded as Excluded
@@ -47,7 +46,6 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .metric import Row as Row
     from .metric import Rows as Rows
     from .metric import Sample as Sample
-    from .metric import Study as Study
     from .metric import Unit as Unit
     from .observation import Observation as Observation
     from .observation import Pixels as Pixels
@@ -73,6 +71,8 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .prompt import Relation as Relation
     from .prompt import Scene as Scene
     from .prompt import SceneObject as SceneObject
+    from .study import Analysis as Analysis
+    from .study import Study as Study
 
 _MODULES: dict[str, tuple[str, ...]] = {
     "hookspecs": (
@@ -142,17 +142,19 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "Metric",
         "Need",
         "Note",
-        "Analysis",
         "Answer",
         "Derive",
         "Excluded",
-        "Study",
         "Observed",
         "PerTable",
         "Row",
         "Rows",
         "Sample",
         "Unit",
+    ),
+    "study": (
+        "Analysis",
+        "Study",
     ),
     "errors": (
         "BadPrompts",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from .failure import Failure
     from .image import Image
     from .observation import Observation
+    from .study import Analysis, Study
 
     class MeanOf(Protocol):
         """Forms the interval of the mean of some rows, all of one measure, as the run asks."""
@@ -361,65 +361,6 @@ class SettledMeasure(Measure):
 
     low: float | None = None
     high: float | None = None
-
-
-@dataclass(frozen=True)
-class Study:
-    """The input of analyses.
-
-    Attributes:
-        table: The metric's measured rows of all models.
-        samples: One row per image: model, prompt, text, seed, status, digest, ...; the image itself is in
-            `images`.
-        folder: The run's folder.
-        others: Measured rows of the run's other metrics, with the column `metric`; None if it has no others.
-        settings: By each model's label, its values of the options that any of the models was given.
-        interval: The question of the run's intervals, for `t2i_core.statistics`.
-        floors: By the name of a need of detections or segments, the confidence below which its judge keeps none.
-        measures: The measures of each installed metric, the headline first, by the name in `others`.
-        find_images: Returns the `Image` of each row of `samples` that has one; called when `images` is first read.
-    """
-
-    table: pd.DataFrame
-    samples: pd.DataFrame
-    folder: Path
-    others: pd.DataFrame | None = None
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    interval: Literal["new", "prompts", "seeds"] = "new"
-    floors: Mapping[str, float] = field(default_factory=dict)
-    measures: Mapping[str, Sequence[Measure]] = field(default_factory=dict)
-    find_images: Callable[[], pd.Series] | None = None
-
-    @cached_property
-    def images(self) -> pd.Series:
-        """The `Image` of each row of `samples`, under its index; None if it has none.
-
-        Do not open the files that `samples` names: the run may come from somebody else. If an image has
-        disappeared or may not be shown, reading its pixels raises DamagedImage.
-
-        Raises:
-            ValueError: If the study was made without `find_images`.
-        """
-        if self.find_images is None:
-            raise ValueError("this study was made without images; pass `find_images`")
-        return self.find_images()
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """A table, with an optional figure, made from the measured table.
-
-    Attributes:
-        name: Its name, from which file names are made.
-        summary: One line.
-        table: The table.
-        figure: Draws on a matplotlib Axes; None if there is no figure.
-    """
-
-    name: str
-    summary: str
-    table: pd.DataFrame
-    figure: Callable[[Any], None] | None = None
 
 
 class Metric:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ..api.errors import BadFolder, BadOption, BrokenPlugin, T2IError, UnknownName
-from ..api.metric import Analysis, Study
 from ..api.options import select_result_options
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import OptionTable, ResolvedComponent, Resolver
+from ..api.study import Analysis, Study
 from ..files.regular_file import TABLE_BYTES, open_regular
 from .images import find_images
 from .run import Run

@@ -271,7 +271,7 @@ class Store:
             key: The key.
             image: uint8 of shape (height, width, 3), a PIL image, or the path of a file, which stays where it is.
             record: How the image was made, as plain data.
-            truth: What is really drawn.
+            truth: The ground truth of the image.
             rules: Which files outside of the store are decoded.
 
         Returns:

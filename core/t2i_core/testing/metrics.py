@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from ..api.judge import Query
-from ..api.metric import Analysis
 from ..api.plugin_info import GeneratorInfo, Info, JudgeInfo, MetricInfo
+from ..api.study import Analysis
 from ..engine.component import Component
 from ..engine.plan import make_plan
 from ..engine.request import ModelRequest, Request

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import mean_interval
 
 from .battles import DECIDED, NOBODY, VERDICTS, Battles

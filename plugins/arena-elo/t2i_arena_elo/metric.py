@@ -13,8 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import Excluded, Metric, Need, Note, PerTable, Query, Row, Sample, Setup, Unit
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Analysis, Study
 from t2i_core.api.prompt import Prompt
+from t2i_core.api.study import Analysis, Study
 
 from .battle_files import read_battles
 from .battles import Battle

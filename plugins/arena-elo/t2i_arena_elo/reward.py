@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2i_core.api import Metric, Need, Row, Unit
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 
 NEED = "reward"
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import Estimate, mean_interval
 
 from .charts import bars, spreads_drawn

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
 from t2i_core.api.image import Image
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import mean_interval
 
 from .agreement import agreement, within_prompts

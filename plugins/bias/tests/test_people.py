@@ -16,7 +16,7 @@ from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
 from t2i_bias.people import GRID, majorities, not_human, read_answers
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Study
+from t2i_core.api.study import Study
 from t2i_core.results.images import find_images
 
 HEAD = "model,prompt,seed,annotator,question,answer\n"

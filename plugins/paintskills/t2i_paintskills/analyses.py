@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 
 from .skills import SKILLS
 

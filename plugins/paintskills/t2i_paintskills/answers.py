@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.io.table import read_table
 
 COLUMNS = ("model", "prompt", "seed", "annotator", "answer")

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from t2i_core.api import Detections
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
-from t2i_core.api.metric import Analysis, Metric, Need, PerTable, Row, Study, Unit
+from t2i_core.api.metric import Metric, Need, PerTable, Row, Unit
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene
+from t2i_core.api.study import Analysis, Study
 
 from . import decisions
 from .options import ColorOptions, ConfidenceOptions, CountOptions, PaintSkillsOptions, SkillOptions

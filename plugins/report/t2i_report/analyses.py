@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2i_core.api.errors import BadFolder, MissingDependency
-from t2i_core.api.metric import Analysis
 from t2i_core.api.resolver import installed_resolver
+from t2i_core.api.study import Analysis
 from t2i_core.api.terminal import console, make_table, print_json, shown, write_line
 from t2i_core.files.atomic_write import replace_file
 from t2i_core.files.slug import make_slug

@@ -24,7 +24,7 @@ from t2i_core.api import (
     Row,
     SelfJudgingInfo,
 )
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run, load_finished_run

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import Question, mean_interval, paired_difference
 
 from .ablation import ESTIMATORS, STEPS, TRIALS, read

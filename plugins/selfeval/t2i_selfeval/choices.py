@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Analysis, Metric, PerTable, Row, Study
+from t2i_core.api.metric import Metric, PerTable, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
+from t2i_core.api.study import Analysis, Study
 
 from .estimators import Floats, share
 from .samples import PAPER_CHANCE, wrong_with

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.io.table import parse_table
 from t2i_core.io.text_file import read_text
 from t2i_core.statistics import wilson

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Study
+from t2i_core.api.study import Study
 from t2i_selfeval.analyses import analyse
 from t2i_selfeval.captions import right_captions
 from t2i_selfeval.samples import choice, pair

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption, did_you_mean
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.results.run import Run, load_run
 
 from .figures import RHO, heat

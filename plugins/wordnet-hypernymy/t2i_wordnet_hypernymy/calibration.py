@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
-from t2i_core.api.metric import Analysis, Metric, Need, PerTable, Row, Study, Unit
+from t2i_core.api.metric import Metric, Need, PerTable, Row, Unit
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
+from t2i_core.api.study import Analysis, Study
 
 from .metrics import NEED, asked_class
 

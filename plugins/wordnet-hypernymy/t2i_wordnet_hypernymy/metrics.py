@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Analysis, Excluded, Metric, Need, PerTable, Row, Rows, Study, Unit
+from t2i_core.api.metric import Excluded, Metric, Need, PerTable, Row, Rows, Unit
 from t2i_core.api.observation import Labels
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt
+from t2i_core.api.study import Analysis, Study
 
 from . import scores
 from .leaves import Leaves, asked_node

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from t2i_core.api.image import Image
-from t2i_core.api.metric import Study
+from t2i_core.api.study import Study
 from t2i_core.files.image_file import DamagedImage
 
 SIDE = 128

@@ -12,7 +12,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.io.table import read_table
 from t2i_core.statistics import mean_interval
 

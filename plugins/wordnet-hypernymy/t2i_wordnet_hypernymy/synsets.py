@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.io.table import read_table
 
 from .figures import heat, rhos

@@ -21,7 +21,7 @@ from t2i_arena_elo.plugin import t2i_metrics
 from t2i_arena_elo.sources import read_source
 from t2i_arena_elo.tally import tally
 from t2i_core.api.errors import BadFolder, BadOption
-from t2i_core.api.metric import Study
+from t2i_core.api.study import Study
 from typer.testing import CliRunner
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 
 from ..options import TiamOptions
 from .colours import reference_distances

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 
 from ..references import Lab
 from .drawing import heat_map

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 
 from ..spans import read_spans
 from .drawing import series

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import mean_interval, paired_difference
 
 from .pictures import draw_pictures, picture

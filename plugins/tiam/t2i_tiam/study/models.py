@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.statistics import holm
 
 from .tables import Tables

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.statistics import Question
 
 from .drawing import heat_map, named, series

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.api.metric import Analysis, Study
+from t2i_core.api.study import Analysis, Study
 
 from .intervals import said, share
 from .mantel import mantel

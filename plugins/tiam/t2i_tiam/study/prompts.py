@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.statistics import holm, paired_difference
 
 from .drawing import named, series

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from t2i_core.api.metric import Analysis
+from t2i_core.api.study import Analysis
 from t2i_core.statistics import Spread, level_spread
 
 from .drawing import FEW, named, series

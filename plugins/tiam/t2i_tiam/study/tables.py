@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from t2i_core.api.metric import Study
+from t2i_core.api.study import Study
 from t2i_core.statistics import Question, mean_interval
 
 PLACE = ["model", "prompt", "seed"]
