@@ -73,8 +73,10 @@ def paired(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricI
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
     for side, result in ((each, _measured(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
-        if result is not None and not isclose(
-            again := compute_headline(scoring, own), result.score or 0.0, rel_tol=1e-6, abs_tol=1e-9
+        if (
+            result is not None
+            and result.score is not None
+            and not isclose(again := compute_headline(scoring, own), result.score, rel_tol=1e-6, abs_tol=1e-9)
         ):
             why = f"the rows of {side.name} give {again:.6g} now, where its run says {result.score:.6g}"
             return Paired(metric.spec, measures[0], None, f"{why}: was the metric altered?", nothing)
