@@ -1,24 +1,17 @@
-"""A small evaluation with all that is kept: images with truth and record, failures, settings, observations and
-what is derived from them; two models, two metrics, samples that fail or are left out. A run takes a tenth of a
-second.
+"""A small evaluation that uses everything a run stores; it takes a tenth of a second.
 
-python small_world.py CACHE RUN KIND [--limit BYTES] [--user UID]      ends as `t2i` does: one line, an exit code
+Two models and two metrics; images with ground truth and records, observations with derived values, settings;
+samples that fail, fail for good or are excluded.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import resource
-import signal
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from t2i_core import Run
 from t2i_core.api import (
     Derive,
     Excluded,
@@ -37,15 +30,10 @@ from t2i_core.api import (
     Reward,
     Row,
     Segments,
-    T2IError,
     Truth,
 )
 from t2i_core.api.mask import PackedMask
-from t2i_core.api.progress import Progress
-from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
-from t2i_core.engine.run import run_plan
-from t2i_core.files.digest import _file_digest
 from t2i_core.testing import StaticResolver
 from t2i_folder.plugin import t2i_generators
 
@@ -56,12 +44,16 @@ PROMPTS = tuple(
     for n, text in enumerate(["a disc", "a box\non two lines", "a disc, and a “box” ☕", "nothing to be seen"])
 )
 SEEDS = (0, 1, 2, 3)
-#: A shard of the tests' folder in git changes all the time; what these parts make depends on this file alone.
+
+IMAGES = {"scores": 23, "data": 11}
+"""How many images each kind of run keeps: the last prompt fails for good, one sample of the first model fails."""
+
 CODE = (f"**/{Path(__file__).name}",)
+"""The results depend on this file alone; other tests in its folder may change."""
 
 
 class Painter:
-    """Paints a disc and a box on noise; never paints the last prompt, and, painting darkly, fails on one seed."""
+    """Generate noise with a disc and a box; fail for the last prompt, and, if dark, for one other sample."""
 
     def __init__(self, light: int) -> None:
         self.light = light
@@ -74,9 +66,9 @@ class Painter:
             elif (self.light, request.prompt.id, request.seed) == (120, "1", 3):
                 yield request, Failure("the brush was lost")
             else:
-                yield request, self.painted(int(request.prompt.id), request.seed)
+                yield request, self.paint(int(request.prompt.id), request.seed)
 
-    def painted(self, prompt: int, seed: int) -> Generated:
+    def paint(self, prompt: int, seed: int) -> Generated:
         rng = np.random.default_rng([self.light, prompt, seed])
         pixels = rng.integers(1, self.light, (HEIGHT, WIDTH, 3), dtype=np.uint8)
         y, x = np.mgrid[:HEIGHT, :WIDTH]
@@ -90,19 +82,19 @@ class Painter:
         return Generated(pixels, {"strokes": int(disc.sum())}, Truth((WIDTH, HEIGHT), tuple(instances)))
 
 
-class Eye:
-    """Says how bright an image is."""
+class LightMeter:
+    """Return the mean of the pixels, plus a thousandth per character of the text."""
 
     def __init__(self) -> None:
-        self.settings = {"eye": "open"}
+        self.settings = {"shutter": "open"}
 
     def observe(self, capability: str, queries: Any) -> Iterator[Any]:
         for query in queries:
             yield query, Reward(float(query.images[0].pixels.mean()) + len(query.texts[0]) / 1000)
 
 
-class Teller:
-    """Says what is really there."""
+class TruthReader:
+    """Return the ground truth as segments."""
 
     def observe(self, capability: str, queries: Any) -> Iterator[Any]:
         for query in queries:
@@ -122,29 +114,29 @@ class Teller:
 
 
 class Brightness(Metric):
-    """How bright an image is, and whether it is bright; one seed is left out."""
+    """Measure how bright each image is; exclude one sample."""
 
     needs = (Need("reward", "reward"),)
 
     def measure(self, unit: Any) -> Iterator[Any]:
         value = unit.one().one("reward").value
         if unit.seed == 2 and unit.prompt.id == "0":
-            yield Excluded("this one is not to be counted")
+            yield Excluded("this sample is excluded")
             return
         yield Row("brightness", value, {"half": "upper" if value > 100 else "lower"})
         yield Row("bright", float(value > 100))
 
 
-def colours(pixels: Any, segments: Any) -> dict[str, Any]:
-    """The mean of each object's pixels."""
+def average_colours(pixels: Any, segments: Any) -> dict[str, Any]:
+    """Return the mean of each object's pixels."""
     return {"means": np.array([pixels[m.unpack()].mean() for m in segments.masks], np.float64)}
 
 
 class Area(Metric):
-    """How much of an image its objects cover, and how they are coloured, by prompt."""
+    """Measure the area and the colour of the objects, per prompt."""
 
     group_by = "prompt"
-    needs = (Need("objects", "segment", derive=Derive("colours", colours)),)
+    needs = (Need("objects", "segment", derive=Derive("colours", average_colours)),)
 
     def measure(self, unit: Any) -> Iterator[Row]:
         observed = list(unit.observed)
@@ -154,96 +146,60 @@ class Area(Metric):
 
 BRIGHTNESS = MetricInfo(
     name="brightness",
-    summary="How bright.",
+    summary="Brightness of images.",
     create=Brightness,
-    measures=(Measure("brightness", "Mean.", facets=("length", "half")), Measure("bright", "Whether bright.")),
+    measures=(Measure("brightness", "Mean.", facets=("length", "half")), Measure("bright", "Above 100.")),
     code=CODE,
 )
 AREA = MetricInfo(
     name="area",
-    summary="How large.",
+    summary="Area of objects.",
     create=Area,
     measures=(Measure("area", "Pixels."), Measure("colour", "Mean.")),
     code=CODE,
 )
 
 
-def painter(light: int) -> GeneratorInfo:
-    """A model whose noise is so bright."""
+def describe_painter(light: int) -> GeneratorInfo:
+    """Return the descriptor of a model whose noise reaches this brightness."""
     return GeneratorInfo(
         name=f"painter-{light}",
         summary="Paints.",
-        create=partial(_painter, light),
+        create=partial(_create_painter, light),
         labels=lambda argument, options: LABELS,
         code=CODE,
     )
 
 
-def _painter(light: int, setup: Any) -> Painter:
+def _create_painter(light: int, setup: Any) -> Painter:
     return Painter(light)
 
 
-FOUR = PromptSourceInfo(name="four", summary="Four.", prompts=lambda setup: PROMPTS, code=CODE)
-EYE = JudgeInfo(
-    name="eye", summary="Looks.", capabilities={"reward": frozenset()}, create=lambda setup: Eye(), code=CODE
+FOUR = PromptSourceInfo(name="four", summary="Four prompts.", prompts=lambda setup: PROMPTS, code=CODE)
+LIGHT_METER = JudgeInfo(
+    name="light-meter",
+    summary="Measures light.",
+    capabilities={"reward": frozenset()},
+    create=lambda setup: LightMeter(),
+    code=CODE,
 )
-TELLER = JudgeInfo(
-    name="teller",
-    summary="Tells.",
+TRUTH_READER = JudgeInfo(
+    name="truth-reader",
+    summary="Reads the truth.",
     capabilities={"segment": frozenset()},
-    create=lambda setup: Teller(),
+    create=lambda setup: TruthReader(),
     labels=lambda argument, options: LABELS,
     reads_truth=True,
     code=CODE,
 )
-RESOLVER = StaticResolver(FOUR, EYE, TELLER, *t2i_generators())
+RESOLVER = StaticResolver(FOUR, LIGHT_METER, TRUTH_READER, *t2i_generators())
 
 
-def request(kind: str, run: Path) -> Request:
-    """What is asked for: `scores` of two models, the `data` set of one, or scores of `folder:DIR`."""
+def make_request(kind: str, run: Path) -> Request:
+    """Return a request: `scores` of two models, `data` (one model's images alone), or scores of `folder:DIR`."""
     if kind == "scores":
-        models: tuple[ModelRequest, ...] = (ModelRequest(painter(120)), ModelRequest(painter(200)))
+        models: tuple[ModelRequest, ...] = tuple(ModelRequest(describe_painter(light)) for light in (120, 200))
         return Request((BRIGHTNESS, AREA), models, ("four",), seeds=SEEDS, out=run, max_failed=0.5)
     if kind == "data":
-        return Request((), (ModelRequest(painter(120)),), ("four",), seeds=SEEDS, out=run, max_failed=0.5)
+        return Request((), (ModelRequest(describe_painter(120)),), ("four",), seeds=SEEDS, out=run, max_failed=0.5)
     return Request((BRIGHTNESS,), (ModelRequest(kind),), out=run, max_failed=0.5)
-
-
-def carry_out(cache: Path, run: Path, kind: str = "scores", progress: Progress | None = None) -> Run:
-    """Evaluate as a new process would: without remembering what files contained."""
-    os.environ["T2I_CACHE_DIR"] = str(cache)
-    _file_digest.cache_clear()
-    return run_plan(make_plan(request(kind, run), RESOLVER), progress)
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Evaluate under a limit, or as another user; what a user can mend is one line."""
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("cache", type=Path)
-    asked.add_argument("run", type=Path)
-    asked.add_argument("kind")
-    asked.add_argument("--limit", type=int, help="no file may be larger than so many bytes")
-    asked.add_argument("--user", type=int, help="the user's number")
-    given = asked.parse_args(words)
-    return ended(partial(carry_out, given.cache, given.run, given.kind), given.limit, given.user)
-
-
-def ended(work: Callable[[], Run], limit: int | None = None, user: int | None = None) -> int:
-    """Do the work under a limit, or as another user, and say how it ended, as the command line does."""
-    if limit is not None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        sys.dont_write_bytecode = True  # the half of a module would be there for all processes
-    if user is not None:
-        os.setgid(user)
-        os.setuid(user)
-    try:
-        run = work()
-    except T2IError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 8 if run.failed else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
