@@ -351,9 +351,7 @@ def test_a_truth_that_cannot_be_read_is_said_and_never_left_out(
     generate(painter())
     before = contents()
     monkeypatch.setattr(running, "drop_damaged", lambda *_: alter_truth(cache))
-    with pytest.raises(
-        BadFolder, match=r"an image \(of painter, .* was taken away or altered while the run went on"
-    ):
+    with pytest.raises(BadFolder, match=r"an image \(of painter, .* was removed or changed during the run"):
         generate(painter())
     assert contents() == before
 

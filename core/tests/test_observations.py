@@ -140,8 +140,8 @@ def test_a_preference_is_made_of_rewards_made_of_embeddings():
     ("wrong", "said"),
     [
         (Reward(np.float32("nan")), "not numbers"),
-        (Reward(None), "no number but NoneType"),
-        (Reward(np.ones(2)), "no number but ndarray"),
+        (Reward(None), "of type NoneType; it must be a number"),
+        (Reward(np.ones(2)), "of type ndarray; it must be a number"),
         (Embedding(np.ones((2, 3), np.float32)), "want a vector"),
         (Embedding(np.ones(0, np.float32)), "want a vector"),
         (Embedding(["a"]), "could not convert"),
@@ -208,11 +208,11 @@ def test_no_judge_can_change_what_the_next_one_sees(tmp_path):
     [
         (Preference("perhaps"), "the verdict 'perhaps'"),
         (Preference("first", float("inf")), "margin that are not numbers"),
-        (Preference("first", "much"), "margin that is no number"),
+        (Preference("first", "much"), "margin of type"),
         (LikelihoodTerms({}), "no terms"),
         (LikelihoodTerms({"log_p": np.full(2, np.nan)}), "not numbers"),
         (LikelihoodTerms({"log_p": np.zeros((2, 3))}), r"of shape \(2, 3\) for 2 captions"),
-        (Caption(3), "no text but int"),
+        (Caption(3), "of type int; it must be a text"),
         (Caption("\ud83d"), "surrogates not allowed"),
     ],
 )

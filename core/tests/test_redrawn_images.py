@@ -127,7 +127,7 @@ def test_its_answers_are_not_kept_as_answers_about_the_image_before(
     cache = tmp_path / "cache"
     if metric is OwnBrightness:  # the answers are kept, only the numbers from them are not
         values(Brightness)
-    with pytest.raises(BadFolder, match="was taken away or altered while the run went on"):
+    with pytest.raises(BadFolder, match="was removed or changed during the run"):
         values(metric, During(task, lambda: redraw(cache, 12, 200)))
     assert values(metric) == [10, 11, 200, 13]
     redraw(cache, 200, 12)

@@ -79,14 +79,16 @@ def test_a_damaged_manifest_is_never_read_and_is_written_anew_by_the_same_comman
     before = contents(folder)
     file = folder / "run.json"
     file.write_text(DAMAGE[damage](file.read_text()))
-    with pytest.raises(BadFolder, match=r"run\.json: cannot be read .* given again, writes it anew"):
+    with pytest.raises(
+        BadFolder, match=r"run\.json: cannot be read .* give the run's command again to rewrite it"
+    ):
         load_run(folder)
     assert [type(r) for r in list_runs(folder.parent)] == [UnreadableRun]
     with pytest.raises(BadFolder, match="damaged, and nothing else says which run this is"):
         run(folder, seeds=3)
     notes = Notes()
     assert run(folder, progress=notes).results == first.results
-    assert notes.notes == [f"{folder}: run.json was damaged and is written anew"]
+    assert notes.notes == [f"{folder}: run.json was damaged and is written again"]
     assert load_run(folder).results == first.results
     assert contents(folder) == before
 
@@ -248,7 +250,7 @@ def test_a_folder_taken_away_while_it_is_written_is_said_and_not_half_made_again
 def test_a_cache_taken_away_in_the_middle_gives_no_results_of_what_is_left(after: int, folder: Path) -> None:
     first = run(folder.with_name("undisturbed"))
     shutil.rmtree(folder.parent / "cache")
-    with pytest.raises(BadFolder, match=r"an image \(of test-noise, prompt .* was taken away or altered"):
+    with pytest.raises(BadFolder, match=r"an image \(of test-noise, prompt .* was removed or changed"):
         run(folder, progress=Remove(folder.parent / "cache", after))
     assert load_run(folder).status == "failed"
     assert run(folder).results == first.results

@@ -208,11 +208,11 @@ def said(*what):
         (type("M", (Stacked,), {"group_by": "sample"}), "asks for stacked answers, but is grouped by sample"),
         (
             type("M", (Stacked,), {"needs": (Need("boxes", "detect"),)}),
-            "its need 'boxes' is no vector of each generated image alone",
+            "its need 'boxes' is not a vector of each generated image alone",
         ),
         (
             type("M", (Stacked,), {"needs": (Need("text", "embed", queries=lambda samples: []),)}),
-            "its need 'text' is no vector",
+            "its need 'text' is not a vector",
         ),
     ],
 )
@@ -279,7 +279,7 @@ def test_what_goes_while_it_is_measured_stops_the_run(run, tmp_path):
                 path.unlink()
             yield from super().measure(unit)
 
-    with pytest.raises(BadFolder, match="was taken away or altered while the run went on"):
+    with pytest.raises(BadFolder, match="was removed or changed during the run"):
         run(info(Thief))
 
 

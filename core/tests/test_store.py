@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 def test_whatever_is_wrong_with_the_database_itself_is_said_to_be_damage(store: Store) -> None:
-    assert "was taken away or altered" in str(store.gone("an image"))
+    assert "was removed or changed" in str(store.gone("an image"))
     with sqlite3.connect(store.folder / DATABASE) as db:
         db.execute("drop table observations")
     with pytest.raises(BadFolder, match=r"is damaged \(no such table: observations\): remove it"):

@@ -110,7 +110,7 @@ def test_damage_is_named_and_the_advice_works(t2i: Callable[..., Any], tmp_path:
     manifest.write_text(manifest.read_text().replace('"status": "done"', '"status": "done'))
     line = read_error(t2i("analyze", "run"))
     assert "run.json: cannot be read (" in line
-    assert "the run's own command, given again" in line
+    assert "give the run's command again" in line
     assert [run["status"] for run in json.loads(t2i("runs", ".", "--json").stdout)] == ["unreadable"]
     again = t2i(*SMALL_EVAL)
     assert json.loads(again.stdout) == first

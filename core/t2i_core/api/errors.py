@@ -34,7 +34,7 @@ class UnknownName(T2IError):
 
     @classmethod
     def among(cls, what: str, name: str, known: Iterable[str], hint: str = "") -> UnknownName:
-        """Say that `name` is no known `what`, with the nearest known names."""
+        """Describe an unknown name, with the nearest known names."""
         return cls(join_clauses([f"unknown {what} {name!r}{did_you_mean(name, known)}", hint]))
 
 
@@ -81,13 +81,13 @@ class BadPrompts(T2IError):
 
 
 class BadFolder(T2IError):
-    """A folder that is not there, cannot be written, is in use, or holds another run than is wanted."""
+    """A folder that does not exist, cannot be written, is in use, or holds another run."""
 
     exit_code = 11
 
 
 class BadModel(T2IError):
-    """A model path or argument at which there is no model."""
+    """A path or argument that leads to no model."""
 
     exit_code = 12
 

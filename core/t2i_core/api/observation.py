@@ -203,10 +203,10 @@ def list_capabilities() -> tuple[str, ...]:
 def check_number(name: str, value: Any) -> None:
     """Raise TypeError if a field is not a number."""
     if not isinstance(value, numbers.Real):
-        raise TypeError(f"gave a {name} that is no number but {type(value).__name__}")
+        raise TypeError(f"gave a {name} of type {type(value).__name__}; it must be a number")
 
 
 def check_text(name: str, value: Any) -> None:
     """Raise TypeError if a field is not a text."""
     if not isinstance(value, str):
-        raise TypeError(f"gave a {name} that is no text but {type(value).__name__}")
+        raise TypeError(f"gave a {name} of type {type(value).__name__}; it must be a text")

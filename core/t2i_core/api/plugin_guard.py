@@ -1,4 +1,4 @@
-"""Calling code of plugins: whatever it raises becomes one line that names the plugin."""
+"""Calls of plugin code: every exception becomes an error of one line that names the plugin."""
 
 from __future__ import annotations
 
@@ -15,22 +15,30 @@ from .text import describe_error
 
 
 @contextmanager
-def guard_plugin(component: ResolvedComponent[Any], doing: str, heeds_damage: bool = False) -> Iterator[None]:
-    """Run a plugin's code: what it raises, be it the wish to exit, is a BrokenPlugin that says who did what.
+def guard_plugin(component: ResolvedComponent[Any], doing: str, reraise_damage: bool = False) -> Iterator[None]:
+    """Turn every exception of a plugin's code, SystemExit too, into an error that names the plugin.
 
-    A T2IError goes through. A package that is not installed is a MissingDependency; not so a module that an
-    installed package lacks, as one of another version may, or the plugin's own. A damaged image is the user's file
-    and a BadFolder, unless the caller heeds it.
+    Args:
+        component: The component whose code the block runs.
+        doing: What it does, for the message.
+        reraise_damage: Whether a DamagedImage passes through, for callers that make the image again.
+
+    Raises:
+        T2IError: An error of t2i passes through.
+        MissingDependency: If a package is not installed; not for a missing module of an installed package, which
+            may have another version, or of the plugin itself.
+        BadFolder: If an image is damaged, because it is the user's file.
+        BrokenPlugin: For any other exception.
     """
     try:
         with redacted_errors():
             yield
-    except NotHere as error:  # by the name that the user gave, which a plugin does not know
+    except NotHere as error:  # only the caller knows the name that the user gave
         raise error.told_as(component.asked) from error
     except (KeyboardInterrupt, T2IError):
         raise
     except DamagedImage as error:
-        if heeds_damage:
+        if reraise_damage:
             raise
         raise BadFolder(f"{describe_component(component)} cannot go on {doing}: {error}") from error
     except ModuleNotFoundError as error:

@@ -152,7 +152,7 @@ class Job(SampleSet):
             alone = need.images == "generated" and need.queries is ask_about_image and need.derive is None
             stackable = issubclass(find_capability(need.capability), StackableObservation)
             if not alone or served.asked != need.capability or not stackable:
-                return f"its need {need.name!r} is no vector of each generated image alone"
+                return f"its need {need.name!r} is not a vector of each generated image alone"
         return None
 
     @cached_property

@@ -257,7 +257,9 @@ def _make_queries(job: Job, served: Served, item: Item, samples: tuple[Sample, .
     if isinstance(samples, Failure):
         return []
     try:
-        with guard_plugin(job.metric, f"to say what to ask about prompt {item[0].prompt.id!r}", heeds_damage=True):
+        with guard_plugin(
+            job.metric, f"to say what to ask about prompt {item[0].prompt.id!r}", reraise_damage=True
+        ):
             return served.queries(samples)
     except DamagedImage:
         return []
@@ -360,7 +362,7 @@ def _derive(item: _ToAsk, observation: Any, store: Store) -> None:
     assert derive is not None
     chain = item.served.choice.chain if item.served.choice else ()
     image = item.query.images[0]
-    with guard_plugin(item.job.metric, f"in {derive.name!r} on {image.path}", heeds_damage=True):
+    with guard_plugin(item.job.metric, f"in {derive.name!r} on {image.path}", reraise_damage=True):
         arrays = derive.function(image.pixels, combine(chain, item.query, [observation]))
         value = encode_arrays(arrays)
     store.put(derived_key(item.key, item.served, item.job.metric), value)

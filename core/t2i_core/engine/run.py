@@ -48,7 +48,7 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
     ):
         started = get_time()
         if folder.repaired:
-            progress.note(f"{folder.path}: run.json was damaged and is written anew")
+            progress.note(f"{folder.path}: run.json was damaged and is written again")
         begun = None
         if request.shard is None and not folder.finished():
             begun = make_manifest(plan, store, started)

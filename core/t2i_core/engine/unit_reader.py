@@ -168,7 +168,7 @@ class Reader:
     ) -> list[Answer] | Failure:
         kept: list[tuple[str, Any]] = []
         try:
-            with guard_plugin(self.job.metric, "to say what it asks", heeds_damage=True):
+            with guard_plugin(self.job.metric, "to say what it asks", reraise_damage=True):
                 queries = list(served.need.queries(samples))
         except DamagedImage as error:
             return Failure(str(error))

@@ -1,10 +1,10 @@
-"""The cache's size, and its cleaning: down to a limit, what was made first goes first.
+"""The size of the cache, and its cleaning down to a limit, the oldest entries first.
 
-Cleaning removes only what the store wrote: regular files, by their exact names, in the place where the store puts
-them. It follows no link inside the cache, to remove files or to count bytes. The cache's folder may be a link.
+Cleaning removes only files that the store wrote: regular files, by their exact names, in the place where the store
+puts them. It follows no link inside the cache, to remove files or to count bytes. The cache folder may be a link.
 
-Nothing is cleaned while anybody uses the cache, and what a run folder shows outlives it: its images are links of
-its own. What is gone is made again where a later run wants it.
+The cache is never cleaned while a run uses it. Run folders keep their images, because they hold their own links.
+A later run makes again what it needs and cleaning has removed.
 """
 
 from __future__ import annotations
@@ -33,16 +33,20 @@ from .store import DATABASE, IMAGE_FOLDER, IMAGES, Store, make_image_name, parse
 LIMIT_VARIABLE = "T2I_CACHE_LIMIT"
 
 _ROW = 200
-"""Bytes that a row takes beside its long fields, about."""
+"""Approximate number of bytes that a row takes in addition to its long fields."""
 
 
 @dataclass(frozen=True)
 class CacheUse:
     """What the cache holds.
 
-    images, observations:      how many
-    image_bytes, other_bytes:  of image files; of the database and all else
-    in_use:                    by how many runs, and other work, just now
+    Attributes:
+        folder: The cache folder.
+        images: Number of images.
+        observations: Number of observations.
+        image_bytes: Size of the image files.
+        other_bytes: Size of the database and of all other files.
+        in_use: Number of runs, and of other work, that use the cache at this moment.
     """
 
     folder: Path
@@ -54,17 +58,21 @@ class CacheUse:
 
     @property
     def bytes(self) -> int:
-        """All of it."""
+        """The size of all files."""
         return self.image_bytes + self.other_bytes
 
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What was removed, and how many bytes the cache has left.
+    """What was removed. Images that run folders link still take space on the disk.
 
-    Where run folders link the images, these still take their place on the disk.
-
-    leftovers: files that killed processes left: half-written ones, and images of which the database says nothing
+    Attributes:
+        images: Number of images.
+        observations: Number of observations.
+        leftovers: Number of files that killed processes left: half-written ones, and images without a row in the
+            database.
+        bytes_before: Size of the cache before.
+        bytes_after: Size of the cache afterwards.
     """
 
     images: int
@@ -75,7 +83,7 @@ class Cleaned:
 
     @property
     def anything(self) -> bool:
-        """Whether anything was removed."""
+        """True if anything was removed."""
         return bool(self.images or self.observations or self.leftovers)
 
     def __str__(self) -> str:
@@ -85,7 +93,7 @@ class Cleaned:
 
 
 def parse_size(text: str, whose: str) -> int:
-    """Read a size in bytes: `20GB`, `500 MiB`, `0`. Raises BadOption."""
+    """Parse a size in bytes: `20GB`, `500 MiB`, `0`. Raises BadOption."""
     try:
         return TypeAdapter(ByteSize).validate_python(text)
     except ValidationError as error:
@@ -93,27 +101,28 @@ def parse_size(text: str, whose: str) -> int:
 
 
 def measure_folder(folder: Path) -> int:
-    """Return the bytes of all files in a folder, as far as they can be seen; links are not followed."""
+    """Return the size in bytes of all files in a folder that can be read; links are not followed."""
     return sum(size for _, size in _files(folder))
 
 
 def read_cache_limit() -> int | None:
-    """The bytes that T2I_CACHE_LIMIT allows; None without it. Raises BadOption."""
+    """Return the number of bytes that T2I_CACHE_LIMIT allows; None if it is not set. Raises BadOption."""
     text = os.environ.get(LIMIT_VARIABLE, "").strip()
     return parse_size(text, LIMIT_VARIABLE) if text else None
 
 
 @contextlib.contextmanager
 def use_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
-    """Hold the cache for a run, from its plan to its end; then cut it down to T2I_CACHE_LIMIT, if there is one.
+    """Hold the cache for a run, from its plan to its end; then clean it down to T2I_CACHE_LIMIT, if that is set.
 
-    Another run that goes on prevents that, and does it at its own end.
+    If another run still uses the cache, that run cleans it when it ends.
 
-    note: is told what was removed
+    Args:
+        note: Called with a message about what was removed.
     """
     limit = read_cache_limit()
     folder = find_cache_folder().absolute()
-    Store(folder).close()  # it says best what is wrong with the folder
+    Store(folder).close()  # raises the clearest error about the folder
     with mark_in_use(folder):
         yield
     if limit is not None and (cleaned := _clean(folder, limit)) and cleaned.anything:
@@ -121,7 +130,7 @@ def use_cache(note: Callable[[str], None] = lambda _: None) -> Iterator[None]:
 
 
 def measure_cache() -> CacheUse | None:
-    """What the cache holds; None where there is none. Raises BadFolder."""
+    """Return what the cache holds; None if there is no cache. Raises BadFolder."""
     folder = find_cache_folder().absolute()
     if not _begun(folder):
         return None
@@ -133,7 +142,7 @@ def measure_cache() -> CacheUse | None:
 
 
 def shrink_cache(limit: int) -> Cleaned:
-    """Cut the cache down to so many bytes. Raises BadFolder where a run uses it, or it cannot be written."""
+    """Clean the cache down to a number of bytes. Raises BadFolder if a run uses it, or it cannot be written."""
     folder = find_cache_folder().absolute()
     if not _begun(folder):
         return Cleaned(0, 0, 0, 0, 0)
@@ -144,7 +153,7 @@ def shrink_cache(limit: int) -> Cleaned:
 
 
 def _clean(folder: Path, limit: int) -> Cleaned | None:
-    """Cut the cache down; None where it is in use."""
+    """Clean the cache; return None if it is in use."""
     with _database(folder, "cleaned") as database, lock_opening(folder):  # nobody can begin to use it meanwhile
         if list_users(folder):
             return None
@@ -163,9 +172,16 @@ def _clean(folder: Path, limit: int) -> Cleaned | None:
 
 
 def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
-    """Up to which time of change images, and up to which rowid observations must go to free so many bytes.
+    """Return the time and the rowid up to which images and observations must go to free a number of bytes.
 
-    Both kinds are read side by side in the order of their age, so that memory stays flat.
+    Both kinds are merged in the order of their age, so that memory stays flat.
+
+    Args:
+        database: The open database.
+        excess: Number of bytes to free.
+
+    Returns:
+        The time of the last change of images, in nanoseconds, and the rowid of observations; -1 for none.
     """
     changed = rowid = -1
     for _, size, is_image, place in heapq.merge(_images(database), _observations(database)):
@@ -180,11 +196,11 @@ def _cut(database: sqlite3.Connection, excess: int) -> tuple[int, int]:
 
 
 _CHANGED = "coalesce(max(cast(changed as integer)), 0)"
-"""When an image's file was last changed; a damaged time is some time too, so that the image can be removed."""
+"""SQL for the time of an image's last change; a damaged time counts too, so that the image can be removed."""
 
 
 def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
-    """Yield time, bytes and place of each image of the store's own, the oldest first."""
+    """Yield time, size and sort key of each image of the store's own, the oldest first."""
     sql = (
         f"select {_CHANGED}, max(cast(bytes as integer)), sum(length(value)) + count(*) * ?, "
         "coalesce((select length(value) from truths where key = digest), 0) "
@@ -195,7 +211,7 @@ def _images(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, in
 
 
 def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bool, int]]:
-    """Yield time, bytes and rowid of each observation, the oldest first."""
+    """Yield time, size and rowid of each observation, the oldest first."""
     (page,) = database.execute("pragma page_size").fetchone()
     sql = "select coalesce(cast(at as integer), 0), length(value), rowid from observations order by rowid"
     latest = 0
@@ -206,7 +222,11 @@ def _observations(database: sqlite3.Connection) -> Iterator[tuple[float, int, bo
 
 
 def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> int:
-    """Remove images that were last changed up to this time, files first: a row without its file counts as none."""
+    """Remove images last changed up to this time, files first, because a row without its file counts as missing.
+
+    Returns:
+        The number of files that were removed.
+    """
     database.execute("create temp table if not exists going (digest blob primary key)")
     database.execute("delete from going")
     database.execute(
@@ -216,7 +236,7 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
     count = 0
     going = database.execute("select lower(hex(digest)) from going order by 1")
     names = (make_image_name(digest) for (digest,) in going)
-    # a damaged row may name anything, and no such name is the store's
+    # a damaged row may hold any name; only names of the store's own form are used
     places = (name.split("/") for name in names if parse_image_name(name))
     with open_folder(folder) as cache:
         for start, together in groupby(places, key=itemgetter(0)):
@@ -228,12 +248,12 @@ def _remove_images(folder: Path, database: sqlite3.Connection, changed: int) -> 
 
 
 def _sweep(folder: Path, database: sqlite3.Connection) -> int:
-    """Remove files that killed processes left: half-written ones, and images of which no row speaks.
+    """Remove files that killed processes left: half-written ones, and images without a row in the database.
 
-    Files of other names are the user's, though they lie in the folder of images.
+    Files with other names belong to the user, even in the folder of images.
 
     Returns:
-        How many files were removed.
+        The number of files that were removed.
     """
     count = 0
     with open_folder(folder) as cache, cache.folder(IMAGES) as images:
@@ -246,7 +266,7 @@ def _sweep(folder: Path, database: sqlite3.Connection) -> int:
 
 
 def _is_leftover(database: sqlite3.Connection, start: str, name: str) -> bool:
-    """Whether the store gave a file this name, and no row speaks of it."""
+    """Return whether the store gave a file this name, and no row has it."""
     finished_name = parse_unfinished_name(name)
     digest = parse_image_name(f"{start}/{finished_name or name}")
     if digest is None:
@@ -256,9 +276,9 @@ def _is_leftover(database: sqlite3.Connection, start: str, name: str) -> bool:
 
 
 def _sizes(folder: Path) -> tuple[int, int]:
-    """Bytes of image files, and of all else but the memory that SQLite shares while a database is open.
+    """Return the size of image files, and of all other files except SQLite's shared memory (`-shm`).
 
-    Files among the images that are not the store's do not count: they cannot be cleaned, and all else would be.
+    Other files in the folder of images do not count: cleaning cannot remove them, so it would remove all the rest.
     """
     images = other = 0
     for name, size in _files(folder):
@@ -274,7 +294,7 @@ def _sizes(folder: Path) -> tuple[int, int]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield path within the folder, with `/`, and bytes of each regular file that can be seen."""
+    """Yield the path within the folder, with `/`, and the size of each regular file that can be read."""
     for place, _, names in os.walk(folder):
         inside = Path(place).relative_to(folder).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
@@ -286,7 +306,7 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _begun(folder: Path) -> bool:
-    """Whether anything was ever kept there. Raises BadFolder."""
+    """Return whether the folder has a database. Raises BadFolder."""
     try:
         return (folder / DATABASE).exists()
     except OSError as error:
@@ -295,8 +315,8 @@ def _begun(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def _database(folder: Path, wanted: str) -> Iterator[sqlite3.Connection]:
-    """Open the database. wanted: what the folder is to be, said where it cannot be (BadFolder)"""
-    Store(folder).close()  # makes what an older version has not, and says what is wrong with a damaged one
+    """Open the database. Raises BadFolder with the verb `wanted` (`read`, `cleaned`) if that is not possible."""
+    Store(folder).close()  # creates missing tables, and raises the clearest error about a damaged one
     database = sqlite3.connect(folder / DATABASE, timeout=120, isolation_level=None)
     try:
         yield database

@@ -1,4 +1,4 @@
-"""Who uses the cache just now: it is opened and cleaned under one lock, and never cleaned under anybody."""
+"""File locks: the cache is never cleaned while another process uses it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _PATIENCE = 600
 """Seconds to wait for another process that opens or cleans the cache."""
 
 _USERS = "in-use"
-"""Folder with a locked file for each that uses the cache."""
+"""Folder with one locked file for each user of the cache."""
 
 _USER = re.compile(r"[0-9]+-[0-9a-f]{32}")
 """The name of such a file: the process and a random number."""
 
 
 def lock_opening(folder: Path) -> FileLock:
-    """The lock under which the cache is opened, and cleaned."""
+    """Return the lock under which the cache is opened and cleaned."""
     return FileLock(folder / ".opening.lock", timeout=_PATIENCE)
 
 
 @contextlib.contextmanager
 def mark_in_use(folder: Path) -> Iterator[None]:
-    """Let nobody clean the cache meanwhile. Raises OSError where its folder cannot be written."""
+    """Keep the cache from being cleaned while the block runs. Raises OSError if the folder cannot be written."""
     path = folder / _USERS / f"{os.getpid()}-{uuid.uuid4().hex}"
-    with lock_opening(folder):  # else a cleaning that begins now would not see it
-        if is_link(path.parent):  # cleaning follows no link, and would find nobody here
+    with lock_opening(folder):  # otherwise a cleaning that begins now would not see it
+        if is_link(path.parent):  # cleaning follows no link, so it would find no user here
             raise OSError(errno.ELOOP, f"{_USERS} is a link")
         path.parent.mkdir(exist_ok=True)
         held = FileLock(path, timeout=0)
@@ -43,14 +43,14 @@ def mark_in_use(folder: Path) -> Iterator[None]:
         yield
     finally:
         held.release()
-        with contextlib.suppress(OSError):  # a cleaning has found it let go, and removes it itself
+        with contextlib.suppress(OSError):  # a cleaning may remove it at the same moment
             path.unlink(missing_ok=True)
 
 
 def list_users(folder: Path) -> int:
-    """Return how many use the cache, and remove the files of those that were killed.
+    """Return the number of users of the cache, and remove the files of those that were killed.
 
-    The lock `opening` must be held. Files of other names in that folder, and links, are not touched.
+    The caller must hold the lock of `lock_opening`. Files with other names, and links, are not touched.
     """
     count = 0
     with open_folder(folder) as cache, cache.folder(_USERS) as held:

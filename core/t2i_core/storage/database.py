@@ -165,7 +165,7 @@ def explain_unusable(folder: Path, error: Exception) -> BadFolder:
         return explain_loss(folder, "it")
     why = error.strerror or error if isinstance(error, OSError) else error
     return BadFolder(
-        f"cache folder {folder}: {why}; mend that or name another one in T2I_CACHE_DIR. "
+        f"cache folder {folder}: {why}; fix that or name another one in T2I_CACHE_DIR. "
         "What was kept before is safe."
     )
 
@@ -173,6 +173,5 @@ def explain_unusable(folder: Path, error: Exception) -> BadFolder:
 def explain_loss(folder: Path, what: str) -> BadFolder:
     """Return the error of something in a cache folder that disappeared or changed while a run needed it."""
     return BadFolder(
-        f"cache folder {folder}: {what} was taken away or altered while the run went on; the same "
-        "command, given again, makes up for it"
+        f"cache folder {folder}: {what} was removed or changed during the run; give the same command again"
     )

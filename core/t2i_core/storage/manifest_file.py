@@ -37,10 +37,10 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BadFolder(f"{folder / MANIFEST}: cannot be opened ({error.strerror}); mend that") from error
+        raise BadFolder(f"{folder / MANIFEST}: cannot be opened ({error.strerror}); fix that") from error
     except (ValueError, RecursionError) as error:
         raise DamagedManifest(
-            f"{folder / MANIFEST}: cannot be read ({error}); the run's own command, given again, writes it anew"
+            f"{folder / MANIFEST}: cannot be read ({error}); give the run's command again to rewrite it"
         ) from error
     return data
 

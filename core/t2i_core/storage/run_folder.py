@@ -1,11 +1,11 @@
 """A run's folder: manifest, samples, measurements, failures and images, readable without t2i.
 
-run.json           the manifest (what was asked, of whom, with which versions) and the results
+run.json           the manifest (request, components, versions) and the results
 samples.csv        one line per image: model, prompt, seed, status, reason, path, digest, size, record
 measurements.csv   one line per measured value
-failures.csv       one line per sample that has no value, with the reason
-images/MODEL/...   links to the kept images (copies where links cannot be), which outlive the cache
-annotations/       with what is really drawn in them, where images are all that was wanted and a model says so
+failures.csv       one line per sample without a value, with the reason
+images/MODEL/...   links to the kept images (copies if links are not possible); they outlive the cache
+annotations/       the ground truth of images, for `t2i generate` with a model that reports it
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .manifest_file import LOCK, MANIFEST, DamagedManifest, encode_manifest, rea
 from .run_files import FOLDERS, MARK, list_own_files, make_run_image_name
 
 _LINE_END = "\r\n"
-"""As csv.writer's; with another one a carriage return in a cell would not be quoted, and end the line."""
+"""The line end of csv.writer. With another one, a carriage return in a cell would end the line unquoted."""
 
 
 _IS_LINK = "is a link, and runs do not write through links: replace it by a folder, or name another with --out"
@@ -46,7 +46,16 @@ _MARK_BYTES = 1000
 class RunFolder:
     """The folder of one run, held by one process (or one per shard) at a time.
 
-    repaired: whether run.json was found damaged; it is of no account then, and written anew
+    Args:
+        path: The folder.
+        plan_digest: The run's identity.
+        shard: The part of the run and the number of parts; None for the whole.
+
+    Attributes:
+        repaired: True if run.json was damaged; it is then ignored and written again.
+
+    Raises:
+        BadFolder: If the folder is in use, holds something else, or cannot be written.
     """
 
     def __init__(self, path: Path, plan_digest: str, shard: tuple[int, int] | None) -> None:
@@ -58,7 +67,7 @@ class RunFolder:
         try:
             self._refuse_others()
             self.path.mkdir(parents=True, exist_ok=True)
-            # one who only looks whether a run goes on (`t2i runs`) holds the lock for a moment
+            # `t2i runs` holds the lock for a moment to see whether a run is in progress
             self._lock = FileLock(self.path / f"{LOCK}{part}", timeout=0.5)
             self._lock.acquire()
         except Timeout as error:
@@ -81,7 +90,7 @@ class RunFolder:
             raise
 
     def close(self) -> None:
-        """Let other processes have the folder."""
+        """Release the folder for other processes."""
         self._lock.release()
 
     def __enter__(self) -> RunFolder:
@@ -91,7 +100,7 @@ class RunFolder:
         self.close()
 
     def _refuse_others(self) -> bool:
-        """Refuse a folder of something else. Returns whether it is this run's, but run.json is damaged."""
+        """Refuse a folder of something else. Return True if it is this run's, but run.json is damaged."""
         if not self.path.is_dir():
             return False
         try:
@@ -110,7 +119,7 @@ class RunFolder:
         return False
 
     def _refuse_links(self) -> None:
-        """Refuse links in place of the run's own folders: files would be written, and replaced, elsewhere."""
+        """Refuse links in place of the run's own folders, because files elsewhere would be replaced."""
         for name in FOLDERS:
             if is_link(self.path / name):
                 raise BadFolder(f"{self.path / name}: {_IS_LINK}")
@@ -122,31 +131,33 @@ class RunFolder:
             return False
 
     def _sweep(self) -> None:
-        """Remove what processes that were killed left half written."""
+        """Remove half-written files of processes that were killed."""
         with open_folder(self.path) as run:
             for file in list_own_files(run):
-                if not file.is_finished and file.finished_name != MARK:  # a shard that begins now writes its mark
+                if (
+                    not file.is_finished and file.finished_name != MARK
+                ):  # a shard that starts now is writing its mark
                     file.folder.remove(file.name)
 
     def finished(self) -> bool:
-        """Return whether an earlier run has written its tables here: they stay until new ones are complete."""
+        """Return whether an earlier run has written its tables here. They stay until new ones are complete."""
         return not self.repaired and bool((read_manifest(self.path) or {}).get("files"))
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
-        """Write run.json, whole or not at all. Returns the manifest as written, without secrets."""
+        """Write run.json completely or not at all; return the manifest as written, without secrets."""
         written: dict[str, Any] = redact_data(manifest)
         self._write(MANIFEST, encode_manifest(written))
         return written
 
     def files(self) -> dict[str, str]:
-        """The SHA-256 of each table that was written, so that who reads one can tell that it is this run's."""
+        """Return the SHA-256 of each table that was written, so that readers can check the tables."""
         try:
             return {name: digest_file(self.path / name) for name in self._written}
         except OSError as error:
             raise self._unwritable(error) from error
 
     def write_rows(self, name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Write a CSV file row by row, whole or not at all. Texts that a spreadsheet would run are escaped."""
+        """Write a CSV file row by row, completely or not at all. Texts that are formulas are escaped."""
         with self.writing(name) as file:
             writer = csv.writer(file)
             writer.writerow(header)
@@ -167,7 +178,7 @@ class RunFolder:
         self._written.append(name)
 
     def write_json_lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
-        """Write a JSON object per line, whole or not at all; without any, no such file stays in the folder."""
+        """Write one JSON object per line, completely or not at all. Without records, remove the file."""
         if not records:
             self.remove(name)
             return
@@ -177,9 +188,9 @@ class RunFolder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[TextIOBase]:
-        """Open a text file of the folder; it is there when the block ends, or, where that fails, not at all.
+        """Open a text file of the folder for writing. It appears when the block ends without an error.
 
-        Secrets in what is written are replaced.
+        Secrets are replaced.
         """
         target = self.path / name
         try:
@@ -195,7 +206,7 @@ class RunFolder:
             raise self._unwritable(error) from error
 
     def remove(self, name: str) -> None:
-        """Take away a file that another run of the same plan has left here, if there is one."""
+        """Remove a file that an earlier run of the same plan left here, if there is one."""
         try:
             with open_folder(self.path) as run:
                 run.remove(name)
@@ -203,9 +214,11 @@ class RunFolder:
             raise self._unwritable(error) from error
 
     def link_image(self, place: str, prompt_number: int, seed: int, image: Image) -> str:
-        """Put a kept image into the folder; returns its path within it. Outside files stay where they are.
+        """Link a kept image into the folder, or copy it; return its path within the folder.
 
-        Raises FileNotFoundError if the kept image is gone.
+        Raises:
+            FileNotFoundError: If the kept image no longer exists.
+            BadFolder: If the folder cannot be written.
         """
         name = make_run_image_name(place, prompt_number, seed)
         target = self.path / name
@@ -228,13 +241,14 @@ class RunFolder:
         return name
 
     def drop_image(self, place: str, prompt_number: int, seed: int) -> None:
-        """Take away the link to an image that an earlier run has left, and that is there no more."""
+        """Remove the link to an image of an earlier run that no longer exists."""
         self.remove(make_run_image_name(place, prompt_number, seed))
 
     def _make_room(self, target: Path) -> None:
-        """Make the folders between the run's own and a file; never the run's own: somebody took it away then.
+        """Make the folders between the run folder and a file. A run folder that was removed is not made again.
 
-        Raises OSError if one of them is a link.
+        Raises:
+            OSError: If one of them is a link.
         """
         for parent in reversed(target.relative_to(self.path).parents[:-1]):
             folder = self.path / parent
@@ -251,14 +265,14 @@ class RunFolder:
 
     def _unwritable(self, error: OSError) -> BadFolder:
         return BadFolder(
-            f"{self.path}: {error.strerror or error}; what was made is kept in the cache, and the same command "
-            "goes on from there once this folder can be written"
+            f"{self.path}: {error.strerror or error}; what was made is kept in the cache; make this folder "
+            "writable and give the same command again"
         )
 
     def _useless(self, error: OSError) -> BadFolder:
         return BadFolder(
             f"{self.path}: cannot be written ({error.strerror or error}); "
-            "mend that or name another folder with --out"
+            "fix that or name another folder with --out"
         )
 
 
@@ -270,6 +284,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 
 def _copy_whole(source: Path, target: Path) -> None:
-    """Copy a file so that it is there whole or not at all."""
+    """Copy a file completely or not at all."""
     with replace_file(target) as part:
         shutil.copyfile(source, part)

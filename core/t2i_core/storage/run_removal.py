@@ -1,4 +1,4 @@
-"""The removal of a run's folder: of the files that the run wrote, and of nothing else that lies there."""
+"""Removal of a run: of the files that it wrote, and of no other file in its folder."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from .run_files import FOLDERS, list_lock_names, list_model_folders, list_own_fi
 
 @dataclass(frozen=True)
 class DiskUse:
-    """What a run's files take.
+    """The disk space of a run's files.
 
-    bytes:  all of them together
-    alone:  those that no link elsewhere shares (the cache's, another run's): what removal sets free
+    Attributes:
+        bytes: Size of all files.
+        alone: Size of the files that no other link shares (of the cache or another run); removal frees it.
     """
 
     bytes: int
@@ -28,7 +29,7 @@ class DiskUse:
 
 
 def measure_disk_use(folder: Path) -> DiskUse:
-    """Return the size of the files that a run wrote, as far as they are there and can be seen."""
+    """Return the size of the files that a run wrote and that can be read."""
     total = alone = 0
     with contextlib.suppress(OSError), open_folder(folder) as run:
         for file in list_own_files(run):
@@ -53,13 +54,13 @@ def check_removable(folder: Path) -> None:
 def remove_run(folder: Path) -> list[str]:
     """Remove the files that a run wrote, and its folder if nothing else is in it.
 
-    Files and folders of other names, and links, stay, wherever they are in the folder; no link is followed.
+    Files and folders with other names, and links, stay. No link is followed.
 
     Returns:
         The names of everything that is left in the folder.
 
     Raises:
-        BadFolder: The folder is a link, holds no run, a process works on it, or it cannot be removed.
+        BadFolder: If the folder is a link, holds no run, is in use, or cannot be removed.
     """
     try:
         check_removable(folder)
@@ -72,14 +73,14 @@ def remove_run(folder: Path) -> list[str]:
                         file.folder.remove(file.name)
                 for name in (*(f"images/{model}" for model in list_model_folders(run)), *FOLDERS):
                     run.remove_empty(name)
-                run.remove(MANIFEST)  # last: until then it can be seen, and removed, again
+                run.remove(MANIFEST)  # last, so that an interrupted removal can be repeated
             for lock in list_lock_names(run):
                 run.remove(lock)
             others = sorted(run.names())
         if not others:
             folder.rmdir()
     except Timeout as error:
-        raise BadFolder(f"{folder}: a process works on this run; wait for its end") from error
+        raise BadFolder(f"{folder}: another process works on this run; wait until it ends") from error
     except OSError as error:
         raise BadFolder(f"{folder}: cannot be removed ({error.strerror or error})") from error
     return others
