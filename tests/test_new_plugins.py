@@ -25,8 +25,9 @@ from t2i_registry import scan
 from t2i_registry.plugin_check import check_plugins
 from typer.testing import CliRunner
 
-#: a tutorial begins with the command, and writes whole files
+#: a tutorial begins with the command, writes whole files, and replaces single lines
 BEGUN = re.compile(r"^    t2i new-plugin (\S+) (\S+)$", re.MULTILINE)
+LINE = re.compile(r"<!-- line: (\S+) -->\n```toml\n((\S+) = .*)\n```$", re.MULTILINE)
 WRITTEN = re.compile(r"<!-- write: (\S+) -->\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 #: a word of Python's and a module's do no harm: what is imported begins with t2i_
@@ -56,6 +57,11 @@ def follow_tutorials(folder: Path) -> list[Path]:
     for place, content in written:
         assert (folder / place).is_file(), f"{place} is no file that `t2i new-plugin` writes"
         (folder / place).write_text(content, encoding="utf-8")
+    for place, line, key in LINE.findall(text):
+        before = (folder / place).read_text(encoding="utf-8")
+        after, count = re.subn(rf"^{key} = .*$", line, before, flags=re.MULTILINE)
+        assert count == 1, f"{place} has not one line of {key}"
+        (folder / place).write_text(after, encoding="utf-8")
     return plugins
 
 
@@ -162,6 +168,21 @@ def test_they_are_listed_and_load(installed: Made) -> None:
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Wheels of what they are evaluated with."""
     return build_wheels((ROOT / part for part in ALSO_INSTALLED), tmp_path_factory.mktemp("wheels"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_plugins_of_the_tutorials_work_from_wheels(wheels: list[Path], tmp_path: Path) -> None:
+    plugins = follow_tutorials(tmp_path)
+    own = build_wheels(plugins, tmp_path / "wheels")
+    inside = fresh_environment(tmp_path, [*wheels, *own], "pytest", "pillow")
+    for plugin in plugins:
+        shutil.rmtree(plugin / plugin.name.replace("-", "_"))  # only the wheel is left
+    listed = json.loads(inside("t2i", "list-plugins", "--check", "--json"))
+    names = {plugin.name for plugin in plugins}
+    assert {row["dist"]: row["status"] for row in listed if row["dist"] in names} == dict.fromkeys(names, "ok")
+    tests = "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"
+    assert "passed" in inside(*tests, *plugins)
 
 
 @pytest.mark.slow
