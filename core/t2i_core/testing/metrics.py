@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 import pytest
@@ -29,6 +30,10 @@ from .faults import Faults
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 
+_RUNS: WeakKeyDictionary[type, Run] = WeakKeyDictionary()
+"""The run of each suite."""
+
+
 class MetricContract(ComponentContract):
     """Checks for every metric.
 
@@ -42,10 +47,13 @@ class MetricContract(ComponentContract):
     resolver_parts: ClassVar[tuple[Info, ...]] = (TEST_PROMPTS,)
 
     @pytest.fixture
-    def run(self, info: MetricInfo, tmp_path: Path) -> Run:
-        """The metric's run on two models (the same one, twice) and four seeds."""
-        disturb_chance(CHANCES[0])
-        return self.evaluate(info, tmp_path / "run")
+    def run(self, info: MetricInfo, tmp_path_factory: pytest.TempPathFactory) -> Run:
+        """The metric's run on two models (the same one, twice) and four seeds, made once for all checks."""
+        cls = type(self)
+        if cls not in _RUNS:
+            disturb_chance(CHANCES[0])
+            _RUNS[cls] = self.evaluate(info, tmp_path_factory.mktemp("metric") / "run")
+        return _RUNS[cls]
 
     def evaluate(self, info: MetricInfo, out: Path, faults: Faults | None = None) -> Run:
         """Evaluate the metric into a folder, with an empty cache."""
