@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from ..api.errors import BadFolder, T2IError
 from ..api.progress import Progress, Silent
@@ -46,15 +47,15 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
         RunFolder(plan.folder, plan.digest, request.shard) as folder,
         Store(fresh=request.fresh) as store,
     ):
-        started = get_time()
+        work = _Work(plan, folder, store, Ledger(), progress, get_time())
         if folder.repaired:
             progress.note(f"{folder.path}: run.json was damaged and is written again")
         begun = None
         if request.shard is None and not folder.finished():
-            begun = make_manifest(plan, store, started)
+            begun = make_manifest(plan, store, work.started)
             folder.write_manifest(begun.to_json())
         try:
-            return _carry_out(plan, folder, store, started, progress)
+            return _carry_out(work)
         except T2IError as error:
             if begun is not None:
                 _record_error(folder, begun, error)
@@ -63,26 +64,46 @@ def run_plan(plan: Plan, progress: Progress | None = None) -> Run:
             follow_changes(plan.jobs, plan.models)
 
 
-def _carry_out(plan: Plan, folder: RunFolder, store: Store, started: str, progress: Progress) -> Run:
-    ledger = Ledger()
-    made = _generate_and_observe(plan, store, ledger, progress)
+@dataclass(frozen=True)
+class _Work:
+    """What the passes of one run share.
+
+    Attributes:
+        plan: What to do.
+        folder: The run's folder.
+        store: The cache.
+        ledger: The failures so far.
+        progress: Shows the progress to the user.
+        started: When the run began.
+    """
+
+    plan: Plan
+    folder: RunFolder
+    store: Store
+    ledger: Ledger
+    progress: Progress
+    started: str
+
+
+def _carry_out(work: _Work) -> Run:
+    plan, progress = work.plan, work.progress
+    made = _generate_and_observe(work)
     if plan.request.shard is not None:
-        return _summarize_shard(plan, folder, store, ledger, started, made)
-    measured = measure(plan.jobs, store, ledger, progress)
+        return _summarize_shard(work, made)
+    measured = measure(plan.jobs, work.store, work.ledger, progress)
     # only records are checked: the files are looked at when they are linked into the folder
-    checks = check_images(iterate_images(plan, store, ledger, progress, "checking samples", look=False))
-    scored = score(plan, measured, checks)
-    manifest = _write(plan, folder, store, ledger, measured, checks, scored, started, progress)
-    return Run(folder.path, manifest, manifest.failed, made=made)
+    checks = check_images(iterate_images(plan, work.store, work.ledger, progress, "checking samples", look=False))
+    manifest = _write(work, measured, checks, score(plan, measured, checks))
+    return Run(work.folder.path, manifest, manifest.failed, made=made)
 
 
-def _generate_and_observe(plan: Plan, store: Store, ledger: Ledger, progress: Progress) -> Made:
+def _generate_and_observe(work: _Work) -> Made:
     """Generate every image and make every observation that the cache lacks.
 
     A judge notices a damaged image when it opens it. Then both passes run again for the samples that it concerns.
     """
-    request = plan.request
-    execution = Execution(request.device, request.batch_size, request.offline)
+    plan, store, ledger, progress = work.plan, work.store, work.ledger, work.progress
+    execution = Execution(plan.request.device, plan.request.batch_size, plan.request.offline)
     check_references(plan.jobs, store, progress)
     made = generate(plan.image_sets, store, ledger, execution, progress)
     observe(plan.jobs, store, ledger, execution, progress)
@@ -94,40 +115,32 @@ def _generate_and_observe(plan: Plan, store: Store, ledger: Ledger, progress: Pr
     return made
 
 
-def _summarize_shard(plan: Plan, folder: RunFolder, store: Store, ledger: Ledger, started: str, made: Made) -> Run:
+def _summarize_shard(work: _Work, made: Made) -> Run:
+    plan, ledger = work.plan, work.ledger
     part, parts = plan.request.shard or (1, 1)
     reasons = Counter(f.reason for f in (*ledger.images.values(), *ledger.observations.values()) if not f.missing)
     tried = sum(1 for job in plan.jobs for _ in job.items()) + sum(1 for s in plan.images for _ in s.samples())
     done = f"part {part} of {parts} is done ({reasons.total()} failed)"
     wanted = "scores" if plan.jobs else "data set"
     return Run(
-        folder.path,
-        make_manifest(plan, store, started),
+        work.folder.path,
+        make_manifest(plan, work.store, work.started),
         failed=make_verdict((reasons.total() / max(tried, 1), done), plan.request.max_failed, reasons),
         partial=f"{done}: run the same command without --shard for the {wanted}",
         made=made,
     )
 
 
-def _write(
-    plan: Plan,
-    folder: RunFolder,
-    store: Store,
-    ledger: Ledger,
-    measured: Measurements,
-    checks: ImageChecks,
-    scored: Scored,
-    started: str,
-    progress: Progress,
-) -> Manifest:
+def _write(work: _Work, measured: Measurements, checks: ImageChecks, scored: Scored) -> Manifest:
     """Write the run's folder: tables, links to the images, data sets, and finally run.json."""
+    plan, folder, store, progress = work.plan, work.folder, work.store, work.progress
     places = name_model_folders(model.label for model in plan.models)
     with open_data_sets(plan.images, folder, places, store) as data_sets:
-        images = iterate_images(plan, store, ledger, progress, "writing samples")
+        images = iterate_images(plan, store, work.ledger, progress, "writing samples")
         linked = map(data_sets.add, link_images(images, folder, places, store))
         folder.write_rows("samples.csv", SAMPLE_COLUMNS, map(make_sample_row, linked))
         datasets = data_sets.finish(checks, progress)
-    outcomes = measured.outcomes or _count_images(plan, ledger)
+    outcomes = measured.outcomes or _count_images(plan, work.ledger)
     metrics = [job.metric.spec for job in plan.jobs] or [""] * len(outcomes)
     lost = [(metric, each) for metric, own in zip(metrics, outcomes, strict=True) for each in own.lost]
     folder.write_rows("failures.csv", LOST_COLUMNS, (make_lost_row(metric, each) for metric, each in lost))
@@ -140,7 +153,7 @@ def _write(
     manifest = make_manifest(
         plan,
         store,
-        started,
+        work.started,
         status="failed" if failed else "done",
         failed=failed,
         finished=get_time(),
