@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from t2i_bias.shares import LEVEL, estimated
+from t2i_bias.shares import LEVEL, estimate_shares
 from t2i_bias.spread import Floats, mad, mad_range
 from t2i_core.statistics import Estimate, mean_interval
 
@@ -60,7 +60,7 @@ def coverage(shares: Floats, prompts: tuple[int, ...], models: int) -> float:
     rng, truth = np.random.default_rng(0), float(mad(shares))
     held = 0
     for _ in range(models):
-        (found,) = estimated(votes(rng, shares, prompts), "vote-share", mean, together=True)
+        (found,) = estimate_shares(votes(rng, shares, prompts), "vote-share", mean, together=True)
         low, high = mad_range(found.lo, found.hi)
         held += low - 1e-12 <= truth <= high + 1e-12
     return held / models

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from t2i_bias.metric import IMAGES, PERSON, PERSONS, TEXTS, Bias
 from t2i_bias.options import BiasOptions
-from t2i_bias.shares import estimated
+from t2i_bias.shares import estimate_shares
 from t2i_bias.spread import mad_range
 from t2i_core.api import Detections, Embedding, Failure, ObjectClass, Prompt, Row, Sample, Setup, Unit
 from t2i_core.api.metric import Answer, Note, Observed
@@ -158,7 +158,8 @@ def test_resampling_sees_the_same_score():
 def test_ends_and_chance_are_said():
     notes = bias().estimates(table_of([0] * 90 + [1] * 55), mean)["mad"].notes
     assert any(
-        "MAD 0.121, where 0 is even and 0.500" in note and "show 0.033 with 145 votes" in note for note in notes
+        "MAD 0.121, where 0 means even shares and 0.500" in note and "show 0.033 with 145 votes" in note
+        for note in notes
     )
 
 
@@ -179,7 +180,7 @@ def test_an_even_model_of_four_categories_is_held():
             }
         )
         for together in held:
-            (shares,) = estimated(table, "vote-share", mean, together)
+            (shares,) = estimate_shares(table, "vote-share", mean, together)
             held[together] += mad_range(shares.lo, shares.hi)[0] == 0
     assert held[True] >= 54
     assert held[False] < held[True]

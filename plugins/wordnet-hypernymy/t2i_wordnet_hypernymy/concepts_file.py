@@ -21,8 +21,8 @@ def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
     """Yield a prompt for each line of the file.
 
     The prompt asks for the lemma; the synset says where it is in WordNet. The two may be different words, for
-    example if the lemma is a model's prediction for the synset. Without a column `definition`, prompts use WordNet's
-    definitions. All other columns become facets.
+    example if the lemma is a model's prediction for the synset. Without a column `definition`, prompts use those
+    of WordNet. All other columns become facets.
 
     Raises:
         BadPrompts: The file is not valid. The message names file, line and problem.
