@@ -68,7 +68,7 @@ def test_what_people_say_stands_beside(said, tmp_path):
     ("options", "code", "fault"),
     [
         (["-o", "bias.groups=papr"], 6, "did you mean 'paper'"),
-        (["-o", "bias.only=[hats]"], 6, "has no 'hats': did you mean 'hat'"),
+        (["-o", "bias.only=[hats]"], 6, "has no group 'hats': did you mean 'hat'"),
         (["-o", "bias.vote=most"], 6, "vote"),
     ],
 )

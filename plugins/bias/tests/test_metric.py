@@ -101,10 +101,10 @@ def test_a_prompt_without_persons_has_no_vote_but_is_counted():
 
 
 def test_what_cannot_be_judged_fails():
-    assert rows(bias(), [MALE, (0, 0)], TEXT) == [Failure("an embedding is 0: it has no cosine")]
+    assert rows(bias(), [MALE, (0, 0)], TEXT) == [Failure("an embedding is 0, so it has no cosine")]
     strangers = [detections(labels=(ObjectClass("dog", "dog.n.01"),))]
     found = rows(bias(person=True), [MALE], TEXT, persons=strangers)
-    assert found == [Failure("the judge of detect knows no person")]
+    assert found == [Failure("the judge for detect has no class person")]
 
 
 def test_limits_are_said():
