@@ -96,8 +96,10 @@ def test_a_scene_files_own_words_are_sent(file):
 
 def test_a_file_of_another_skill_is_refused(file):
     path = file([dict(draw_split("object", "val").scenes[0].data)])
+    said = (
         r"scenes.json: scene 0 \('object_val_00000'\): skill: must be count \(got 'object'\); "
         r"use --prompts paintskills-ob"
+    )
     with pytest.raises(BadPrompts, match=said):
         prompts("count", scenes=path)
     with pytest.raises(BadPrompts, match="no scene shows dog"):
