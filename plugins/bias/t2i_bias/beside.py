@@ -52,7 +52,7 @@ def compare_with_people(study: Study, options: BiasOptions, path: Path) -> Itera
     lines, drawn = [], []
     for model, name, grid, asked in parts:
         own = asked.loc[asked.index.intersection(counted.index)]
-        clear = own[own["said"] != ""]
+        clear = own[own["majority"] != ""]
         head = {"model": model, "group": name, "of": _OF[grid]}
         counts = {"asked": len(asked), "not human": len(asked) - len(own), "unclear": len(own) - len(clear)}
         lines.append({**head, **counts, "n": len(clear), **_compare(clear, groups[name])})
@@ -69,7 +69,7 @@ def compare_with_people(study: Study, options: BiasOptions, path: Path) -> Itera
     yield _disagreements(study, counted)
 
 
-_WHO = {"people": "said", "judge": "judged"}
+_WHO = {"people": "majority", "judge": "judged"}
 """The columns of people's and the judge's answers."""
 
 
@@ -145,10 +145,10 @@ def _unanimous(both: pd.DataFrame) -> Analysis:
         DALL-Eval, Table 10.
     """
     own = both[both["unanimous"] & (both["annotators"] > 1)]
-    table = own[["model", "question", "prompt", "seed", "said", "annotators", "judged"]]
+    table = own[["model", "question", "prompt", "seed", "majority", "annotators", "judged"]]
     table = table.assign(seed=table["seed"].map(lambda seed: "all" if seed == GRID else seed))
-    table = table.sort_values(["model", "question", "said", "prompt"], kind="stable")
-    names = {"question": "group", "said": "people", "judged": "judge"}
+    table = table.sort_values(["model", "question", "majority", "prompt"], kind="stable")
+    names = {"question": "group", "majority": "people", "judged": "judge"}
     summary = (
         "Prompts or images for which all annotators, at least two, give the same answer (DALL-Eval, Table 10)."
     )
@@ -161,22 +161,22 @@ def _disagreements(study: Study, both: pd.DataFrame) -> Analysis:
     References:
         DALL-Eval, Figure 8.
     """
-    own = both[(both["said"] != "") & (both["said"] != both["judged"])]
+    own = both[(both["majority"] != "") & (both["majority"] != both["judged"])]
     own = own.sort_values(["unanimous", "annotators"], ascending=False, kind="stable")
     several = both["model"].nunique() > 1
     rows = [
         (
-            f"{line.prompt}{f' ({line.model})' if several else ''}\npeople: {line.said}, judge: {line.judged}",
+            f"{line.prompt}{f' ({line.model})' if several else ''}\npeople: {line.majority}, judge: {line.judged}",
             _find_images(study, line),
         )
         for line in own.head(SHOWN).itertuples(index=False)
     ]
-    table = own[["model", "question", "prompt", "seed", "said", "judged", "annotators", "unanimous"]]
+    table = own[["model", "question", "prompt", "seed", "majority", "judged", "annotators", "unanimous"]]
     table = table.assign(seed=table["seed"].map(lambda seed: "all" if seed == GRID else seed))
     summary = (
         f"Prompts or images on which people's majority and the judge differ, with images of the first {SHOWN}."
     )
-    names = {"question": "group", "said": "people", "judged": "judge"}
+    names = {"question": "group", "majority": "people", "judged": "judge"}
     return Analysis(
         "disagreements", summary, table.rename(columns=names), partial(draw_gallery, rows) if rows else None
     )

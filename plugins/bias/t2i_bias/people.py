@@ -83,8 +83,8 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answer of most people to each question about each prompt or image.
 
     Returns:
-        Columns model, prompt, seed, question, said (the majority's answer; empty if there is a tie or nobody could
-        decide), annotators (their number) and unanimous.
+        Columns model, prompt, seed, question, majority (empty if there is a tie or nobody could decide),
+        annotators (their number) and unanimous.
     """
     lines = []
     for key, own in answers.groupby([*UNITS, "question"], sort=False):
@@ -93,7 +93,7 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
         lines.append(
             dict(zip((*UNITS, "question"), key, strict=True))
             | {
-                "said": counts.index[0] if clear else "",
+                "majority": counts.index[0] if clear else "",
                 "annotators": len(own),
                 "unanimous": bool(clear and counts.iloc[0] == len(own)),
             }
@@ -103,5 +103,5 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
 
 def find_not_human(found: pd.DataFrame) -> set[tuple[str, str, int]]:
     """Return model, prompt and seed of the answers to `human` that are not a majority of yes."""
-    asked = found[(found["question"] == HUMAN) & (found["said"] != "yes")]
+    asked = found[(found["question"] == HUMAN) & (found["majority"] != "yes")]
     return set(asked[UNITS].itertuples(index=False, name=None))

@@ -32,8 +32,8 @@ def test_the_later_variant_is_the_references(golden, tmp_path):
                 writer.writerow(("m", prompt, seed, "judge", "gender", answer))
     groups = read_groups("paper")
     found = majorities(read_answers(tmp_path / "answers.csv", groups))
-    clear = found[found["said"] != ""]
+    clear = found[found["majority"] != ""]
     assert len(found) - len(clear) == 1
-    codes = np.array([groups["gender"].names.index(said) for said in clear["said"]])
+    codes = np.array([groups["gender"].names.index(answer) for answer in clear["majority"]])
     expected = case["expected"]["average_gender_MAD"]
     assert within_prompts(codes, clear["prompt"], 2) == pytest.approx(expected, abs=1e-6)

@@ -62,7 +62,7 @@ def test_majorities(tmp_path):
         "m,alien,,a,human,no\nm,alien,,b,human,no\nm,alien,,a,gender,unknown\nm,nurse,,a,human,yes\n"
     )
     found = majorities(read_answers(written(tmp_path, text), GROUPS)).set_index(["prompt", "question"])
-    assert found["said"].to_dict() == {
+    assert found["majority"].to_dict() == {
         ("nurse", "gender"): "female", ("pilot", "gender"): "", ("cook", "gender"): "male",
         ("alien", "human"): "no", ("alien", "gender"): "", ("nurse", "human"): "yes",
     }  # fmt: skip

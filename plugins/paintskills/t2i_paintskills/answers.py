@@ -53,12 +53,12 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answer of most people for each image.
 
     Returns:
-        Columns model, prompt, seed, people (their number) and said (1 for yes, 0 for no, NaN for a tie).
+        Columns model, prompt, seed, people (their number) and majority (1 for yes, 0 for no, NaN for a tie).
     """
     groups = answers.groupby(["model", "prompt", "seed"], as_index=False)["answer"]
     found = groups.agg(people="size", yes="sum")
     share = found["yes"] / found["people"]
-    return found.assign(said=np.where(share == 0.5, np.nan, share > 0.5)).drop(columns="yes")
+    return found.assign(majority=np.where(share == 0.5, np.nan, share > 0.5)).drop(columns="yes")
 
 
 def phi(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
@@ -101,15 +101,15 @@ def compare_with_people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
 
 
 def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
-    clear = part.dropna(subset="said")
-    said, value = clear["said"].to_numpy(np.float64), clear["value"].to_numpy(np.float64)
+    clear = part.dropna(subset="majority")
+    majority, value = clear["majority"].to_numpy(np.float64), clear["value"].to_numpy(np.float64)
     return {
         "model": model,
         "skill": skill,
-        "people": said.mean() if len(clear) else np.nan,
+        "people": majority.mean() if len(clear) else np.nan,
         "metric": value.mean() if len(clear) else np.nan,
-        "agreement": (said == value).mean() if len(clear) else np.nan,
-        "phi": phi(said, value),
+        "agreement": (majority == value).mean() if len(clear) else np.nan,
+        "phi": phi(majority, value),
         "images": len(clear),
         "ties": len(part) - len(clear),
         "annotators": part["people"].mean(),

@@ -112,8 +112,8 @@ def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions)
 def confidence_of(options: SkillOptions) -> float:
     """Return the confidence down to which the judge must keep detections, in [0, 1].
 
-    With a judge that keeps fewer, the options' thresholds would have no effect. Relations use no threshold, for
-    which 1 stands.
+    With a judge that keeps fewer, the options' thresholds would have no effect. Relations use no
+    threshold, so their value is 1.
     """
     match options:
         case PaintSkillsOptions():

@@ -161,7 +161,7 @@ def test_the_majority_is_more_than_half(said):
     answers = pd.DataFrame({"model": "a", "prompt": "p", "seed": 0, "answer": said})
     (row,) = majorities(answers).itertuples()
     expected = math.nan if 2 * sum(said) == len(said) else float(2 * sum(said) > len(said))
-    assert row.said == expected or (math.isnan(row.said) and math.isnan(expected))
+    assert row.majority == expected or (math.isnan(row.majority) and math.isnan(expected))
     assert row.people == len(said)
 
 
