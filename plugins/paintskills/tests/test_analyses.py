@@ -130,7 +130,7 @@ def test_people_and_metric(tmp_path):
     assert (row["images"], row["ties"], row["annotators"]) == (3, 0, 5)
     assert table.loc[("b", "object"), ["images", "ties"]].tolist() == [0, 1]
     assert table.loc[("all", "all"), "images"] == 3
-    assert "so are 1 images" in said.summary
+    assert "without 1 images" in said.summary
 
 
 def test_figures_are_drawn(tmp_path):
