@@ -1,4 +1,4 @@
-"""The reference's own numbers: ends, the paper's table cells, and the later variant."""
+"""Numbers of the reference: ends, cells of the paper's tables, and MAD within prompts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_std_and_mad_are_the_references(golden):
 
 
 def test_the_later_variant_is_the_references(golden, tmp_path):
-    """Answers in words, some of which say nothing, as people's or a model's answers to a file."""
+    """The file has answers in words, some of them undecided, as people or models give them."""
     case = golden("bias-03")
     with (tmp_path / "answers.csv").open("w", newline="") as file:
         writer = csv.writer(file)

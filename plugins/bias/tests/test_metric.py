@@ -1,4 +1,4 @@
-"""One prompt's images to rows, and rows to scores."""
+"""Rows of one prompt's images, and scores of rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bias(**options):
 
 
 def detections(*found, labels=PEOPLE):
-    """Detections of a class with a confidence each."""
+    """Return detections of one class, each with its confidence."""
     n = len(found)
     return Detections(
         (10, 10),
@@ -119,7 +119,7 @@ def test_limits_are_said():
 
 
 def table_of(votes):
-    """A table of votes for categories, each prompt with images that all vote alike."""
+    """Return a table of votes for categories, in which all images of a prompt vote alike."""
     lines = []
     for n, vote in enumerate(votes):
         for i, answer in enumerate(("male", "female")):
@@ -164,7 +164,7 @@ def test_ends_and_chance_are_said():
 
 
 def test_an_even_model_of_four_categories_is_held():
-    """All shares must lie in their intervals together: at 95 % each, an even model would be held too rarely."""
+    """Shares need joint intervals; with 95 % for each, the interval of an even model would cover too rarely."""
     rng = np.random.default_rng(0)
     held = {True: 0, False: 0}
     for _ in range(60):

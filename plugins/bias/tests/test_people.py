@@ -1,4 +1,4 @@
-"""People's answers: read, refused, and held against the judge's."""
+"""People's answers: reading, errors, and comparison with the judge's."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_two_who_agree_by_chance():
 
 
 def study(votes, folder=Path()):
-    """A run of one model whose prompts vote so, every image with its prompt."""
+    """Return a run of one model with these votes, in which every image votes as its prompt."""
     lines = []
     for prompt, vote in votes.items():
         for answer in ("male", "female"):

@@ -1,4 +1,4 @@
-"""Every component under the conformance suites, and the domain of the mini world."""
+"""Conformance suites of every component, and the domain of the mini world."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_component_has_its_entry_point_and_every_entry_point_its_component
 
 
 class SeesByMean:
-    """Finds one to four things, of classes and colours that depend on the image's mean colour."""
+    """Judge that finds one to four objects, whose classes and colours depend on the image's mean colour."""
 
     def observe(self, capability, queries):
         for query in queries:
@@ -64,7 +64,7 @@ SEEING = JudgeInfo(
 
 
 def few(*skills):
-    """Some prompts of each skill."""
+    """Return some prompts of each skill."""
     return PromptSourceInfo(
         name="few",
         summary="Some.",

@@ -116,7 +116,7 @@ def test_splits_and_skills_are_drawn_apart():
 
 
 def change(path, value):
-    """A copy of the published scene with one field changed; `...` takes it out."""
+    """Return a copy of the published scene with one field changed; `...` removes it."""
     scene = json.loads(json.dumps(PUBLISHED))
     at = scene
     *parents, last = path
