@@ -1,9 +1,9 @@
-"""How often do the 95 % intervals of MAD hold the truth? Of simulated models, whose prompts vote by known shares.
+"""Coverage of the 95 % intervals of MAD, for simulated models whose prompts vote with known shares.
 
     python plugins/bias/benchmarks/coverage.py
 
-Prints the table of the README, a minute or two on one core: of 2,000 models each with two categories, of 500 with
-more, on the 145 prompts of the paper and the 30 of the mini world, in their categories. The seed is fixed.
+Prints the table of the README in a minute or two on one core: 2,000 models with two categories and 500 with more,
+on the 145 prompts of the paper and the 30 of the mini world, with their categories. The seed is fixed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from t2i_bias.shares import LEVEL, estimated
+from t2i_bias.shares import LEVEL, estimate_shares
 from t2i_bias.spread import Floats, mad, mad_range
 from t2i_core.statistics import Estimate, mean_interval
 
@@ -32,8 +32,8 @@ SHARES = {
 }
 
 
-def votes(rng: np.random.Generator, shares: Floats, prompts: tuple[int, ...]) -> pd.DataFrame:
-    """One model's votes, as rows of a table of measurements."""
+def draw_votes(rng: np.random.Generator, shares: Floats, prompts: tuple[int, ...]) -> pd.DataFrame:
+    """Draw one model's votes, as rows of a table of measurements."""
     total, answers = sum(prompts), len(shares)
     voted = rng.choice(answers, total, p=shares)
     return pd.DataFrame(
@@ -49,33 +49,38 @@ def votes(rng: np.random.Generator, shares: Floats, prompts: tuple[int, ...]) ->
 
 
 def mean(rows: pd.DataFrame, level: float = LEVEL) -> Estimate:
-    """The interval of a share in a run: over prompts, within their category."""
+    """Return a share with its interval over prompts within their categories, as a run computes it."""
     return mean_interval(
         rows["value"], rows["prompt"], None, level=level, low=0, high=1, strata=rows["category"].to_numpy(object)
     )
 
 
 def coverage(shares: Floats, prompts: tuple[int, ...], models: int) -> float:
-    """How often the interval of MAD holds that of the shares."""
+    """Return how often the interval of MAD contains the true MAD of the shares."""
     rng, truth = np.random.default_rng(0), float(mad(shares))
     held = 0
     for _ in range(models):
-        (found,) = estimated(votes(rng, shares, prompts), "vote-share", mean, together=True)
+        (found,) = estimate_shares(draw_votes(rng, shares, prompts), "vote-share", mean, together=True)
         low, high = mad_range(found.lo, found.hi)
         held += low - 1e-12 <= truth <= high + 1e-12
     return held / models
 
 
 def main() -> None:
-    """Simulate and print."""
+    """Simulate models and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=int, default=2000, help="with two categories; a quarter with more")
-    asked = parser.parse_args()
+    parser.add_argument(
+        "--models", type=int, default=2000, help="models with two categories; a quarter of it with more"
+    )
+    arguments = parser.parse_args()
     print("\n".join(["| shares | MAD | " + " | ".join(LISTS) + " |", "|---|---|---|---|"]))
     for name, parts in SHARES.items():
         shares = np.array(parts)
-        of = partial(coverage, shares, models=asked.models if len(parts) == 2 else max(asked.models // 4, 1))
-        cells = [name, f"{float(mad(shares)):.3g}", *(f"{100 * of(prompts):.1f} %" for prompts in LISTS.values())]
+        models = arguments.models if len(parts) == 2 else max(arguments.models // 4, 1)
+        covered = partial(coverage, shares, models=models)
+        cells = [
+            name, f"{float(mad(shares)):.3g}", *(f"{100 * covered(prompts):.1f} %" for prompts in LISTS.values())
+        ]  # fmt: skip
         print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -1,1 +1,1 @@
-"""Social bias of text-to-image models (DALL-Eval): a plugin of t2i."""
+"""Metric of the social bias of text-to-image models (DALL-Eval)."""

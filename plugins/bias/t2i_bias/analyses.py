@@ -1,4 +1,4 @@
-"""Tables and figures from votes: shares by category of prompts, spreads beside their ends, one-sided prompts."""
+"""Tables and figures of votes: shares by category of prompts, spreads, one-sided prompts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ import pandas as pd
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import Estimate, mean_interval
 
-from .charts import bars, spreads_drawn
+from .charts import draw_bars, draw_spreads
 from .options import BiasOptions
-from .shares import LEVEL, Shares, estimated
+from .shares import LEVEL, Shares, estimate_shares
 from .spread import VoteSpread, by_chance, mad_range, one_hot, spread
 
 OF = {"votes": "vote-share", "images": "image-share"}
+"""The measure of the shares of votes, and that of the shares of images."""
 ALL = "all"
+"""Stands for all categories of prompts."""
 
 
 def analyse(study: Study, options: BiasOptions) -> Iterator[Analysis]:
-    """Yield all that can be said of votes and images, and, where they are given, of people's answers."""
+    """Yield the analyses of votes and images, and of people's answers if the options name a file of them.
+
+    Raises:
+        BadOption: The file of people's answers is not valid, or does not fit the run.
+    """
     table = study.table
     if not table["measure"].isin(OF.values()).any():
         return
@@ -31,30 +37,30 @@ def analyse(study: Study, options: BiasOptions) -> Iterator[Analysis]:
     yield _spreads({of: list(_by_category(study, measure, together=True)) for of, measure in OF.items()}, table)
     yield _one_sided(table)
     if options.people is not None:
-        from .beside import people
+        from .beside import compare_with_people
 
-        yield from people(study, options, options.people)
+        yield from compare_with_people(study, options, options.people)
 
 
 Line = tuple[str, str, Shares, int]
-"""Model, category of prompts, a group's shares, of how many."""
+"""Model, category of prompts, shares of a group, number of votes or images."""
 
 
 def _by_category(study: Study, measure: str, together: bool) -> Iterator[Line]:
-    """The shares of all prompts and of each category of them, model by model."""
+    """Yield the shares over all prompts and over each category of prompts, for each model."""
     rows = study.table[study.table["measure"] == measure]
     for model, own in rows.groupby("model", observed=True, sort=False):
         parts = [(ALL, own)]
         if "category" in own:
             parts += list(own.groupby("category", observed=True, sort=False))
         for category, part in parts:
-            for shares in estimated(part, measure, partial(_mean, study), together):
+            for shares in estimate_shares(part, measure, partial(_mean, study), together):
                 of_group = part[part["group"] == shares.group]
                 yield str(model), str(category), shares, len(of_group) // shares.size
 
 
 def _mean(study: Study, rows: pd.DataFrame, level: float = LEVEL) -> Estimate:
-    """A share with the run's interval: over prompts within their category, and over seeds where images answer."""
+    """Return a share with its interval over prompts within categories, and over seeds for shares of images."""
     return mean_interval(
         rows["value"],
         rows["cluster"].astype(object),
@@ -68,7 +74,11 @@ def _mean(study: Study, rows: pd.DataFrame, level: float = LEVEL) -> Estimate:
 
 
 def _shares(of: str, group: str, lines: list[Line]) -> Analysis:
-    """The paper's Figures 6 and 7."""
+    """Return the shares of one group's categories.
+
+    References:
+        DALL-Eval, Figures 6 and 7.
+    """
     table = pd.DataFrame(
         [
             {
@@ -84,38 +94,45 @@ def _shares(of: str, group: str, lines: list[Line]) -> Analysis:
             for answer, part in zip(shares.answers, shares.parts, strict=True)
         ]
     )
-    summary = f"Shares of {of} by {group}, with 95 % intervals, for all prompts and each category of them."
+    summary = f"Shares of {of} by {group} with 95 % intervals, for all prompts and for each category of prompts."
     even = 1 / table["answer"].nunique()
-    return Analysis(f"{group} {of}", summary, table, partial(bars, table, f"share of {of}", even))
+    return Analysis(f"{group} {of}", summary, table, partial(draw_bars, table, f"share of {of}", even))
 
 
 def _spreads(lines: dict[str, list[Line]], table: pd.DataFrame) -> Analysis:
-    """The paper's Table 8, with what chance alone would show."""
+    """Return STD and MAD, with the values expected by chance alone.
+
+    References:
+        DALL-Eval, Table 8.
+    """
     rows = [
         {"model": model, "group": shares.group, "category": category, "of": of, "n": total}
-        | _beside(shares, total, of == "votes")
-        | _within(table, model, shares, category)
+        | _spread_columns(shares, total, of == "votes")
+        | _prompt_columns(table, model, shares, category)
         for of, found in lines.items()
-        for model, category, shares, total in _by_group(found)
+        for model, category, shares, total in _sort_by_group(found)
     ]
-    made = pd.DataFrame(rows)
+    spreads = pd.DataFrame(rows)
     summary = (
-        "STD and MAD (1/N, and 1/(N-1) as the paper's tables print it): 0 is even, end one category alone, "
-        "chance what is expected of as many votes of an unbiased model."
+        "STD and MAD (1/N, and 1/(N-1) as the paper's tables print it): 0 if shares are even, end if one category "
+        "has all, chance as expected of an unbiased model with that many votes."
     )
-    return Analysis("spread", summary, made, partial(spreads_drawn, made))
+    return Analysis("spread", summary, spreads, partial(draw_spreads, spreads))
 
 
-def _by_group(lines: list[Line]) -> list[Line]:
-    """Model by model, group by group."""
+def _sort_by_group(lines: list[Line]) -> list[Line]:
+    """Sort lines by model, then by group."""
     models, groups = (
         [*dict.fromkeys(names)] for names in ([m for m, *_ in lines], [s.group for _, _, s, _ in lines])
     )
     return sorted(lines, key=lambda line: (models.index(line[0]), groups.index(line[2].group)))
 
 
-def _beside(shares: Shares, total: int, votes: bool) -> dict[str, Any]:
-    """STD and MAD with ends; what chance shows of votes alone, for images of a prompt are not independent."""
+def _spread_columns(shares: Shares, total: int, votes: bool) -> dict[str, Any]:
+    """Return STD and MAD with their upper ends and chance levels.
+
+    Chance levels exist only for votes, because images of one prompt are not independent.
+    """
     own, end = spread(shares.values), one_hot(shares.size)
     chance = by_chance(total, shares.size) if votes else VoteSpread(float("nan"), float("nan"), shares.size)
     low, high = mad_range(shares.lo, shares.hi)
@@ -126,8 +143,8 @@ def _beside(shares: Shares, total: int, votes: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _within(table: pd.DataFrame, model: str, shares: Shares, category: str) -> dict[str, float]:
-    """The later variant: the mean of prompts' own MAD, and what chance shows of as many images."""
+def _prompt_columns(table: pd.DataFrame, model: str, shares: Shares, category: str) -> dict[str, float]:
+    """Return the mean over prompts of the MAD within each prompt, and its chance level."""
     own = table[
         (table["measure"] == "mad-per-prompt") & (table["model"] == model) & (table["group"] == shares.group)
     ]
@@ -138,7 +155,7 @@ def _within(table: pd.DataFrame, model: str, shares: Shares, category: str) -> d
 
 
 def _one_sided(table: pd.DataFrame) -> Analysis:
-    """Prompts whose images all answer alike."""
+    """Return the prompts whose images all have the same nearest category."""
     rows = table[table["measure"] == "image-share"]
     keys = ["model", "group", "answer"]
     least = rows.groupby([*keys, "prompt"], observed=True, sort=False)["value"].agg(["min", "size"]).reset_index()
@@ -153,5 +170,5 @@ def _one_sided(table: pd.DataFrame) -> Analysis:
         }
         for (model, group, answer), own in least.groupby(keys, observed=True, sort=False)
     ]
-    summary = "Prompts of which every image is nearest to the same category."
+    summary = "Prompts whose images are all nearest to the same category."
     return Analysis("one-sided", summary, pd.DataFrame(found))

@@ -1,4 +1,4 @@
-"""What analyses draw, each on one Axes."""
+"""Figures of the analyses, each drawn on one Axes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from t2i_core.api.image import Image
 from t2i_core.files.image_file import DamagedImage
 
 
-def bars(table: pd.DataFrame, label: str, even: float, axes: Any) -> None:
-    """A group of bars for each model and category of prompts, a bar for each answer, with intervals.
+def draw_bars(table: pd.DataFrame, label: str, even: float, axes: Any) -> None:
+    """Draw a group of bars for each model and category of prompts, one bar with its interval for each answer.
 
-    table:  columns model, category, answer, share, low, high
-    even:   the share of each answer where all are as frequent, a dashed line
+    Args:
+        table: Columns model, category, answer, share, low, high.
+        label: Label of the vertical axis.
+        even: Share of each answer if all are equally frequent, drawn as a dashed line.
+        axes: The matplotlib Axes.
     """
     from matplotlib.colors import is_color_like
 
@@ -33,13 +36,13 @@ def bars(table: pd.DataFrame, label: str, even: float, axes: Any) -> None:
         style |= {"capsize": 2, "error_kw": {"lw": 0.8, "ecolor": "0.3"}}
         axes.bar(where, values["share"], width * 0.92, yerr=ends, label=answer, **style)
     axes.axhline(even, color="black", linestyle="--", linewidth=0.8, label="even")
-    _named(axes, places)
+    _label_groups(axes, places)
     axes.set_ylim(0, 1)
     axes.set_ylabel(label)
 
 
-def spreads_drawn(table: pd.DataFrame, axes: Any) -> None:
-    """MAD of votes for each model, group and category of prompts: intervals, the end, and what chance shows."""
+def draw_spreads(table: pd.DataFrame, axes: Any) -> None:
+    """Draw the MAD of votes for each model, group and category of prompts, with interval, end and chance level."""
     own = table[table["of"] == "votes"].reset_index(drop=True)
     axes.figure.set_size_inches(7.5, max(2.4, 1.4 + 0.24 * len(own)))
     ends = [own["mad"] - own["mad low"], own["mad high"] - own["mad"]]
@@ -59,8 +62,8 @@ def spreads_drawn(table: pd.DataFrame, axes: Any) -> None:
     axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
 
 
-def _named(axes: Any, places: list[tuple[str, str]]) -> None:
-    """Name groups of bars by category, and by model where there are several."""
+def _label_groups(axes: Any, places: list[tuple[str, str]]) -> None:
+    """Label groups of bars with their category, and with their model if there are several."""
     several = len({model for model, _ in places}) > 1
     names = [f"{category}\n{model}" if several else category for model, category in places]
     axes.set_xticks(np.arange(len(places)) + 0.4, names, fontsize=8)
@@ -70,13 +73,15 @@ def _named(axes: Any, places: list[tuple[str, str]]) -> None:
 
 
 SIDE, COLUMNS = 96, 9
-"""Of an image in a gallery, in pixels, and how many stand in a row."""
+"""Width and height of an image in a gallery, in pixels, and maximum number of images in a row."""
 
 
-def gallery(rows: Sequence[tuple[str, Sequence[Image]]], axes: Any) -> None:
-    """Draw a row of images, as many as there is room for, beside each name.
+def draw_gallery(rows: Sequence[tuple[str, Sequence[Image]]], axes: Any) -> None:
+    """Draw a row of images next to each name; images that are missing or not readable stay white.
 
-    An image that is gone or may not be shown stays white.
+    Args:
+        rows: The name of each row and its images.
+        axes: The matplotlib Axes.
     """
     canvas = np.full((SIDE * len(rows), SIDE * COLUMNS, 3), 255, np.uint8)
     for line, (_, images) in enumerate(rows):

@@ -1,12 +1,12 @@
-"""Groups: what people are sorted by, and the text for each category, read from YAML.
+"""Groups, by which people are sorted into categories, and the text of each category, read from YAML.
 
     gender:
       text: a photo of a {}
       categories: [male, {name: female, words: [woman, girl]}]
-      note: what a reader must know of these categories
+      note: limits of these categories that a reader must know
 
-A category is a name, put into the group's text, or has a text of its own (`text`). `words` are what people's
-answers may say for it. Categories are data, and no more than words that a judge compares pictures with.
+A category's name is inserted into the group's text, or the category has its own `text`. `words` are other words
+for the category in people's answers. Categories are only words that a judge compares images with.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from t2i_core.io.yaml_file import find_first_fault, read_mapping
 
 FOLDER = Path(__file__).parent / "data" / "groups"
 UNDECIDED = frozenset({"unknown", "unclear", "unsure", "none", "neither", "other"})
-"""What people may answer where they cannot say."""
+"""Answers of people who cannot decide."""
 
 Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 
 
 class Category(BaseModel):
-    """One of a group's categories.
+    """One category of a group.
 
-    text:   what the judge compares images with; None: the group's text with the name in it
-    words:  what people's answers may call it beside its name
+    Attributes:
+        name: Name of the category.
+        text: Text that the judge compares images with; if None, the group's text with the name inserted.
+        words: Other words for the category in people's answers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -41,113 +43,130 @@ class Category(BaseModel):
     words: tuple[Name, ...] = ()
 
 
-def _category(value: Any) -> Any:
+def _parse_category(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
 class PeopleGroup(BaseModel):
-    """What people are sorted by: two categories or more, of which a judge must take one.
+    """Two or more categories, of which a judge must choose one for each image.
 
-    text:  with `{}` for a category's name, where categories have no text of their own
-    note:  limits of these categories, shown with every score
+    Attributes:
+        text: Text with `{}` for the name of a category, for categories without their own text.
+        categories: The categories.
+        note: Limits of these categories, shown with every score.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: Name | None = None
-    categories: tuple[Annotated[Category, BeforeValidator(_category)], ...] = Field(min_length=2)
+    categories: tuple[Annotated[Category, BeforeValidator(_parse_category)], ...] = Field(min_length=2)
     note: str = ""
 
     @model_validator(mode="after")
-    def _sound(self) -> PeopleGroup:
+    def _check(self) -> PeopleGroup:
         if self.text is not None and self.text.count("{}") != 1:
-            raise ValueError("text: want {} once, for the category's name")
+            raise ValueError("text: must contain {} once, for the name of the category")
         bare = next((c.name for c in self.categories if c.text is None), None)
         if self.text is None and bare is not None:
-            raise ValueError(f"{bare!r} has no text, and neither has the group")
-        for what, said in (("category", self.names), ("text", self.texts)):
-            if twice := next((one for one in said if said.count(one) > 1), None):
-                raise ValueError(f"the {what} {twice!r} is there twice")
+            raise ValueError(f"the category {bare!r} needs a text, because the group has none")
+        for what, values in (("category", self.names), ("text", self.texts)):
+            if twice := next((value for value in values if values.count(value) > 1), None):
+                raise ValueError(f"the {what} {twice!r} appears twice")
         words = [word.lower() for c in self.categories for word in {c.name, *c.words}]
         if twice := next((word for word in words if words.count(word) > 1), None):
-            raise ValueError(f"the word {twice!r} is said of two categories")
+            raise ValueError(f"the word {twice!r} belongs to two categories")
         if unclear := next((word for word in words if word in UNDECIDED), None):
-            raise ValueError(f"the word {unclear!r} is what people answer who cannot say")
+            raise ValueError(f"the word {unclear!r} is reserved for answers of people who cannot decide")
         return self
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The categories' names."""
+        """The names of the categories."""
         return tuple(c.name for c in self.categories)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What images are compared with, in the categories' order."""
+        """The texts that images are compared with, in the order of the categories."""
         return tuple(c.text or (self.text or "").replace("{}", c.name) for c in self.categories)
 
-    def meant(self, answer: str) -> str | None:
-        """The category that an answer names; None where it says that it cannot say.
+    def parse_answer(self, answer: str) -> str | None:
+        """Return the category that an answer names.
 
-        A whole answer counts first, else the only category that is named in it (the person looks like a woman).
-        Raises ValueError where it names none or several.
+        An answer that is exactly the word of a category names it. Otherwise the answer must contain the words of
+        exactly one category (the person looks like a woman).
+
+        Returns:
+            Name of the category; None if the answer says that the person cannot decide.
+
+        Raises:
+            ValueError: The answer names no category, or several.
         """
-        said = " ".join(_words(answer))
-        named = {c.name: [" ".join(_words(word)) for word in (c.name, *c.words)] for c in self.categories}
+        text = _normalise(answer)
+        named = {c.name: [_normalise(word) for word in (c.name, *c.words)] for c in self.categories}
         for name, words in named.items():
-            if said in words:
+            if text in words:
                 return name
-        if said in UNDECIDED:
+        if text in UNDECIDED:
             return None
-        found = [(word, name) for name, words in named.items() for word in words if _holds(said, word)]
-        # what is part of a longer name that stands there says nothing of its own: the hat of no hat
-        longest = {name for word, name in found if not any(_holds(o, word) and o != word for o, _ in found)}
+        found = [(word, name) for name, words in named.items() for word in words if _contains(text, word)]
+        # a word inside a longer match does not count: "hat" in "no hat"
+        longest = {name for word, name in found if not any(_contains(o, word) and o != word for o, _ in found)}
         if len(longest) == 1:
             return longest.pop()
-        raise ValueError(f"want one of {', '.join((*self.names, 'unknown'))}")
+        raise ValueError(f"must name one of {', '.join((*self.names, 'unknown'))}")
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[\w-]+", text.lower())
+def _normalise(text: str) -> str:
+    return " ".join(re.findall(r"[\w-]+", text.lower()))
 
 
-def _holds(text: str, words: str) -> bool:
+def _contains(text: str, words: str) -> bool:
     return f" {words} " in f" {text} "
 
 
-def provided() -> tuple[str, ...]:
-    """The names of the groups that come with the plugin."""
+def list_provided() -> tuple[str, ...]:
+    """Return the names of the files of groups that come with the plugin."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
-def file_of(groups: str) -> Path:
-    """The file that the option `groups` means."""
-    return FOLDER / f"{groups}.yaml" if groups in provided() else Path(groups)
+def find_file(groups: str) -> Path:
+    """Return the file that the option `groups` names."""
+    return FOLDER / f"{groups}.yaml" if groups in list_provided() else Path(groups)
 
 
 def read_groups(groups: str, only: Sequence[str] = ()) -> dict[str, PeopleGroup]:
-    """Read groups by name; those in `only`, in its order, where it names any.
+    """Read groups by name.
 
-    Raises BadOption, in one line with file, field and fault.
+    Args:
+        groups: The option `groups`: the name of a provided file, or the path of a YAML file.
+        only: Names of the groups to return, in this order; all if empty.
+
+    Raises:
+        BadOption: The file is not valid. The message names file, field and problem.
     """
-    path = file_of(groups)
+    path = find_file(groups)
     if path.suffix not in (".yaml", ".yml") and not path.exists():
-        known = ", ".join(provided())
-        raise BadOption(f"bias.groups={groups}{did_you_mean(groups, provided())} (want {known}, or a YAML file)")
+        known = list_provided()
+        raise BadOption(
+            f"bias.groups must be {', '.join(known)} or a YAML file (got {groups!r}){did_you_mean(groups, known)}"
+        )
     data = read_mapping(path, BadOption, "groups by name, each with categories")
     found = {}
     for name, group in data.items():
         if not isinstance(name, str) or not re.fullmatch(r"\S([^:]*[^\s:])?", name) or name == "human":
-            raise BadOption(f"{path}: the group {name!r}: want a name without colon, other than human")
+            raise BadOption(f"{path}: the group {name!r} needs another name: text without colon, other than human")
         try:
             found[name] = PeopleGroup.model_validate(group)
         except ValidationError as error:
             raise BadOption(f"{path}: {name}: {find_first_fault(error)}") from error
-    return _chosen(path, found, only)
+    return _select(path, found, only)
 
 
-def _chosen(path: Path, found: dict[str, PeopleGroup], only: Iterable[str]) -> dict[str, PeopleGroup]:
+def _select(path: Path, found: dict[str, PeopleGroup], only: Iterable[str]) -> dict[str, PeopleGroup]:
     wanted = list(dict.fromkeys(only)) or list(found)
     for name in wanted:
         if name not in found:
-            raise BadOption(f"bias.only: {path} has no {name!r}{did_you_mean(name, found)} ({', '.join(found)})")
+            raise BadOption(
+                f"bias.only: {path} has no group {name!r}{did_you_mean(name, found)} (groups: {', '.join(found)})"
+            )
     return {name: found[name] for name in wanted}

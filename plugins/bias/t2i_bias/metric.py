@@ -1,4 +1,8 @@
-"""The metric `bias` (DALL-Eval, section 4.4): prompts' votes for categories, and how far they are from even."""
+"""The metric `bias`: votes of prompts for categories, and how far their shares are from even.
+
+References:
+    DALL-Eval, section 4.4.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +23,8 @@ from t2i_core.api.study import Analysis, Study
 
 from .groups import PeopleGroup, read_groups
 from .options import BiasOptions
-from .remarks import ends_and_chance, estimate_of, nobody, said_of_persons
-from .shares import estimated
+from .remarks import count_no_person, describe_no_person, describe_spreads, estimate_of
+from .shares import estimate_shares
 from .spread import Floats, mad, mad_range, printed, std, std_range
 from .votes import cosines, last_best, vote_of
 
@@ -31,11 +35,11 @@ if TYPE_CHECKING:
 IMAGES, TEXTS, PERSONS = "images", "texts", "persons"
 PERSON = ObjectClass("person", "person.n.01")
 WHAT_IT_IS = "categories are texts that a judge compares images with: shares say how people appear to that judge"
-FORCED = "every image has a vote, also where it shows nobody: bias.person=true has a judge look for people first"
+FORCED = "every image votes, even if it shows nobody; with bias.person=true only images that show a person vote"
 
 
 class Bias(Metric):
-    """Whom a model draws where the prompt leaves it open."""
+    """How unevenly a model draws categories of people for prompts that do not specify them."""
 
     group_by = "prompt"
     strata = "category"
@@ -46,30 +50,30 @@ class Bias(Metric):
         texts = Need(TEXTS, "embed", images="prompt", per="run", queries=self._texts)
         persons = Need(PERSONS, "detect", confidence=setup.options.confidence)
         self.needs = (Need(IMAGES, "embed"), texts, *([persons] if setup.options.person else []))
-        self._cells = PerTable(_Cells.of)
+        self._votes = PerTable(_Votes.of)
 
     @cached_property
     def groups(self) -> dict[str, PeopleGroup]:
-        """What people are sorted by."""
+        """The groups by which people are sorted."""
         return read_groups(self.options.groups, self.options.only)
 
     def _texts(self, _: Sequence[Sample]) -> list[Query]:
         return [Query(texts=(text,)) for group in self.groups.values() for text in group.texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Rows | Note | Failure]:
-        """Turn a prompt's images into its vote in each group, and what each image is nearest to."""
-        assert unit.prompt is not None  # as grouped
+        """Yield the rows of a prompt: its vote in each group, and the nearest category of each image."""
+        assert unit.prompt is not None  # because the metric groups by prompt
         observed = list(unit.observed)
         images = np.stack([one.one(IMAGES).values for one in observed]).astype(np.float64)
         texts = np.stack([one.observation.values for one in unit.shared[TEXTS]]).astype(np.float64)
         if not (images.any(axis=1).all() and texts.any(axis=1).all()):
-            yield Failure("an embedding is 0: it has no cosine")
+            yield Failure("an embedding is 0, so it has no cosine")
             return
         seen = np.ones(len(observed), bool)
         if self.options.person:
-            found = [self._person(one) for one in observed]
+            found = [self._shows_person(one) for one in observed]
             if None in found:
-                yield Failure(f"the judge of detect knows no {PERSON.name}")
+                yield Failure(f"the judge for detect has no class {PERSON.name}")
                 return
             seen = np.array(found, bool)
             yield Rows("no-person", (~seen).astype(np.float64))
@@ -80,8 +84,8 @@ class Bias(Metric):
                 own, cosine = cosine[:, : len(group.names)], cosine[:, len(group.names) :]
                 yield from self._rows(name, group, own, seeds, unit.prompt.facets.get("category"))
 
-    def _person(self, observed: Observed) -> bool | None:
-        """Whether a person is found in an image; None where the judge knows none."""
+    def _shows_person(self, observed: Observed) -> bool | None:
+        """Return whether the judge detects a person in an image; None if it has no such class."""
         found = observed.one(PERSONS)
         persons = [n for n, label in enumerate(found.labels) if label.same_as(PERSON)]
         if not persons:
@@ -99,30 +103,31 @@ class Bias(Metric):
     def _rows(
         self, name: str, group: PeopleGroup, cosine: Floats, seeds: tuple[int, ...], category: object
     ) -> Iterator[Row | Rows]:
-        """One group's rows from cosines (images, categories)."""
+        """Yield the rows of one group from cosines of shape (images, categories)."""
         vote, answers = vote_of(cosine, self.options.scale, self.options.vote), last_best(cosine)
         inside = {} if category is None else {"group-in-category": f"{name} ({category})"}
         for i, answer in enumerate(group.names):
-            said = f"{name}: {answer}"
-            facets = {"group": name, "answer": said, **inside}
+            full_answer = f"{name}: {answer}"
+            facets = {"group": name, "answer": full_answer, **inside}
             if category is not None:
-                facets["answer-in-category"] = f"{said} ({category})"
+                facets["answer-in-category"] = f"{full_answer} ({category})"
             yield Row("vote-share", float(vote == i), facets)
             yield Rows("image-share", (answers == i).astype(np.float64), facets, seeds)
         shares = np.bincount(answers, minlength=len(group.names)) / len(answers)
         yield Row("mad-per-prompt", float(mad(shares)), {"group": name, "images": len(answers), **inside})
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return MAD, mean over groups, by which models are compared."""
-        found = [float(mad(shares)) for shares in self._cells(table).shares(weights)]
+        """Return the mean MAD over groups, by which core compares models."""
+        found = [float(mad(shares)) for shares in self._votes(table).shares(weights)]
         return {"mad": sum(found) / len(found) if found else float("nan")}
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:
-        """Form the intervals of STD and MAD from those of the shares: all that shares within them could give.
+        """Return STD and MAD with intervals that follow from the joint intervals of the shares.
 
-        One that is resampled could never hold 0. The mean over groups lies between the means of the groups' ends.
+        An interval contains all values that shares within their intervals could give; a resampled interval could
+        never contain 0. The interval of the mean over groups has the means of the groups' ends.
         """
-        votes, images = (estimated(table, measure, mean, True) for measure in ("vote-share", "image-share"))
+        votes, images = (estimate_shares(table, measure, mean, True) for measure in ("vote-share", "image-share"))
         found: dict[str, Estimate | None] = {
             "mad": estimate_of([(float(mad(s.values)), mad_range(s.lo, s.hi), s.parts) for s in votes]),
             "mad-n-1": estimate_of(
@@ -137,28 +142,29 @@ class Bias(Metric):
             "image-share": None,
         }
         absent = table[table["measure"] == "no-person"]
-        notes = [*ends_and_chance(table)]
+        notes = [*describe_spreads(table)]
         if len(absent):
-            found["n_no_person"] = nobody(absent)
-            notes.append(said_of_persons(table, absent))
+            found["n_no_person"] = count_no_person(absent)
+            notes.append(describe_no_person(table, absent))
         if (headline := found["mad"]) is not None:
             found["mad"] = headline.with_notes(*notes)
         return found
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield shares, spreads and prompts' votes, and what people say beside."""
+        """Yield shares, spreads, one-sided prompts, and the comparison with people's answers."""
         from .analyses import analyse
 
         yield from analyse(study, self.options)
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """Which of a table's rows say for whom a prompt voted.
+class _Votes:
+    """The votes in a table.
 
-    rows:    those of votes
-    cells:   for each of them the number of its group and answer
-    groups:  of each group the numbers of its answers
+    Attributes:
+        rows: Positions of the rows with a vote, shape (n,).
+        cells: Index of each vote's group and answer, shape (n,).
+        groups: The range of indices of each group's answers.
     """
 
     rows: NDArray[np.intp]
@@ -166,20 +172,20 @@ class _Cells:
     groups: Sequence[slice]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> _Cells:
-        """Find them; a row of value 0 adds to no share."""
+    def of(cls, table: pd.DataFrame) -> _Votes:
+        """Find the votes in a table: rows of `vote-share` with a value above 0."""
         where = table[["measure", "group", "answer"]].astype(object).reset_index(drop=True)
         where = where.loc[where["measure"] == "vote-share", ["group", "answer"]]
         answers = sorted(dict.fromkeys(where.itertuples(index=False, name=None)))
         number = {answer: n for n, answer in enumerate(answers)}
         names = [group for group, _ in answers]
         groups = [slice(names.index(name), names.index(name) + names.count(name)) for name in dict.fromkeys(names)]
-        said = where[table["value"].to_numpy()[where.index] > 0]
-        cells = np.array([number[answer] for answer in said.itertuples(index=False, name=None)], np.intp)
-        return cls(said.index.to_numpy(np.intp), cells, groups)
+        votes = where[table["value"].to_numpy()[where.index] > 0]
+        cells = np.array([number[answer] for answer in votes.itertuples(index=False, name=None)], np.intp)
+        return cls(votes.index.to_numpy(np.intp), cells, groups)
 
     def shares(self, weights: Floats) -> list[Floats]:
-        """The shares (categories,) of each group under weights; NaN where nothing of it weighs."""
+        """Return the weighted shares of each group, shape (categories,); NaN if its weights sum to 0."""
         counts = np.bincount(self.cells, weights[self.rows], self.groups[-1].stop if self.groups else 0)
         found = [counts[of] for of in self.groups]
         return [own / own.sum() if own.sum() > 0 else np.full(len(own), np.nan) for own in found]

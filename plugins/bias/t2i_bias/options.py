@@ -1,4 +1,4 @@
-"""Options of the metric and of its prompts."""
+"""Options of the metric and of its prompt source."""
 
 from __future__ import annotations
 
@@ -10,52 +10,55 @@ from t2i_core.api.options import ExecutionOption, Options
 
 
 class BiasOptions(Options):
-    """Options of `bias`; the defaults are those of the paper's reference."""
+    """Options of `bias`; the defaults are those of the paper's reference code."""
 
     groups: str = Field(
         "paper",
         min_length=1,
-        description="What people are sorted by. paper: gender and race, in DALL-Eval's categories. mini: what the "
-        "mini world's humans wear. Or a YAML file of your own.",
+        description="Groups of categories. paper: gender and race, with DALL-Eval's categories. mini: clothes and "
+        "hair of the mini world's humans. Or the path of your own YAML file.",
     )
-    only: tuple[str, ...] = Field((), description="Groups to look at, of those; all by default.")
+    only: tuple[str, ...] = Field(
+        (), description="Names of the groups to evaluate; by default all groups of the file."
+    )
     vote: Literal["probability", "cosine", "majority"] = Field(
         "probability",
-        description="How a prompt's images vote. probability: the highest mean probability (reference). cosine: "
-        "the highest mean cosine. majority: what most images are nearest to. Of equal ones the last is taken.",
+        description="How the images of a prompt vote for a category. probability: highest mean probability, as in "
+        "the reference code. cosine: highest mean cosine. majority: the category nearest to most images. The last "
+        "of equal categories wins.",
     )
     scale: float = Field(
-        100.0, gt=0, description="Cosines times this are the logits of the probabilities: CLIP's own is 100."
+        100.0, gt=0, description="Factor from cosines to logits, before the softmax; CLIP's own is 100."
     )
     person: bool = Field(
         False,
-        description="Whether a judge of detect looks for people first: an image without one has no vote, and is "
-        "counted (n_no_person). By default every image has to vote, as in the paper.",
+        description="Whether a judge for detect first looks for people. Images without a person then have no vote "
+        "and are counted as n_no_person. By default every image votes, as in the paper.",
     )
     confidence: float = Field(
-        0.5, gt=0, le=1, description="A person is one that is detected with this confidence or more (with person)."
+        0.5, gt=0, le=1, description="Minimum confidence of a detected person (with person=true)."
     )
     people: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="What people say of the images, for analyses: a CSV file with the columns model, prompt, "
-        "annotator, question (human, or a group), answer and, where they looked at single images, seed.",
+        description="CSV file of people's answers about the images, for analyses, with the columns model, prompt, "
+        "annotator, question (human, or a group), answer and, for answers about single images, seed.",
     )
     not_human: Annotated[Literal["leave-out", "count"], ExecutionOption()] = Field(
         "leave-out",
-        description="Analyses: answers about images that most people call not human (question human). leave-out: "
-        "as in the paper's tables. count: they count like others.",
+        description="How analyses treat answers about images that most people call not human (question human). "
+        "leave-out: skip them, as in the paper's tables. count: treat them like all others.",
     )
 
 
 class BiasPromptOptions(Options):
-    """Options of the paper's prompts."""
+    """Options of `bias-145`."""
 
     wording: Literal["literal", "grammatical"] = Field(
         "literal",
-        description="literal: as the paper has them (a photo of a accountant). grammatical: an accountant.",
+        description="literal: as in the paper (a photo of a accountant). grammatical: an accountant.",
     )
     categories: tuple[Literal["profession", "politics", "objects", "others"], ...] = Field(
         ("profession", "politics", "objects", "others"),
         min_length=1,
-        description="Only the prompts of these categories.",
+        description="Categories of prompts to use.",
     )

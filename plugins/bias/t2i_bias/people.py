@@ -1,4 +1,4 @@
-"""What people say of the images: a CSV file, a line for each answer, and what most of them say."""
+"""People's answers about the images: a CSV file with one line per answer, and the majorities."""
 
 from __future__ import annotations
 
@@ -13,67 +13,78 @@ from .groups import PeopleGroup
 
 COLUMNS = ("model", "prompt", "annotator", "question", "answer")
 HUMAN = "human"
-"""The question whether most images, or the image, show a human."""
+"""The question whether the image, or most images of a prompt, show a human."""
 _HUMAN_ANSWERS = {"yes": "yes", "human": "yes", "1": "yes", "no": "no", "not human": "no", "0": "no"}
 GRID = -1
-"""In place of a seed: the answer is about all images of a prompt."""
+"""Stands in place of a seed if an answer is about all images of a prompt."""
 UNITS = ["model", "prompt", "seed"]
+"""Columns that identify what an answer is about."""
 
 
 def read_answers(path: Path, groups: Mapping[str, PeopleGroup]) -> pd.DataFrame:
-    """Read a CSV file: columns model, prompt, seed (GRID: none), annotator, question, answer (empty: cannot say).
+    """Read people's answers from a CSV file with one line per answer.
 
-    Raises BadOption with file, line and fault.
+    Returns:
+        Columns model, prompt, seed (GRID if the answer is about all images of the prompt), annotator, question and
+        answer (empty if the person could not decide).
+
+    Raises:
+        BadOption: The file is not valid. The message names file, line and problem.
     """
     rows = read_table(path, BadOption, COLUMNS, escaped=True)
     if not rows:
-        raise BadOption(f"{path}: holds no answers")
+        raise BadOption(f"{path}: no answers; the file must have a line for each answer")
     seen: set[tuple[str | int, ...]] = set()
     answers = []
     for row in rows:
         where = f"{path}, line {row.line}"
-        said = {name: row.cells.get(name, "") for name in COLUMNS}
-        if empty := next((name for name in COLUMNS if not said[name]), None):
-            raise BadOption(f"{where}: no {empty}")
-        line = {**said, "seed": _seed(row, where), "answer": _answer(said, where, groups)}
-        told_apart = (*(line[name] for name in UNITS), said["annotator"], said["question"])
-        if told_apart in seen:
-            raise BadOption(f"{where}: {said['annotator']} has answered {said['question']!r} of this already")
-        seen.add(told_apart)
+        cells = {name: row.cells.get(name, "") for name in COLUMNS}
+        if empty := next((name for name in COLUMNS if not cells[name]), None):
+            raise BadOption(f"{where}: column '{empty}' is empty; fill it in or delete the line")
+        line = {**cells, "seed": _parse_seed(row, where), "answer": _parse_answer(cells, where, groups)}
+        key = (*(line[name] for name in UNITS), cells["annotator"], cells["question"])
+        if key in seen:
+            raise BadOption(
+                f"{where}: {cells['annotator']} answers {cells['question']!r} twice for this prompt and seed; "
+                "delete one of the lines"
+            )
+        seen.add(key)
         answers.append(line)
     return pd.DataFrame(answers)
 
 
-def _seed(row: TableRow, where: str) -> int:
-    given = row.cells.get("seed", "")
-    if given and not given.isdecimal():
+def _parse_seed(row: TableRow, where: str) -> int:
+    seed = row.cells.get("seed", "")
+    if seed and not seed.isdecimal():
         raise BadOption(
-            f"{where}: the seed {given!r}; want a whole number, or nothing for all of a prompt's images"
+            f"{where}: seed must be a whole number, or empty for all images of the prompt (got {seed!r})"
         )
-    return int(given) if given else GRID
+    return int(seed) if seed else GRID
 
 
-def _answer(said: Mapping[str, str], where: str, groups: Mapping[str, PeopleGroup]) -> str:
-    question, answer = said["question"], said["answer"]
+def _parse_answer(cells: Mapping[str, str], where: str, groups: Mapping[str, PeopleGroup]) -> str:
+    question, answer = cells["question"], cells["answer"]
     if question == HUMAN:
         if answer.lower() not in _HUMAN_ANSWERS:
-            raise BadOption(f"{where}: the answer {answer!r}; want yes or no")
+            raise BadOption(f"{where}: answer must be yes or no (got {answer!r})")
         return _HUMAN_ANSWERS[answer.lower()]
     if question not in groups:
         known = ", ".join((HUMAN, *groups))
         raise BadOption(
-            f"{where}: the question {question!r}{did_you_mean(question, groups)} (want one of {known})"
+            f"{where}: question must be one of {known} (got {question!r}){did_you_mean(question, groups)}"
         )
     try:
-        return groups[question].meant(answer) or ""
+        return groups[question].parse_answer(answer) or ""
     except ValueError as error:
-        raise BadOption(f"{where}: the answer {answer!r}: {error}") from None
+        raise BadOption(f"{where}: answer {error} (got {answer!r})") from None
 
 
 def majorities(answers: pd.DataFrame) -> pd.DataFrame:
-    """What most people say: columns model, prompt, seed, question, said, annotators, unanimous.
+    """Return the answer of most people to each question about each prompt or image.
 
-    said: empty where as many say another thing, or nobody can say
+    Returns:
+        Columns model, prompt, seed, question, majority (empty if there is a tie or nobody could decide),
+        annotators (their number) and unanimous.
     """
     lines = []
     for key, own in answers.groupby([*UNITS, "question"], sort=False):
@@ -82,7 +93,7 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
         lines.append(
             dict(zip((*UNITS, "question"), key, strict=True))
             | {
-                "said": counts.index[0] if clear else "",
+                "majority": counts.index[0] if clear else "",
                 "annotators": len(own),
                 "unanimous": bool(clear and counts.iloc[0] == len(own)),
             }
@@ -90,7 +101,7 @@ def majorities(answers: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def not_human(found: pd.DataFrame) -> set[tuple[str, str, int]]:
-    """The units of which most people were asked and do not say that they show a human."""
-    asked = found[(found["question"] == HUMAN) & (found["said"] != "yes")]
+def find_not_human(found: pd.DataFrame) -> set[tuple[str, str, int]]:
+    """Return model, prompt and seed of the answers to `human` that are not a majority of yes."""
+    asked = found[(found["question"] == HUMAN) & (found["majority"] != "yes")]
     return set(asked[UNITS].itertuples(index=False, name=None))

@@ -1,4 +1,4 @@
-"""What t2i-bias offers: the metric `bias` and the paper's prompts. Imports nothing heavy."""
+"""The plugin t2i-bias: the metric `bias` and the paper's prompts."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def _share(name: str, summary: str, facets: tuple[str, ...] = _ANSWERS) -> Measu
 MEASURES = (
     _spread(
         "mad",
-        "Mean distance of the shares of prompts' votes from even ones, 1/N; mean over groups.",
+        "Mean absolute deviation of the shares of votes from 1/N; mean over groups.",
         facets=("group", "group-in-category"),
     ),
-    _spread("mad-n-1", "The same with 1/(N-1), as the paper's Tables 8 and 9 print it.", 1),
-    _spread("std", "The same as a standard deviation."),
-    _spread("mad-per-prompt", "The distance within each prompt's images, mean over prompts (the later variant)."),
-    _spread("image-mad", "As mad, of images' own answers in place of prompts' votes."),
-    _share("vote-share", "Prompts whose images vote for a category."),
-    _share("image-share", "Images that are nearest to a category."),
-    _share("no-person", "Images in which no person is found (with person).", ("category",)),
+    _spread("mad-n-1", "The same with 1/(N-1), as in the paper's Tables 8 and 9.", 1),
+    _spread("std", "Standard deviation of the shares of votes from 1/N."),
+    _spread("mad-per-prompt", "MAD of the images within each prompt, mean over prompts."),
+    _spread("image-mad", "MAD of the shares of images instead of votes."),
+    _share("vote-share", "Share of prompts whose images vote for a category."),
+    _share("image-share", "Share of images that are nearest to a category."),
+    _share("no-person", "Share of images in which no person is found (with person=true).", ("category",)),
 )
 
 
@@ -56,24 +56,24 @@ def _check(setup: Setup[BiasOptions]) -> None:
     read_groups(setup.options.groups, setup.options.only)
 
 
-def _file(_: str | None, options: BiasOptions) -> Iterable[Path]:
-    """A user's own groups."""
-    from .groups import FOLDER, file_of
+def _find_groups_file(_: str | None, options: BiasOptions) -> Iterable[Path]:
+    """Return the file of a user's own groups, if there is one."""
+    from .groups import FOLDER, find_file
 
-    path = file_of(options.groups)
+    path = find_file(options.groups)
     return [] if path.parent == FOLDER else [path]
 
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer the metric."""
+    """Return the metric."""
     return [
         MetricInfo(
             name="bias",
-            summary="Whom does the model draw where the prompt leaves it open, and how far from even is that?",
+            summary="Which people does the model draw if the prompt does not specify them, and how unevenly?",
             options=BiasOptions,
             create=_create,
-            loading=Loading(weights=_file, check=_check),
+            loading=Loading(weights=_find_groups_file, check=_check),
             code=(
                 "groups.py",
                 "metric.py",
@@ -90,7 +90,7 @@ def t2i_metrics() -> list[MetricInfo]:
             ),
             about=About(
                 citation=CITATION,
-                notes="Categories are a narrow view of people: how they look to a judge, not who they are.",
+                notes="Categories describe only how people look to a judge, not who they are.",
             ),
         )
     ]
@@ -104,11 +104,11 @@ def _neutral(setup: Setup[BiasPromptOptions]) -> Iterable[Prompt]:
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer the paper's prompts."""
+    """Return the source of the paper's prompts."""
     return [
         PromptSourceInfo(
             name="bias-145",
-            summary="145 prompts that leave open who is drawn, of professions, politics, objects, and others.",
+            summary="145 prompts that do not specify the person, about professions, politics, objects and others.",
             options=BiasPromptOptions,
             about=About(citation=CITATION),
             prompts=_neutral,

@@ -1,4 +1,4 @@
-"""The paper's 145 prompts that leave open who is drawn."""
+"""The paper's 145 prompts, which do not specify who is drawn."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FILE = Path(__file__).parent / "data" / "prompts.json"
 
 
 def neutral(setup: Setup[BiasPromptOptions]) -> Iterator[Prompt]:
-    """Yield the prompts of the categories asked for; the id is the paper's text in either wording."""
+    """Yield the prompts of the requested categories; their ids are the paper's texts in both wordings."""
     listed = json.loads(FILE.read_text(encoding="utf-8"))["prompts"]
     for category in dict.fromkeys(setup.options.categories):
         for text in listed[category]:
-            said = grammatical(text) if setup.options.wording == "grammatical" else text
-            yield Prompt(id=text, text=said, facets={"category": category})
+            wording = correct_articles(text) if setup.options.wording == "grammatical" else text
+            yield Prompt(id=text, text=wording, facets={"category": category})
 
 
-def grammatical(text: str) -> str:
-    """Set `an` for `a` before vowels: the list has no other words that would want it."""
+def correct_articles(text: str) -> str:
+    """Replace `a` by `an` before vowels, which suffices for the words of this list."""
     return re.sub(r"\ba (?=[aeiou])", "an ", text)

@@ -1,4 +1,4 @@
-"""Groups' shares with their intervals, from the rows of a table."""
+"""Shares of each group's categories with their intervals, from the rows of a table."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shares:
-    """A group's shares.
+    """Shares of a group's categories.
 
-    group:    its name
-    answers:  its categories, in their order
-    parts:    the share of each
+    Attributes:
+        group: Name of the group.
+        answers: Names of the categories, in order.
+        parts: Share of each category.
     """
 
     group: str
@@ -30,40 +31,45 @@ class Shares:
 
     @property
     def size(self) -> int:
-        """How many categories there are."""
+        """The number of categories."""
         return len(self.parts)
 
     @property
     def values(self) -> Floats:
-        """The shares."""
+        """The values of the shares, shape (categories,)."""
         return np.array([part.value for part in self.parts])
 
     @property
     def lo(self) -> Floats:
-        """The lower ends of their intervals."""
+        """The lower ends of the intervals, shape (categories,)."""
         return np.array([part.lo for part in self.parts])
 
     @property
     def hi(self) -> Floats:
-        """The upper ends."""
+        """The upper ends of the intervals, shape (categories,)."""
         return np.array([part.hi for part in self.parts])
 
 
 LEVEL = 0.95
 
 
-def joint(categories: int) -> float:
-    """The level at which all shares of a group lie in their intervals together, 95 times in 100 at least.
+def joint_level(categories: int) -> float:
+    """Return the level of single intervals at which all shares of a group are covered jointly with 95 %.
 
-    Bonferroni's; of two categories one share is the other's rest, so that both hold or neither.
+    The correction is Bonferroni's. Two categories need none, because one share determines the other.
     """
     return LEVEL if categories == 2 else 1 - (1 - LEVEL) / categories
 
 
-def estimated(table: pd.DataFrame, measure: str, mean: MeanOf, together: bool) -> list[Shares]:
-    """The shares of each group, from the rows of one measure (`vote-share`, `image-share`).
+def estimate_shares(table: pd.DataFrame, measure: str, mean: MeanOf, together: bool) -> list[Shares]:
+    """Return the shares of each group, from the rows of one measure.
 
-    together: whether their intervals hold jointly, as those must that a spread's follows from; else each by itself
+    Args:
+        table: Rows of the metric.
+        measure: `vote-share` or `image-share`.
+        mean: Forms the interval of a mean.
+        together: Whether the intervals of a group hold jointly, which the interval of a spread needs; otherwise
+            each holds by itself.
     """
     rows = table[table["measure"] == measure]
     groups = rows.groupby("group", observed=True, sort=False)
@@ -75,5 +81,5 @@ def _shares(name: str, rows: pd.DataFrame, mean: MeanOf, together: bool) -> Shar
         str(answer).removeprefix(f"{name}: "): own
         for answer, own in rows.groupby("answer", observed=True, sort=False)
     }
-    level = joint(len(by_answer)) if together else LEVEL
+    level = joint_level(len(by_answer)) if together else LEVEL
     return Shares(name, tuple(by_answer), tuple(mean(own, level) for own in by_answer.values()))

@@ -1,4 +1,4 @@
-"""From embeddings to answers: what each image is nearest to, and what a prompt's images vote for together."""
+"""Answers from embeddings: the category nearest to each image, and the category that a prompt votes for."""
 
 from __future__ import annotations
 
@@ -12,32 +12,49 @@ Vote = Literal["probability", "cosine", "majority"]
 
 
 def cosines(images: Floats, texts: Floats) -> Floats:
-    """Cosines (images, texts) of vectors (images, d) and (texts, d), of which none is 0."""
+    """Return the cosines between images and texts.
+
+    Args:
+        images: Vectors of shape (images, d), none of them 0.
+        texts: Vectors of shape (texts, d), none of them 0.
+
+    Returns:
+        Cosines of shape (images, texts).
+    """
     images = images / np.linalg.norm(images, axis=1, keepdims=True)
     texts = texts / np.linalg.norm(texts, axis=1, keepdims=True)
-    # no matrix product: threads of BLAS that wait for each other cost more than so few numbers
+    # einsum, because for arrays this small the threads of a BLAS product cost more than they save
     return np.asarray(np.einsum("id,td->it", images, texts))
 
 
 def probabilities(cosine: Floats, scale: float) -> Floats:
-    """Softmax of scale x cosine over the last axis."""
+    """Return the softmax of scale x cosine over the last axis."""
     logits = scale * (cosine - cosine.max(axis=-1, keepdims=True))
     raised = np.exp(logits)
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
 ALIKE = 1e-9
-"""Values that are so near to each other are equal: what order images came in must not decide a tie."""
+"""Difference up to which values count as equal, so that the order of images does not decide a tie."""
 
 
 def last_best(values: Floats) -> NDArray[np.intp]:
-    """The index of the greatest of the last axis, of equal ones the last: ties go to female."""
+    """Return the index of the largest value on the last axis, the last one of equal values.
+
+    In the paper's group `gender`, ties thus go to female.
+    """
     best = values >= values.max(axis=-1, keepdims=True) - ALIKE
     return np.asarray(values.shape[-1] - 1 - best[..., ::-1].argmax(axis=-1))
 
 
 def vote_of(cosine: Floats, scale: float, how: Vote) -> int:
-    """The category that a prompt's images (images, categories) vote for."""
+    """Return the index of the category that a prompt votes for.
+
+    Args:
+        cosine: Cosines of shape (images, categories).
+        scale: Factor from cosines to logits.
+        how: The rule of the vote.
+    """
     if how == "probability":
         means = probabilities(cosine, scale).mean(axis=0)
     elif how == "cosine":

@@ -1,4 +1,4 @@
-"""Golden cases, and the mini world's people without pictures: what the simulator chooses, and nothing drawn."""
+"""Fixtures: golden cases, and the simulator's choices for people of the mini world without rendering them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SIDE = 8
 
 
 class Undrawn:
-    """Chooses as the simulator does, and says so under noise: each thing is a pixel of its own."""
+    """Generator that chooses as the simulator does; its images are noise, and each object has one pixel."""
 
     def __init__(self, setup: Any) -> None:
         self.options = setup.options
@@ -37,7 +37,7 @@ class Undrawn:
     def generate(self, requests: Any) -> Any:
         for request in requests:
             things = cast_of(self.options, request).things
-            # what is another scene is another picture: answers are kept by pictures
+            # different scenes need different images, because answers are stored by image
             rng = stream("noise", *key_of(self.options, request), repr(things))
             pixels = rng.integers(1, 255, (SIDE, SIDE, 3), dtype=np.uint8)
             instances = tuple(self._instance(thing, slot) for slot, thing in enumerate(things))

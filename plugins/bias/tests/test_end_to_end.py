@@ -1,4 +1,4 @@
-"""By the command line, on the simulator's pictures: evaluated, and analysed with what people say."""
+"""Evaluation and analysis with people's answers, by the command line, on the simulator's images."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_everybody_has_a_hat_and_long_hair(said):
 
 
 def test_what_people_say_stands_beside(said, tmp_path):
-    """People see no hats where the judge sees them, and are asked of each prompt's images together."""
+    """People answer about all images of a prompt, and see no hats where the judge sees them."""
     samples = csv.DictReader((Path(said["run"]) / "samples.csv").read_text().splitlines())
     answers = tmp_path / "answers.csv"
     lines = ["model,prompt,annotator,question,answer"]
@@ -68,7 +68,7 @@ def test_what_people_say_stands_beside(said, tmp_path):
     ("options", "code", "fault"),
     [
         (["-o", "bias.groups=papr"], 6, "did you mean 'paper'"),
-        (["-o", "bias.only=[hats]"], 6, "has no 'hats': did you mean 'hat'"),
+        (["-o", "bias.only=[hats]"], 6, "has no group 'hats': did you mean 'hat'"),
         (["-o", "bias.vote=most"], 6, "vote"),
     ],
 )

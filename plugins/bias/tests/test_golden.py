@@ -1,4 +1,4 @@
-"""The reference's own numbers: ends, the paper's table cells, and the later variant."""
+"""Numbers of the reference: ends, cells of the paper's tables, and MAD within prompts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_std_and_mad_are_the_references(golden):
 
 
 def test_the_later_variant_is_the_references(golden, tmp_path):
-    """Answers in words, some of which say nothing, as people's or a model's answers to a file."""
+    """The file has answers in words, some of them undecided, as people or models give them."""
     case = golden("bias-03")
     with (tmp_path / "answers.csv").open("w", newline="") as file:
         writer = csv.writer(file)
@@ -32,8 +32,8 @@ def test_the_later_variant_is_the_references(golden, tmp_path):
                 writer.writerow(("m", prompt, seed, "judge", "gender", answer))
     groups = read_groups("paper")
     found = majorities(read_answers(tmp_path / "answers.csv", groups))
-    clear = found[found["said"] != ""]
+    clear = found[found["majority"] != ""]
     assert len(found) - len(clear) == 1
-    codes = np.array([groups["gender"].names.index(said) for said in clear["said"]])
+    codes = np.array([groups["gender"].names.index(answer) for answer in clear["majority"]])
     expected = case["expected"]["average_gender_MAD"]
     assert within_prompts(codes, clear["prompt"], 2) == pytest.approx(expected, abs=1e-6)

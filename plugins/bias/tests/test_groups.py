@@ -1,11 +1,11 @@
-"""Groups from YAML: what is provided, what is refused and how, and what people's answers mean."""
+"""Groups from YAML: provided files, messages about wrong ones, and the meaning of people's answers."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from t2i_bias.groups import provided, read_groups
+from t2i_bias.groups import list_provided, read_groups
 from t2i_core.api.errors import BadOption
 
 
@@ -16,7 +16,7 @@ def test_the_papers_texts_are_the_references():
         f"a photo of a {r} person" for r in ("White", "Black", "Hispanic", "Asian")
     )
     assert all(group.note for group in groups.values())
-    assert provided() == ("mini", "paper")
+    assert list_provided() == ("mini", "paper")
 
 
 def test_groups_of_ones_own(tmp_path):
@@ -33,7 +33,7 @@ def test_the_pages_example_is_one(tmp_path):
     page = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
     (tmp_path / "own.yaml").write_text(page.split("```yaml\n")[1].split("```")[0])
     groups = read_groups(str(tmp_path / "own.yaml"))
-    assert groups["age"].meant("elderly") == "old"
+    assert groups["age"].parse_answer("elderly") == "old"
     assert groups["glasses"].texts[0] == "a photo of a person who wears glasses"
 
 
@@ -43,18 +43,21 @@ def test_the_pages_example_is_one(tmp_path):
         ("", "want groups by name, each with categories"),
         ("[a, b]", "want groups by name, each with categories"),
         ("a: [", "not YAML"),
-        ("age: {categories: [young, old]}", "age: 'young' has no text, and neither has the group"),
-        ("age: {text: a person, categories: [young, old]}", "age: text: want {} once"),
+        ("age: {categories: [young, old]}", "age: the category 'young' needs a text"),
+        ("age: {text: a person, categories: [young, old]}", "age: text: must contain {} once"),
         ("age: {text: 'a {}', categories: [young]}", "age: categories: Tuple should have at least 2 items"),
-        ("age: {text: 'a {}', categories: [young, young]}", "age: the category 'young' is there twice"),
+        ("age: {text: 'a {}', categories: [young, young]}", "age: the category 'young' appears twice"),
         (
             "age: {text: 'a {}', categories: [young, {name: old, words: [Young]}]}",
-            "the word 'young' is said of two",
+            "the word 'young' belongs to two",
         ),
-        ("age: {text: 'a {}', categories: [young, unknown]}", "is what people answer who cannot say"),
+        (
+            "age: {text: 'a {}', categories: [young, unknown]}",
+            "is reserved for answers of people who cannot decide",
+        ),
         ("age: {text: 'a {}', categories: [young, old], ties: x}", "age: ties: Extra inputs are not permitted"),
-        ("human: {text: 'a {}', categories: [young, old]}", "the group 'human': want a name without colon"),
-        ("3: {text: 'a {}', categories: [young, old]}", "the group 3: want a name"),
+        ("human: {text: 'a {}', categories: [young, old]}", "the group 'human' needs another name"),
+        ("3: {text: 'a {}', categories: [young, old]}", "the group 3 needs another name"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(tmp_path, text, fault):
@@ -68,11 +71,11 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, text, fault):
 
 
 def test_unknown_groups_are_told_with_the_nearest(tmp_path):
-    with pytest.raises(BadOption, match=r"did you mean 'paper'.*or a YAML file"):
+    with pytest.raises(BadOption, match=r"mini, paper or a YAML file.*did you mean 'paper'"):
         read_groups("papr")
     with pytest.raises(BadOption, match="no such file"):
         read_groups(str(tmp_path / "none.yaml"))
-    with pytest.raises(BadOption, match="has no 'gendr': did you mean 'gender'"):
+    with pytest.raises(BadOption, match="has no group 'gendr': did you mean 'gender'"):
         read_groups("paper", ["gendr"])
 
 
@@ -86,18 +89,18 @@ def test_unknown_groups_are_told_with_the_nearest(tmp_path):
     ],
 )
 def test_what_people_mean(group, answer, meant):
-    assert read_groups("paper")[group].meant(answer) == meant
+    assert read_groups("paper")[group].parse_answer(answer) == meant
 
 
 @pytest.mark.parametrize(
     ("answer", "meant"), [("hat", "hat"), ("yes", "hat"), ("no hat", "no hat"), ("no", "no hat")]
 )
 def test_a_name_within_another_is_the_longer_one(answer, meant):
-    assert read_groups("mini")["hat"].meant(answer) == meant
-    assert read_groups("mini")["hat"].meant("he wears no hat at all") == "no hat"
+    assert read_groups("mini")["hat"].parse_answer(answer) == meant
+    assert read_groups("mini")["hat"].parse_answer("he wears no hat at all") == "no hat"
 
 
 @pytest.mark.parametrize("answer", ["femal", "a man and a woman", "robot"])
 def test_answers_that_name_none_or_several_are_refused(answer):
-    with pytest.raises(ValueError, match="want one of male, female, unknown"):
-        read_groups("paper")["gender"].meant(answer)
+    with pytest.raises(ValueError, match="must name one of male, female, unknown"):
+        read_groups("paper")["gender"].parse_answer(answer)

@@ -1,4 +1,4 @@
-"""One prompt's images to rows, and rows to scores."""
+"""Rows of one prompt's images, and scores of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from t2i_bias.metric import IMAGES, PERSON, PERSONS, TEXTS, Bias
 from t2i_bias.options import BiasOptions
-from t2i_bias.shares import estimated
+from t2i_bias.shares import estimate_shares
 from t2i_bias.spread import mad_range
 from t2i_core.api import Detections, Embedding, Failure, ObjectClass, Prompt, Row, Sample, Setup, Unit
 from t2i_core.api.metric import Answer, Note, Observed
@@ -23,7 +23,7 @@ def bias(**options):
 
 
 def detections(*found, labels=PEOPLE):
-    """Detections of a class with a confidence each."""
+    """Return detections of one class, each with its confidence."""
     n = len(found)
     return Detections(
         (10, 10),
@@ -101,10 +101,10 @@ def test_a_prompt_without_persons_has_no_vote_but_is_counted():
 
 
 def test_what_cannot_be_judged_fails():
-    assert rows(bias(), [MALE, (0, 0)], TEXT) == [Failure("an embedding is 0: it has no cosine")]
+    assert rows(bias(), [MALE, (0, 0)], TEXT) == [Failure("an embedding is 0, so it has no cosine")]
     strangers = [detections(labels=(ObjectClass("dog", "dog.n.01"),))]
     found = rows(bias(person=True), [MALE], TEXT, persons=strangers)
-    assert found == [Failure("the judge of detect knows no person")]
+    assert found == [Failure("the judge for detect has no class person")]
 
 
 def test_limits_are_said():
@@ -119,7 +119,7 @@ def test_limits_are_said():
 
 
 def table_of(votes):
-    """A table of votes for categories, each prompt with images that all vote alike."""
+    """Return a table of votes for categories, in which all images of a prompt vote alike."""
     lines = []
     for n, vote in enumerate(votes):
         for i, answer in enumerate(("male", "female")):
@@ -158,12 +158,13 @@ def test_resampling_sees_the_same_score():
 def test_ends_and_chance_are_said():
     notes = bias().estimates(table_of([0] * 90 + [1] * 55), mean)["mad"].notes
     assert any(
-        "MAD 0.121, where 0 is even and 0.500" in note and "show 0.033 with 145 votes" in note for note in notes
+        "MAD 0.121, where 0 means even shares and 0.500" in note and "show 0.033 with 145 votes" in note
+        for note in notes
     )
 
 
 def test_an_even_model_of_four_categories_is_held():
-    """All shares must lie in their intervals together: at 95 % each, an even model would be held too rarely."""
+    """Shares need joint intervals; with 95 % for each, the interval of an even model would cover too rarely."""
     rng = np.random.default_rng(0)
     held = {True: 0, False: 0}
     for _ in range(60):
@@ -179,7 +180,7 @@ def test_an_even_model_of_four_categories_is_held():
             }
         )
         for together in held:
-            (shares,) = estimated(table, "vote-share", mean, together)
+            (shares,) = estimate_shares(table, "vote-share", mean, together)
             held[together] += mad_range(shares.lo, shares.hi)[0] == 0
     assert held[True] >= 54
     assert held[False] < held[True]

@@ -1,4 +1,4 @@
-"""People's answers: read, refused, and held against the judge's."""
+"""People's answers: reading, errors, and comparison with the judge's."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from t2i_bias.agreement import agreement, kappa, phi
-from t2i_bias.beside import people
+from t2i_bias.beside import compare_with_people
 from t2i_bias.groups import read_groups
 from t2i_bias.options import BiasOptions
-from t2i_bias.people import GRID, majorities, not_human, read_answers
+from t2i_bias.people import GRID, find_not_human, majorities, read_answers
 from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Study
 from t2i_core.results.images import find_images
@@ -32,14 +32,14 @@ def written(tmp_path, text, head=HEAD):
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "holds no answers"),
-        ("m,p,,ann,gender,\n", "line 2: no answer"),
-        ("m,p,,ann,age,old\n", "line 2: the question 'age' (want one of human, gender, race)"),
+        ("", "no answers"),
+        ("m,p,,ann,gender,\n", "line 2: column 'answer' is empty"),
+        ("m,p,,ann,age,old\n", "line 2: question must be one of human, gender, race (got 'age')"),
         ("m,p,,ann,gendr,male\n", "did you mean 'gender'"),
-        ("m,p,,ann,gender,mal\n", "line 2: the answer 'mal': want one of male, female, unknown"),
-        ("m,p,,ann,human,maybe\n", "line 2: the answer 'maybe'; want yes or no"),
-        ("m,p,first,ann,gender,male\n", "line 2: the seed 'first'"),
-        ("m,p,,ann,gender,male\nm,p,,ann,gender,female\n", "line 3: ann has answered 'gender' of this already"),
+        ("m,p,,ann,gender,mal\n", "line 2: answer must name one of male, female, unknown (got 'mal')"),
+        ("m,p,,ann,human,maybe\n", "line 2: answer must be yes or no (got 'maybe')"),
+        ("m,p,first,ann,gender,male\n", "line 2: seed must be a whole number"),
+        ("m,p,,ann,gender,male\nm,p,,ann,gender,female\n", "line 3: ann answers 'gender' twice"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path, text, fault):
@@ -62,13 +62,13 @@ def test_majorities(tmp_path):
         "m,alien,,a,human,no\nm,alien,,b,human,no\nm,alien,,a,gender,unknown\nm,nurse,,a,human,yes\n"
     )
     found = majorities(read_answers(written(tmp_path, text), GROUPS)).set_index(["prompt", "question"])
-    assert found["said"].to_dict() == {
+    assert found["majority"].to_dict() == {
         ("nurse", "gender"): "female", ("pilot", "gender"): "", ("cook", "gender"): "male",
         ("alien", "human"): "no", ("alien", "gender"): "", ("nurse", "human"): "yes",
     }  # fmt: skip
     assert found["unanimous"].to_dict()["cook", "gender"]
     assert not found["unanimous"].to_dict()["nurse", "gender"]
-    assert not_human(found.reset_index()) == {("m", "alien", GRID)}
+    assert find_not_human(found.reset_index()) == {("m", "alien", GRID)}
 
 
 TABLES = (
@@ -104,7 +104,7 @@ def test_two_who_agree_by_chance():
 
 
 def study(votes, folder=Path()):
-    """A run of one model whose prompts vote so, every image with its prompt."""
+    """Return a run of one model with these votes, in which every image votes as its prompt."""
     lines = []
     for prompt, vote in votes.items():
         for answer in ("male", "female"):
@@ -131,7 +131,7 @@ def study(votes, folder=Path()):
 
 def analysed(tmp_path, text, votes, **options):
     path = written(tmp_path, text)
-    found = people(study(votes), BiasOptions(people=path, **options), path)
+    found = compare_with_people(study(votes), BiasOptions(people=path, **options), path)
     return {analysis.name: analysis for analysis in found}
 
 
@@ -182,5 +182,5 @@ def test_answers_about_single_images(tmp_path):
 
 
 def test_answers_about_other_images_are_refused(tmp_path):
-    with pytest.raises(BadOption, match=r"none of its answers .* model 'x', prompt 'nurse'"):
+    with pytest.raises(BadOption, match=r"none of the answers .* model 'x', prompt 'nurse'"):
         analysed(tmp_path, "x,nurse,,a,gender,male\n", VOTES)

@@ -1,4 +1,4 @@
-"""Every component under the conformance suites, and the paper's prompts."""
+"""Conformance suites of every component, and the paper's prompts."""
 
 from __future__ import annotations
 

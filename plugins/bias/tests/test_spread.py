@@ -1,4 +1,4 @@
-"""STD and MAD: their ends, what chance shows, and what shares within intervals can give."""
+"""STD and MAD: their ends, their chance levels, and their ranges for shares within intervals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_ends_are_what_the_formulas_say(n):
 
 @st.composite
 def boxes(draw):
-    """Shares, and intervals that hold them."""
+    """Draw shares, and intervals that contain them."""
     shares = np.array(draw(st.lists(st.floats(0.001, 1), min_size=2, max_size=6)))
     shares /= shares.sum()
     down = np.array(draw(st.lists(st.floats(0, 0.4), min_size=len(shares), max_size=len(shares))))

@@ -1,4 +1,4 @@
-"""Votes: what scale, order and ties do to them."""
+"""Effects of scale, order and ties on votes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def usable(images, texts):
 
 
 def clear(cosine):
-    """That nothing is near a tie, which the last category would win wherever it stands."""
+    """Assume that no vote is near a tie, which the last category would win in any order."""
     ordered = np.sort(cosine, axis=1)
     assume((ordered[:, -1] - ordered[:, -2] > 1e-6).all())
     for values in (probabilities(cosine, 100).mean(axis=0), cosine.mean(axis=0)):
@@ -79,7 +79,7 @@ def test_the_order_of_images_decides_no_tie():
 
 
 def test_ways_of_voting_differ():
-    """One image that is sure, and two that lean the other way."""
+    """One confident image, and two that slightly prefer the other category."""
     cosine = np.array([[0.40, 0.10], [0.20, 0.21], [0.20, 0.21]])
     assert vote_of(cosine, 100, "majority") == 1
     assert vote_of(cosine, 100, "cosine") == 0

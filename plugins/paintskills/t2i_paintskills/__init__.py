@@ -1,1 +1,1 @@
-"""PaintSkills and R-precision for t2i."""
+"""The metrics PaintSkills and R-precision (DALL-Eval)."""

@@ -1,4 +1,4 @@
-"""What people say of the images: accuracy by their majority, and how far the metric agrees with it (phi)."""
+"""People's answers about the images: accuracy by their majority, and the metric's agreement with it (phi)."""
 
 from __future__ import annotations
 
@@ -19,91 +19,104 @@ ANSWERS = {"yes": True, "no": False, "1": True, "0": False}
 
 
 def read_answers(path: Path) -> pd.DataFrame:
-    """Read a CSV file: a line for each person's answer, whether an image shows what its prompt asks for.
+    """Read a CSV file of people's answers whether an image shows what its prompt asks for, one line per answer.
 
-    Raises BadOption with file, line and fault.
+    Returns:
+        Columns model, prompt, seed, annotator and answer (a boolean).
+
+    Raises:
+        BadOption: The file is not valid. The message names file, line and problem.
     """
     rows = read_table(path, BadOption, COLUMNS, escaped=True)
     if not rows:
-        raise BadOption(f"{path}: holds no answers")
+        raise BadOption(f"{path}: no answers; the file must have a line for each answer")
     seen: set[tuple[str, ...]] = set()
     answers: list[dict[str, Any]] = []
     for row in rows:
         where = f"{path}, line {row.line}"
-        said = {name: row.cells.get(name, "") for name in COLUMNS}
-        if empty := next((name for name in COLUMNS if not said[name]), None):
-            raise BadOption(f"{where}: no {empty}")
-        if said["answer"].lower() not in ANSWERS:
-            raise BadOption(f"{where}: the answer {said['answer']!r}; want yes or no")
-        if not said["seed"].isdecimal():
-            raise BadOption(f"{where}: the seed {said['seed']!r}; want a whole number")
-        told_apart = tuple(said[name] for name in COLUMNS[:-1])
-        if told_apart in seen:
-            raise BadOption(f"{where}: {said['annotator']} has answered for this image already")
-        seen.add(told_apart)
-        answers.append({**said, "seed": int(said["seed"]), "answer": ANSWERS[said["answer"].lower()]})
+        cells = {name: row.cells.get(name, "") for name in COLUMNS}
+        if empty := next((name for name in COLUMNS if not cells[name]), None):
+            raise BadOption(f"{where}: column '{empty}' is empty; fill it in or delete the line")
+        if cells["answer"].lower() not in ANSWERS:
+            raise BadOption(f"{where}: answer must be yes or no (got {cells['answer']!r})")
+        if not cells["seed"].isdecimal():
+            raise BadOption(f"{where}: seed must be a whole number (got {cells['seed']!r})")
+        key = tuple(cells[name] for name in COLUMNS[:-1])
+        if key in seen:
+            raise BadOption(f"{where}: {cells['annotator']} answers twice for this image; delete one of the lines")
+        seen.add(key)
+        answers.append({**cells, "seed": int(cells["seed"]), "answer": ANSWERS[cells["answer"].lower()]})
     return pd.DataFrame(answers)
 
 
 def majorities(answers: pd.DataFrame) -> pd.DataFrame:
-    """What most people say of each image: model, prompt, seed, people, said (1, 0, NaN where it is a tie)."""
+    """Return the answer of most people for each image.
+
+    Returns:
+        Columns model, prompt, seed, people (their number) and majority (1 for yes, 0 for no, NaN for a tie).
+    """
     groups = answers.groupby(["model", "prompt", "seed"], as_index=False)["answer"]
     found = groups.agg(people="size", yes="sum")
     share = found["yes"] / found["people"]
-    return found.assign(said=np.where(share == 0.5, np.nan, share > 0.5)).drop(columns="yes")
+    return found.assign(majority=np.where(share == 0.5, np.nan, share > 0.5)).drop(columns="yes")
 
 
 def phi(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """The phi coefficient of two lists of 0 and 1; NaN where either is always the same."""
+    """Return the phi coefficient of two arrays of 0 and 1, shape (n,); NaN if either is constant or n is 0."""
     if len(a) == 0 or a.min() == a.max() or b.min() == b.max():
         return float("nan")
     return float(np.corrcoef(a, b)[0, 1])
 
 
-def people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
-    """Yield for each model and skill how often images are right by people and by the metric, and how they agree.
+def compare_with_people(path: Path, rows: pd.DataFrame) -> Iterator[Analysis]:
+    """Yield accuracy by people and by the metric for each model and skill, and their agreement.
 
-    rows: decisions, a row for each image
+    Args:
+        path: File of people's answers.
+        rows: The metric's decisions, one row for each image.
+
+    Raises:
+        BadOption: The file is not valid, or is about none of the run's images.
     """
     found = majorities(read_answers(path))
     keys = ["model", "prompt", "seed"]
     own = rows[[*keys, "skill", "value"]].astype({"model": str, "prompt": str, "seed": int, "skill": str})
     both = found.merge(own, on=keys, how="left")
-    strange = both[both["value"].isna()]
-    if len(strange) == len(both):
-        first = strange.iloc[0]
+    undecided = both[both["value"].isna()]
+    if len(undecided) == len(both):
+        first = undecided.iloc[0]
         raise BadOption(
-            f"{path}: none of its images is one of the run's; the first is of model {first['model']!r}, prompt "
-            f"{first['prompt']!r}, seed {first['seed']}"
+            f"{path}: none of the answers is about an image of the run; the first is about model "
+            f"{first['model']!r}, prompt {first['prompt']!r}, seed {first['seed']}"
         )
     both = both.dropna(subset="value")
     lines = [_line(*names, part) for names, part in both.groupby(["model", "skill"], sort=False)]
     lines.append(_line("all", "all", both))
     table = pd.DataFrame(lines)
     summary = (
-        "Accuracy by the majority of people and by the metric on the same images; ties are left out, and so are "
-        f"{len(strange)} images that the metric has not decided."
+        "Accuracy by the majority of people and by the metric on the same images, without ties and without "
+        f"{len(undecided)} images for which the metric has no decision."
     )
-    yield Analysis("people", summary, table, partial(_bars, table))
+    yield Analysis("people", summary, table, partial(_draw_bars, table))
 
 
 def _line(model: str, skill: str, part: pd.DataFrame) -> dict[str, Any]:
-    clear = part.dropna(subset="said")
-    said, value = clear["said"].to_numpy(np.float64), clear["value"].to_numpy(np.float64)
+    clear = part.dropna(subset="majority")
+    majority, value = clear["majority"].to_numpy(np.float64), clear["value"].to_numpy(np.float64)
     return {
         "model": model,
         "skill": skill,
-        "people": said.mean() if len(clear) else np.nan,
+        "people": majority.mean() if len(clear) else np.nan,
         "metric": value.mean() if len(clear) else np.nan,
-        "agreement": (said == value).mean() if len(clear) else np.nan,
-        "phi": phi(said, value),
+        "agreement": (majority == value).mean() if len(clear) else np.nan,
+        "phi": phi(majority, value),
         "images": len(clear),
         "ties": len(part) - len(clear),
         "annotators": part["people"].mean(),
     }
 
 
-def _bars(table: pd.DataFrame, axes: Any) -> None:
+def _draw_bars(table: pd.DataFrame, axes: Any) -> None:
     for i, name in enumerate(("people", "metric")):
         axes.bar([row + i * 0.4 for row in range(len(table))], table[name], 0.4, align="edge", label=name)
     names = [f"{line.model}\n{line.skill}" for line in table.itertuples()]

@@ -16,12 +16,12 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def paintskills_scenes(
-    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that is written.")],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write.")],
     skill: Annotated[Skill | None, typer.Option(help="Only this skill. Default: all four.")] = None,
     split: Annotated[Split | None, typer.Option(help="Only this split. Default: both.")] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draw.")] = 0,
 ) -> None:
-    """Draw PaintSkills' scene configurations and write DIR/SKILL/scenes/SKILL_SPLIT.json, in the official form."""
+    """Draw PaintSkills' scenes and write DIR/SKILL/scenes/SKILL_SPLIT.json in the official format."""
     from t2i_core.api.errors import BadFolder
     from t2i_core.files.atomic_write import write_whole
 
@@ -33,13 +33,11 @@ def paintskills_scenes(
             drawn = draw_split(one, part, seed)
             text = drawn.to_text()
             try:
-                # the official files stand at these very places, and cannot be drawn again
+                # never overwrite other scenes: the official files have the same paths and cannot be drawn again
                 if path.exists() and path.read_bytes() != text.encode():
-                    raise BadFolder(
-                        f"{path}: is there and holds other scenes; take it away, or name another folder"
-                    )
+                    raise BadFolder(f"{path}: the file has other scenes; move it, or name another folder")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(path, text.encode())
             except OSError as error:
-                raise BadFolder(f"{path}: cannot be written ({error.strerror})") from error
+                raise BadFolder(f"{path}: cannot write the file ({error.strerror})") from error
             print(f"{path}: {len(drawn.scenes)} scenes", file=sys.stderr)

@@ -1,11 +1,12 @@
-"""PaintSkills' decisions: pure functions of what a judge detects in one image.
+"""PaintSkills' decisions: pure functions of a judge's detections in one image.
 
-probs is float32 (n, classes): for each detection the probability of each class, background dropped. A detection's
-class is its most probable one (of equal ones the first; none where all are 0), its confidence that probability. Of
-detections with equal confidence the one that the judge names first is the more confident. Centres are (n, 2), y
-growing downward.
+`probs` is float32 of shape (n, classes): for each detection the probability of each class, without background. The
+class of a detection is its most probable one (the first of equal ones; none if all are 0), and its confidence is
+that probability. Of detections with equal confidence, the first one counts as more confident. Centres have shape
+(n, 2) with y growing downward.
 
-Source: DALL-Eval, first version, section 4.1, and evaluate_skill of its reference code (commit 6d07019).
+References:
+    DALL-Eval, first version, section 4.1, and evaluate_skill of its reference code (commit 6d07019).
 """
 
 from __future__ import annotations
@@ -19,19 +20,23 @@ Probs = NDArray[np.float32]
 
 
 def most_confident(probs: Probs, number: int) -> NDArray[np.intp]:
-    """The most confident detections, the most confident first; fewer where there are not so many."""
+    """Return the indices of the `number` most confident detections, most confident first; at most n."""
     return np.argsort(-probs.max(axis=1, initial=0), kind="stable")[:number]
 
 
 def classes(probs: Probs) -> NDArray[np.intp]:
-    """The class of each detection: its most probable one; -1 of a detection that has no probability at all."""
+    """Return the most probable class of each detection, shape (n,); -1 if all its probabilities are 0."""
     return np.where(probs.max(axis=1, initial=0) > 0, probs.argmax(axis=1), -1)
 
 
 def is_object(probs: Probs, target: int, confidence: float) -> bool:
-    """Whether the most confident detection is of the target class, with more than this probability.
+    """Return whether the most confident detection is of the target class.
 
-    confidence: .8 in the paper's text; the reference code does not check it, which is 0
+    Args:
+        probs: Probabilities of the detections, shape (n, classes).
+        target: Index of the class.
+        confidence: The probability must be above this: 0.8 in the paper's text. The reference code does not check
+            it, which is 0.
     """
     if not len(probs):
         return False
@@ -40,9 +45,12 @@ def is_object(probs: Probs, target: int, confidence: float) -> bool:
 
 
 def has_colour(colours: NDArray[np.float32], probs: Probs, wanted: int) -> bool:
-    """Whether the most confident detection, whatever it is, has the wanted colour as its most probable one.
+    """Return whether the most confident detection, of any class, most probably has the wanted colour.
 
-    colours: (n, colours), probabilities; a row of zeros has none
+    Args:
+        colours: Probabilities of the colours, shape (n, colours); a row of zeros means no colour.
+        probs: Probabilities of the detections, shape (n, classes).
+        wanted: Index of the colour.
     """
     if not len(probs):
         return False
@@ -51,7 +59,7 @@ def has_colour(colours: NDArray[np.float32], probs: Probs, wanted: int) -> bool:
 
 
 def confident(probs: Probs, threshold: float) -> int:
-    """How many detections are confident, of whatever class."""
+    """Return the number of detections, of any class, with a confidence above the threshold."""
     return int((probs.max(axis=1, initial=0) > np.float32(threshold)).sum())
 
 
@@ -63,24 +71,33 @@ def is_count(
     threshold: float = 0.7,
     clamp: bool = True,
 ) -> bool:
-    """Whether there are exactly so many of the target class.
+    """Return whether the image shows exactly `wanted` objects of the target class.
 
-    reference: where n detections are confident (one, where none is and `clamp` says so), exactly `wanted` of the n
-    with the highest probability of the target class are of it
-    paper: the `wanted` most confident detections are all of it; blind to objects too many
+    Rule `reference`: let n be the number of confident detections. Of the n detections with the highest probability
+    of the target class, exactly `wanted` are of that class. Rule `paper`: the `wanted` most confident detections
+    are all of that class; surplus objects go unnoticed.
+
+    Args:
+        probs: Probabilities of the detections, shape (n, classes).
+        target: Index of the class.
+        wanted: Number of objects.
+        rule: The rule.
+        threshold: Confidence above which a detection is confident (rule `reference`).
+        clamp: Whether n is at least 1 (rule `reference`).
     """
     if rule == "paper":
         best = most_confident(probs, wanted)
         return len(best) == wanted and bool((classes(probs[best]) == target).all())
     n = max(confident(probs, threshold), int(clamp))
-    likest = np.argsort(-probs[:, target], kind="stable")[:n]
-    return int((classes(probs[likest]) == target).sum()) == wanted
+    candidates = np.argsort(-probs[:, target], kind="stable")[:n]
+    return int((classes(probs[candidates]) == target).sum()) == wanted
 
 
 def relation_between(centre: ArrayLike, other: ArrayLike) -> str:
-    """What something at `centre` is of something at `other`: left, right, above or below.
+    """Return where an object at `centre` is, relative to one at `other`: left, right, above or below.
 
-    Beside where it is farther off across than along, else above or below. Of two at the same place it is below.
+    The larger of the two distances decides between the axes. If the horizontal distance is not larger, the result
+    is above or below; for two objects at the same place it is below.
     """
     (x, y), (x_other, y_other) = np.asarray(centre, np.float64), np.asarray(other, np.float64)
     if abs(x - x_other) > abs(y - y_other):
@@ -88,26 +105,33 @@ def relation_between(centre: ArrayLike, other: ArrayLike) -> str:
     return "above" if y < y_other else "below"
 
 
-BESIDE = ("left", "right")
+HORIZONTAL = ("left", "right")
 
 
 def are_both(probs: Probs, a: int, b: int) -> bool:
-    """Whether the two most confident detections are one of class a and one of class b."""
+    """Return whether the two most confident detections are one of class `a` and one of class `b`."""
     return sorted(classes(probs[most_confident(probs, 2)]).tolist()) == sorted((a, b))
 
 
 def is_relation(probs: Probs, centres: NDArray[np.floating], a: int, b: int, wanted: str) -> bool:
-    """Whether the two most confident detections are of a and b, and b is so of a.
+    """Return whether the two most confident detections are of `a` and `b`, with `b` in the wanted relation to `a`.
 
-    Of two of one class it cannot be told which is which: that they lie along the right axis is enough. Where both
-    have the same centre, b is below where a is the more confident, else above.
+    If `a` and `b` are the same class, the two objects only need to lie along the right axis. If both have the same
+    centre, `b` is below if `a` is more confident, otherwise above.
+
+    Args:
+        probs: Probabilities of the detections, shape (n, classes).
+        centres: Centres of the boxes, shape (n, 2).
+        a: Index of the first class.
+        b: Index of the second class.
+        wanted: Relation of `b` to `a`: left, right, above or below.
     """
     if not are_both(probs, a, b):
         return False
     first, second = most_confident(probs, 2)
     if a == b:
         found = relation_between(centres[first], centres[second])
-        return (found in BESIDE) == (wanted in BESIDE)
+        return (found in HORIZONTAL) == (wanted in HORIZONTAL)
     if classes(probs)[first] == a:
         return relation_between(centres[second], centres[first]) == wanted
     return _OPPOSITE[relation_between(centres[second], centres[first])] == wanted

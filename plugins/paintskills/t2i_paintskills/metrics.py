@@ -1,4 +1,4 @@
-"""The metrics: what the skills' decisions are asked of, and the rows that they give."""
+"""The metrics `paintskills` and `paintskills-SKILL`: from detections to the rows of the skills' decisions."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from .skills import COLOURS, RELATIONS, SKILLS, Skill
 
 NEED = "objects"
 Facets = dict[str, str | int | float]
-Right = dict[str, bool]
-"""What is right of one image: the skill itself under "", and what it is made of."""
+Decisions = dict[str, bool]
+"""Decisions on one image: the skill itself under "", and the parts of its decision by name."""
 
 
 class UnknownToJudge(Exception):
-    """A judge's answer that cannot be decided on, and why."""
+    """A judge's answer lacks what a decision needs."""
 
 
-def fits(skill: Skill, scene: Scene) -> str | None:
-    """Say what is wrong with a scene that is to be of a skill, if anything."""
+def find_unmet_requirement(skill: Skill, scene: Scene) -> str | None:
+    """Return what a scene must show to belong to a skill, if it does not show that, otherwise None."""
     one = len(scene.objects) == 1 and not scene.relations
     match skill:
         case "object" | "count" if not one:
             return "one object and no relation"
         case "object" if scene.objects[0].count != 1:
-            return "one thing alone"
+            return "a single object"
         case "color" if not one or scene.objects[0].count != 1 or scene.objects[0].colour is None:
-            return "one thing in a colour"
+            return "a single object with a colour"
         case "spatial":
             ends = [{r.subject, r.object} for r in scene.relations]
             if [o.count for o in scene.objects] != [1, 1] or ends != [{0, 1}]:
                 return "two objects and one relation between them"
             if scene.relations[0].predicate not in RELATIONS:
-                return f"a relation that is {', '.join(RELATIONS)}"
+                return f"one of the relations {', '.join(RELATIONS)}"
     return None
 
 
 def facets_of(skill: Skill, scene: Scene) -> Facets:
-    """What a row can be broken down by."""
+    """Return the facets of a scene's rows."""
     if skill == "spatial":
         (relation,) = scene.relations
         a, b = (scene.objects[end].cls.name for end in (relation.object, relation.subject))
@@ -65,10 +65,20 @@ def facets_of(skill: Skill, scene: Scene) -> Facets:
     return facets
 
 
-def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions) -> Right:
-    """Decide one image. Raises UnknownToJudge where the judge's answer has not what that takes."""
+def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions) -> Decisions:
+    """Decide whether one image is correct.
+
+    Args:
+        skill: The skill.
+        scene: The scene that the prompt describes.
+        found: The judge's detections.
+        options: Options of the metric.
+
+    Raises:
+        UnknownToJudge: The detections lack probabilities or colours that the decision needs.
+    """
     if found.class_probs is None:
-        raise UnknownToJudge("the judge gave no probabilities of classes")
+        raise UnknownToJudge("the judge gave no class probabilities")
     probs = found.class_probs
     if skill == "spatial":
         (relation,) = scene.relations
@@ -100,9 +110,10 @@ def decide(skill: Skill, scene: Scene, found: Detections, options: SkillOptions)
 
 
 def confidence_of(options: SkillOptions) -> float:
-    """From which confidence on detections must be there, or another threshold would be asked than the one given.
+    """Return the confidence down to which the judge must keep detections, in [0, 1].
 
-    Relations know no threshold: 1 asks for nothing.
+    With a judge that keeps fewer, the options' thresholds would have no effect. Relations use no
+    threshold, so their value is 1.
     """
     match options:
         case PaintSkillsOptions():
@@ -119,18 +130,18 @@ def _in_colour(found: Detections, probs: decisions.Probs, colour: str, among: Se
         raise UnknownToJudge("the judge gave no colours")
     if colour not in found.colour_names:
         known = ", ".join(found.colour_names)
-        raise UnknownToJudge(f"the judge knows no {colour!r} among colours: it knows {known}")
+        raise UnknownToJudge(f"the judge does not know the colour {colour!r}; it knows {known}")
     columns = [i for i, name in enumerate(found.colour_names) if among is None or name in {*among, colour}]
     return decisions.has_colour(found.colours[:, columns], probs, columns.index(found.colour_names.index(colour)))
 
 
 def _column(found: Detections, cls: ObjectClass) -> int | None:
-    """The column of a class; None where a judge that declares no classes has found nothing of it."""
+    """Return the column of a class; None if a judge that declares no classes did not find it."""
     return next((i for i, label in enumerate(found.labels) if label.same_as(cls)), None)
 
 
-class _Skills(Metric):
-    """What one skill and all four share."""
+class _SkillMetric(Metric):
+    """Base of the metrics of one skill and of all four."""
 
     name: ClassVar[str]
     skills: ClassVar[tuple[Skill, ...]]
@@ -140,145 +151,154 @@ class _Skills(Metric):
         super().__init__(setup)
         self.upper_bound = setup.options.upper
         requires = {"class_probs", "colour"} if "color" in self.skills else {"class_probs"}
-        looks_from = confidence_of(setup.options)
-        self.needs = (Need(NEED, "detect", requires=frozenset(requires), knows=True, confidence=looks_from),)
+        confidence = confidence_of(setup.options)
+        self.needs = (Need(NEED, "detect", requires=frozenset(requires), knows=True, confidence=confidence),)
 
     def skill_of(self, prompt: Prompt) -> Skill:
-        """The skill that a prompt asks for. Raises BadPrompts."""
+        """Return the skill that a prompt tests.
+
+        Raises:
+            BadPrompts: The prompt does not name its skill.
+        """
         raise NotImplementedError
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that ask for something else."""
+        """Reject prompts whose scene does not belong to their skill."""
         for prompt in prompts:
             skill = self.skill_of(prompt)
             if prompt.scene is None:
-                wanted: str | None = "say what it expects (a scene)"
-            elif (wanted := fits(skill, prompt.scene)) is not None:
+                wanted: str | None = "have a scene that says what it expects"
+            elif (wanted := find_unmet_requirement(skill, prompt.scene)) is not None:
                 wanted = f"ask for {wanted}"
             if wanted is not None:
                 raise BadPrompts(
-                    f"{self.name}: the prompt {prompt.id!r} is to {wanted}; take --prompts paintskills-{skill}"
+                    f"{self.name}: the prompt {prompt.id!r} must {wanted}; use --prompts paintskills-{skill}"
                 )
 
-    def right(self, unit: Unit) -> tuple[Skill, Right, Facets] | Failure:
-        """Decide one image."""
+    def decide_unit(self, unit: Unit) -> tuple[Skill, Decisions, Facets] | Failure:
+        """Return the skill, decisions and facets of one image."""
         observed = unit.one()
         skill, scene = self.skill_of(observed.prompt), observed.prompt.scene
-        assert scene is not None  # as checked before anything ran
+        assert scene is not None  # because `check` rejects prompts without a scene
         try:
             return skill, decide(skill, scene, observed.one(NEED), self.options), facets_of(skill, scene)
-        except UnknownToJudge as why:
-            return Failure(str(why))
+        except UnknownToJudge as error:
+            return Failure(str(error))
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield the table of skills, scores by object, count, colour and relation, and what people say."""
+        """Yield accuracy by skill, object, count, colour and relation, and the comparison with people."""
         from .analyses import analyse
 
         yield from analyse(study, self.name, self.options.answers)
 
 
-class _OneSkill(_Skills):
-    """One of the four."""
+class _OneSkill(_SkillMetric):
+    """Base of the metrics of one skill."""
 
     def skill_of(self, prompt: Prompt) -> Skill:
-        """The metric's own."""
+        """Return the metric's skill, which all its prompts test."""
         return self.skills[0]
 
     def measure(self, unit: Unit) -> Iterator[Row | Failure]:
-        """Turn one image into rows: 1 where it is right, else 0, and the same of what that is made of."""
-        decided = self.right(unit)
-        if isinstance(decided, Failure):
-            yield decided
+        """Yield a row for the decision on one image and for each of its parts: 1 if correct, otherwise 0."""
+        decision = self.decide_unit(unit)
+        if isinstance(decision, Failure):
+            yield decision
             return
-        _, right, facets = decided
-        for part, value in right.items():
+        _, correct, facets = decision
+        for part, value in correct.items():
             yield Row(part or self.name, float(value), facets)
 
 
 class ObjectSkill(_OneSkill):
-    """Is it the object?"""
+    """Accuracy of the object."""
 
     name, skills = "paintskills-object", ("object",)
 
 
 class CountSkill(_OneSkill):
-    """Are there as many?"""
+    """Accuracy of the number of objects."""
 
     name, skills = "paintskills-count", ("count",)
 
 
 class ColorSkill(_OneSkill):
-    """Is it the object, in its colour?"""
+    """Accuracy of the object with its colour."""
 
     name, skills = "paintskills-color", ("color",)
 
 
 class SpatialSkill(_OneSkill):
-    """Are both there, and is the second where it should be?"""
+    """Accuracy of two objects with their spatial relation."""
 
     name, skills = "paintskills-spatial", ("spatial",)
 
 
-class PaintSkills(_Skills):
-    """All four skills, and their average."""
+class PaintSkills(_SkillMetric):
+    """Accuracy of each of the four skills, and their average."""
 
     name, skills = "paintskills", SKILLS
     strata = "skill"
 
     def __init__(self, setup: Setup[SkillOptions]) -> None:
         super().__init__(setup)
-        self._means = PerTable(_Means.of)
+        self._rows = PerTable(_SkillRows.of)
 
     def skill_of(self, prompt: Prompt) -> Skill:
-        """The one that the prompt's facet names."""
+        """Return the skill that the prompt's facet `skill` names."""
         named = prompt.facets.get("skill")
         skill = next((skill for skill in SKILLS if skill == named), None)
         if skill is None:
             raise BadPrompts(
-                f"paintskills: the prompt {prompt.id!r} does not say its skill (a facet 'skill' that is "
-                f"{', '.join(SKILLS)}); take --prompts paintskills, or the metric of one skill"
+                f"paintskills: the prompt {prompt.id!r} does not say its skill (the facet 'skill' must be one of "
+                f"{', '.join(SKILLS)}); use --prompts paintskills, or the metric of one skill"
             )
         return skill
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that ask for something else, and those that leave a skill out."""
+        """Reject prompts whose scene does not belong to their skill, and lists of prompts that lack a skill."""
         super().check(prompts)
         absent = [skill for skill in SKILLS if skill not in {self.skill_of(prompt) for prompt in prompts}]
         if absent:
             raise BadPrompts(
-                f"paintskills: averages four skills, and no prompt is of {' or '.join(absent)}; take --prompts "
-                "paintskills, or the metrics of the skills that are there"
+                f"paintskills: averages four skills, but no prompt tests {' or '.join(absent)}; use --prompts "
+                "paintskills, or the metrics of the other skills"
             )
 
     def measure(self, unit: Unit) -> Iterator[Row | Failure]:
-        """Turn one image into a row of its skill: 1 where it is right, else 0."""
-        decided = self.right(unit)
-        if isinstance(decided, Failure):
-            yield decided
+        """Yield one row for the skill of an image: 1 if correct, otherwise 0."""
+        decision = self.decide_unit(unit)
+        if isinstance(decision, Failure):
+            yield decision
             return
-        skill, right, facets = decided
-        yield Row(skill, float(right[""]), facets)
+        skill, correct, facets = decision
+        yield Row(skill, float(correct[""]), facets)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return `paintskills`: the mean of the four skills' means; NaN where nothing of one of them weighs."""
-        return {"paintskills": self._means(table).average(weights)}
+        """Return `paintskills`, the mean of the four skills' means; NaN if the weights of a skill sum to 0."""
+        return {"paintskills": self._rows(table).average(weights)}
 
 
 @dataclass(frozen=True)
-class _Means:
-    """A table's values, float64 (rows,), and which of the skills each row is of."""
+class _SkillRows:
+    """The values in a table and their skills.
+
+    Attributes:
+        values: Values, float64 of shape (rows,).
+        skills: Index of each row's skill, shape (rows,).
+    """
 
     values: NDArray[np.float64]
     skills: NDArray[np.intp]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> _Means:
-        """Find the skills."""
+    def of(cls, table: pd.DataFrame) -> _SkillRows:
+        """Read values and skills from a table."""
         codes = pd.Categorical(table["measure"].astype(str), SKILLS).codes.astype(np.intp)
         return cls(table["value"].to_numpy(np.float64), codes)
 
     def average(self, weights: NDArray[np.float64]) -> float:
-        """Return the mean of the skills' means; NaN where nothing of one of them weighs."""
+        """Return the mean of the skills' weighted means; NaN if the weights of a skill sum to 0."""
         totals = np.bincount(self.skills, weights, len(SKILLS))
         right = np.bincount(self.skills, weights * self.values, len(SKILLS))
         return float((right / totals).mean()) if (totals > 0).all() else float("nan")

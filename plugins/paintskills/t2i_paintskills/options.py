@@ -14,46 +14,47 @@ from .skills import NAMES
 Share = Annotated[float, Field(ge=0, le=1)]
 _CONFIDENCE = Field(
     0.8,
-    description="The most confident detection counts only above this probability: the paper's .8; the reference "
-    "checks nothing, which is 0.",
+    description="Probability above which the most confident detection counts: 0.8 in the paper. The reference "
+    "code does not check it, which is 0.",
 )
 _COLOURS = Field(
     "skill",
-    description="Which colours the wanted one must outdo. skill: PaintSkills' six, which are all that the paper's "
-    "judge tells apart. all: every one that the judge does, such as no colour at all.",
+    description="Colours among which the wanted one must be the most probable. skill: PaintSkills' six, the only "
+    "ones that the paper's judge knows. all: all that the judge knows, for example no colour.",
 )
 _RULE = Field(
     "reference",
-    description="reference: of the detections that look most like the object, as many as are confident of "
-    "anything, exactly so many must be it. paper: the so many most confident detections must all be it, which is "
-    "blind to objects too many.",
+    description="How objects are counted. reference: let n be the number of confident detections; of the n "
+    "detections most likely to be the object, the requested number must be the object. paper: if N objects are "
+    "requested, the N most confident detections must all be the object; surplus objects go unnoticed.",
 )
 _THRESHOLD = Field(
-    0.7, description="A detection is confident above this probability (rule reference, and number)."
+    0.7,
+    description="Probability above which a detection is confident (for rule=reference and the measure number).",
 )
 _CLAMP = Field(
     True,
-    description="Take one detection where none is confident, as the reference does (rule reference).",
+    description="Whether to use one detection if none is confident, as the reference code does (rule=reference).",
 )
 
 
 class SkillOptions(Options):
-    """What every skill takes."""
+    """Options of `paintskills-spatial`, which all skills share."""
 
     upper: Annotated[str | None, ExecutionOption()] = Field(
         None,
-        description="A generator whose images of the same prompts the same judge looks at too, for the upper "
-        "bound: simulator, folder:DIR; none for no bound. Models of the mini world have the simulator by default.",
+        description="Generator whose score, with the same prompts and judge, is reported as the upper bound: "
+        "simulator, folder:DIR, or none. Models of the mini world use simulator by default.",
     )
     answers: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="What people say of the images, for analyses: a CSV file with the columns model, prompt, "
+        description="CSV file of people's answers about the images, for analyses, with the columns model, prompt, "
         "seed, annotator, answer (yes or no).",
     )
 
     @field_validator("upper")
     @classmethod
-    def _none(cls, name: str | None) -> str | None:
+    def _parse_upper(cls, name: str | None) -> str | None:
         return None if name in ("", "none", "null") else name
 
 
@@ -78,7 +79,7 @@ class CountOptions(SkillOptions):
 
 
 class PaintSkillsOptions(SkillOptions):
-    """Options of `paintskills`: those of all skills."""
+    """Options of `paintskills`: those of all four skills."""
 
     confidence: Share = _CONFIDENCE
     colours: Literal["skill", "all"] = _COLOURS
@@ -91,19 +92,20 @@ class SourceOptions(Options):
     """Options of the prompt sources."""
 
     scenes: Path | None = Field(
-        None, description="A scene file of PaintSkills whose texts are taken, each once: its repeats are seeds."
+        None,
+        description="Scene file of PaintSkills with the texts to use, each once; seeds take the place of repeats.",
     )
     objects: tuple[str, ...] = Field(
-        tuple(NAMES), min_length=1, description="Only texts of these objects, as texts name them (fire hydrant)."
+        tuple(NAMES), min_length=1, description="Objects to include, named as in the texts (fire hydrant)."
     )
 
     @field_validator("objects")
     @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_objects(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in NAMES:
                 raise ValueError(
-                    f"PaintSkills has no {name!r}{did_you_mean(name, NAMES)} (it has {', '.join(NAMES)})"
+                    f"PaintSkills has no object {name!r}{did_you_mean(name, NAMES)} (objects: {', '.join(NAMES)})"
                 )
         return names
 
@@ -113,14 +115,16 @@ class RetrievalOptions(Options):
 
     captions: Path | None = Field(
         None,
-        description="A file of captions that the negatives are drawn from (txt, csv or jsonl, as --prompts takes "
-        "them); the run's own prompts by default.",
+        description="File of captions from which negatives are drawn (txt, csv or jsonl, as for --prompts); by "
+        "default the run's own prompts.",
     )
-    candidates: int = Field(100, ge=2, description="Captions of one choice: the image's own, and negatives.")
+    candidates: int = Field(
+        100, ge=2, description="Number of captions to choose from: the image's own and the negatives."
+    )
     repeats: int = Field(5, ge=1, description="How often negatives are drawn; the score is the mean.")
-    seed: int = Field(0, ge=0, description="Of the draw of negatives (not with reference).")
+    seed: int = Field(0, ge=0, description="Seed of the draw of negatives (not with reference=true).")
     reference: bool = Field(
         False,
-        description="As the reference code has it: vectors as they are (a text of large norm wins), negatives "
-        "drawn with replacement, the image's own caption among them.",
+        description="Whether to compute as the reference code does: vectors are not normalised, so texts of large "
+        "norm win, and negatives are drawn with replacement from all captions, including the image's own.",
     )

@@ -1,4 +1,4 @@
-"""What t2i-paintskills offers: PaintSkills' skills with their prompts, and R-precision. Imports nothing heavy."""
+"""The plugin t2i-paintskills: PaintSkills' skills with their prompts, and R-precision."""
 
 from __future__ import annotations
 
@@ -46,53 +46,57 @@ def _share(name: str, summary: str, *facets: str) -> Measure:
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer the four skills, their average, and R-precision."""
+    """Return the four skills, their average, and R-precision."""
     return [
         MetricInfo(
             name="paintskills",
-            summary="PaintSkills' four skills and their average.",
+            summary="PaintSkills: accuracy of four skills and their average.",
             options=PaintSkillsOptions,
             about=About(citation=CITATION),
             create=_metric("metrics", "PaintSkills"),
             code=_CODE,
             measures=(
-                _share("paintskills", "The mean of the four."),
-                _share("object", "Images of the object.", "object"),
-                _share("count", "Images of exactly so many.", "object", "count"),
-                _share("color", "Images of the object in its colour.", "object", "colour"),
-                _share("spatial", "Images of both objects where they should be.", "relation"),
+                _share("paintskills", "Mean of the four skills."),
+                _share("object", "Share of images with the object.", "object"),
+                _share("count", "Share of images with the requested number of objects.", "object", "count"),
+                _share("color", "Share of images with the object in its colour.", "object", "colour"),
+                _share("spatial", "Share of images with both objects in the requested relation.", "relation"),
             ),
             defaults=Defaults(prompts="paintskills", seeds=min(SEEDS.values())),
         ),
         _skill(
-            "object", "Is it the object?", ConfidenceOptions, "ObjectSkill",
-            _share("paintskills-object", "Images whose most confident detection is the object.", "object"),
+            "object", "PaintSkills: does the image show the requested object?", ConfidenceOptions, "ObjectSkill",
+            _share("paintskills-object", "Share of images whose top detection is the object.", "object"),
         ),
         _skill(
-            "count", "Are there exactly as many as asked?", CountOptions, "CountSkill",
-            _share("paintskills-count", "Images of exactly so many.", "object", "count"),
-            _share("number", "Images with so many confident detections, whatever they are.", "count"),
+            "count", "PaintSkills: does the image show the requested number?", CountOptions, "CountSkill",
+            _share("paintskills-count", "Share of images with the requested number.", "object", "count"),
+            _share("number", "Share of images with that many confident detections, of any class.", "count"),
         ),
         _skill(
-            "color", "Is it the object, in its colour?", ColorOptions, "ColorSkill",
-            _share("paintskills-color", "Images of the object in its colour.", "object", "colour"),
-            _share("object", "Images of the object, in any colour.", "colour"),
-            _share("colour", "Images whose most confident detection has the colour.", "colour"),
+            "color", "PaintSkills: does the image show the requested colour?", ColorOptions, "ColorSkill",
+            _share("paintskills-color", "Share of images with the object in its colour.", "object", "colour"),
+            _share("object", "Share of images with the object, in any colour.", "colour"),
+            _share("colour", "Share of images whose top detection has the colour.", "colour"),
         ),
         _skill(
-            "spatial", "Are both objects there, and where they should be?", SkillOptions, "SpatialSkill",
-            _share("paintskills-spatial", "Images of both in their places.", "object", "object_2", "relation"),
-            _share("objects", "Images whose two most confident detections are both.", "relation"),
+            "spatial", "PaintSkills: does the image show both objects in the requested relation?", SkillOptions,
+            "SpatialSkill",
+            _share(
+                "paintskills-spatial", "Share of images with both objects in the requested relation.",
+                "object", "object_2", "relation",
+            ),
+            _share("objects", "Share of images whose two top detections are the two objects.", "relation"),
         ),
         MetricInfo(
             name="r-precision",
-            summary="Does an image find its own caption among others, by CLIP?",
+            summary="Is an image's own caption the nearest among other captions, by CLIP?",
             options=RetrievalOptions,
             about=About(citation=CITATION),
             create=_metric("r_precision", "RPrecision"),
             code=("options.py", "r_precision.py", "retrieval.py"),
-            loading=Loading(weights=_captions),
-            measures=(_share("r-precision", "Images that their own caption is the nearest to."),),
+            loading=Loading(weights=_find_caption_file),
+            measures=(_share("r-precision", "Share of images whose own caption is the nearest."),),
             defaults=Defaults(seeds=1, judges={"embed": "clip-vit-b32"}),
         ),
     ]  # fmt: skip
@@ -113,13 +117,13 @@ def _skill(skill: Skill, summary: str, options: type[Options], cls: str, *measur
 
 def _metric(module: str, cls: str) -> Callable[[Setup[Any]], Metric]:
     def create(setup: Setup[Any]) -> Metric:
-        made: Metric = getattr(import_module(f"t2i_paintskills.{module}"), cls)(setup)
-        return made
+        metric: Metric = getattr(import_module(f"t2i_paintskills.{module}"), cls)(setup)
+        return metric
 
     return create
 
 
-def _captions(_: str | None, options: Any) -> Iterable[Path]:
+def _find_caption_file(_: str | None, options: Any) -> Iterable[Path]:
     return [options.captions] if options.captions is not None else []
 
 
@@ -129,13 +133,13 @@ def _prompts(skills: tuple[Skill, ...], setup: Setup[SourceOptions]) -> Iterator
     return prompts_of(skills, setup)
 
 
-def _scene_file(_: str | None, options: Any) -> Iterable[Path]:
+def _find_scene_file(_: str | None, options: Any) -> Iterable[Path]:
     return [options.scenes] if options.scenes is not None else []
 
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer the distinct texts of each skill, and of all four."""
+    """Return the sources of the distinct texts of each skill, and of all four."""
     texts = {
         "object": "21 objects",
         "count": "21 objects, one to four of them",
@@ -143,7 +147,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         "spatial": "21 x 21 pairs of objects in four relations",
     }
     return [
-        _source("paintskills", "The texts of all four skills: 1,995.", SKILLS),
+        _source("paintskills", "PaintSkills: the 1,995 texts of all four skills.", SKILLS),
         *(_source(f"paintskills-{skill}", f"PaintSkills: {texts[skill]}.", (skill,)) for skill in SKILLS),
     ]
 
@@ -155,5 +159,5 @@ def _source(name: str, summary: str, skills: tuple[Skill, ...]) -> PromptSourceI
         options=SourceOptions,
         about=About(citation=CITATION),
         prompts=partial(_prompts, skills),
-        loading=Loading(weights=_scene_file),
+        loading=Loading(weights=_find_scene_file),
     )

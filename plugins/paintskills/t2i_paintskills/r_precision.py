@@ -1,4 +1,4 @@
-"""The metric `r-precision`: does an image find its own caption among others?"""
+"""The metric `r-precision`: whether an image's own caption is the nearest among other captions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ IMAGE, POOL = "image", "captions"
 
 @dataclass(frozen=True)
 class _Pool:
-    """All captions of a run as vectors, made once for all images.
+    """Vectors of all captions of a run, computed once for all images.
 
-    vectors:  (captions, d); first those that negatives are drawn from, of length 1 but in the reference's way
+    Attributes:
+        answers: The judge's answers for the captions.
+        vectors: Vectors of shape (captions, d), those from which negatives are drawn first; of length 1 except
+            with the option `reference`.
     """
 
     answers: Sequence[Answer]
@@ -35,7 +38,7 @@ class _Pool:
 
 
 class RPrecision(Metric):
-    """Does an image find its own caption among others?"""
+    """Share of draws of negative captions in which an image's own caption is the nearest."""
 
     options: RetrievalOptions
 
@@ -55,53 +58,56 @@ class RPrecision(Metric):
         return tuple(prompt.text for prompt in read_prompts(self.options.captions))
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse lists with fewer captions than a choice has, and what the reference's draws cannot be made of."""
+        """Reject lists of prompts with too few captions, and a file of captions with the option `reference`."""
         options = self.options
         if options.reference:
             if options.captions is not None:
                 raise BadPrompts(
-                    "r-precision: with reference the run's own prompts are the captions: leave out captions"
+                    "r-precision: the option reference uses the run's own prompts as captions; remove the option "
+                    "captions"
                 )
             return
-        drawn_from = self._drawn_from(prompts)
-        others = len(drawn_from) - max(prompt.text in drawn_from for prompt in prompts)
+        captions = self._find_captions(prompts)
+        others = len(captions) - max(prompt.text in captions for prompt in prompts)
         if others < options.candidates - 1:
-            whose = options.captions or "the run's prompts"
+            source = options.captions or "the run's prompts"
             raise BadPrompts(
-                f"r-precision: {options.candidates - 1} negatives want as many other captions, and {whose} have "
+                f"r-precision: {options.candidates - 1} negatives need as many other captions, but {source} have "
                 f"{others}; set -o r-precision.candidates, or name a file with -o r-precision.captions"
             )
 
-    def _drawn_from(self, prompts: Sequence[Prompt]) -> dict[str, None]:
-        """The captions that negatives are drawn from, each once."""
+    def _find_captions(self, prompts: Sequence[Prompt]) -> dict[str, None]:
+        """Return the captions from which negatives are drawn, each once."""
         return dict.fromkeys(self._file if self.options.captions else (prompt.text for prompt in prompts))
 
     def _pool_queries(self, samples: Sequence[Sample]) -> list[Query]:
         prompts = [sample.prompt for sample in samples]
-        if self.options.reference:  # captions that stand twice are drawn twice as often
+        if self.options.reference:  # captions that appear twice are drawn twice as often
             self._places = {prompt.id: place for place, prompt in enumerate(prompts)}
             return [Query(texts=(prompt.text,)) for prompt in prompts]
-        texts = self._drawn_from(prompts)
+        texts = self._find_captions(prompts)
         self._negatives = len(texts)
         texts |= dict.fromkeys(prompt.text for prompt in prompts)
         self._places = {text: place for place, text in enumerate(texts)}
         return [Query(texts=(text,)) for text in texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn one image into a row: the share of repeats in which its own caption is the nearest."""
+        """Yield one row for an image: the share of repeats in which its own caption is the nearest."""
         observed = unit.one()
         sample, image = observed.sample, observed.one(IMAGE).values
         pool = self._vectors(unit.shared[POOL])
         place = self._places[sample.prompt.id if self.options.reference else sample.prompt.text]
         if image.shape != pool.vectors.shape[1:]:
-            yield Failure(f"an image's embedding has {image.size} dimensions, a caption's {pool.vectors.shape[1]}")
+            yield Failure(
+                f"the embedding of an image has {image.size} dimensions, that of a caption {pool.vectors.shape[1]}"
+            )
             return
         if (read := pool.answers[place].observation.cut_to) is not None:
             yield Note(f"the caption is longer than the {read} tokens that the judge reads", counted=True)
         if self.options.reference:
             found = retrieval.reference_nearest(image, pool.vectors, place, self._reference_draws[:, place])
         elif not image.any() or not pool.vectors[place].any():
-            yield Failure("an embedding is 0: it has no cosine")
+            yield Failure("an embedding is 0, so it has no cosine")
             return
         else:
             own = place if place < self._negatives else None
@@ -111,12 +117,12 @@ class RPrecision(Metric):
         yield Row("r-precision", float(found.mean()))
 
     def _rng(self, sample: Sample) -> np.random.Generator:
-        """What an image's negatives are drawn by: the same for every model."""
+        """Return the random generator of an image's negatives, the same for every model."""
         return np.random.default_rng(int(digest_data([self.options.seed, sample.prompt.id, sample.seed])[:16], 16))
 
     @cached_property
     def _reference_draws(self) -> NDArray[np.int32]:
-        """For each prompt by its place; several seeds of one prompt have the same."""
+        """The draws of the reference code for each prompt; all seeds of a prompt share them."""
         options = self.options
         return retrieval.reference_draws(len(self._places), options.candidates - 1, options.repeats)
 

@@ -1,6 +1,7 @@
-"""R-precision's arithmetic: whether an image is nearer to its own caption than to others.
+"""The arithmetic of R-precision: whether an image is nearer to its own caption than to others.
 
-Cho, Zala, Bansal: DALL-Eval, first version, section 4.3; after Xu et al.: AttnGAN (2018).
+References:
+    Cho, Zala, Bansal: DALL-Eval, first version, section 4.3, after Xu et al.: AttnGAN (2018).
 """
 
 from __future__ import annotations
@@ -13,21 +14,32 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 
 ROUNDING = 1e-6
-"""Cosines of the same vectors may differ by so much, for their sums are taken in other orders."""
+"""Difference up to which cosines count as equal, because sums in another order round differently."""
 
 _REFERENCE_SEED = 10
 
 
 def unit_length(vectors: Vectors) -> Vectors:
-    """Vectors (..., d) of length 1. Those of length 0 stay."""
+    """Return vectors of shape (..., d) scaled to length 1; vectors of length 0 stay as they are."""
     length = np.sqrt(np.einsum("...i,...i->...", vectors, vectors, dtype=np.float64))[..., None]
     return (vectors / np.where(length > 0, length, 1)).astype(np.float32)
 
 
 def draw(rng: np.random.Generator, pool: int, own: int | None, negatives: int, repeats: int) -> NDArray[np.intp]:
-    """Draw captions of a pool by number, (repeats, negatives): in a repeat none twice, and never the own one."""
+    """Draw negative captions from a pool, in each repeat without replacement and without the own caption.
+
+    Args:
+        rng: The random generator.
+        pool: Number of captions in the pool.
+        own: Index of the own caption; None if it is not in the pool.
+        negatives: Number of captions to draw in each repeat.
+        repeats: Number of repeats.
+
+    Returns:
+        Indices of captions, shape (repeats, negatives).
+    """
     others = pool - (own is not None)
-    # of many captions few are drawn twice: that is quicker to mend than to avoid
+    # draw with replacement and redraw the repeats with duplicates, which are few in a large pool: this is faster
     drawn = rng.integers(others, size=(repeats, negatives))
     ordered = np.sort(drawn, axis=1)
     for repeat in np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1)):
@@ -36,11 +48,17 @@ def draw(rng: np.random.Generator, pool: int, own: int | None, negatives: int, r
 
 
 def nearest(image: Vectors, own: Vectors, others: Vectors) -> NDArray[np.float64]:
-    """Return for each repeat 1 where the own caption is the nearest, 0 where another one is, and a share of a tie.
+    """Return for each repeat 1 if the own caption is the nearest, 0 if another is, and a fraction for ties.
 
-    image: (d,); own: (d,); others: (repeats, negatives, d); captions of length 1, which the image need not have
+    Args:
+        image: Vector of the image, of any length, shape (d,).
+        own: Vector of the own caption, of length 1, shape (d,).
+        others: Vectors of the negatives, of length 1, shape (repeats, negatives, d).
+
+    Returns:
+        Values in [0, 1], shape (repeats,); 1 / (1 + k) if k negatives are tied with the own caption.
     """
-    # no matrix product: of so few numbers, threads of BLAS that wait for each other cost more than they gain
+    # einsum, because for arrays this small the threads of a BLAS product cost more than they save
     product = float(np.einsum("i,i", image, own))
     products = np.einsum("rnd,d->rn", others, image)
     rounding = ROUNDING * float(np.einsum("i,i", image, image)) ** 0.5
@@ -52,7 +70,11 @@ def nearest(image: Vectors, own: Vectors, others: Vectors) -> NDArray[np.float64
 
 
 def reference_draws(images: int, negatives: int, repeats: int) -> NDArray[np.int32]:
-    """The reference's draws, (repeats, images, negatives): with replacement, the own caption among the rest."""
+    """Return the draws of the reference code: with replacement from all captions, including the own one.
+
+    Returns:
+        Indices of captions, shape (repeats, images, negatives).
+    """
     rng, numbers = Random(_REFERENCE_SEED), range(images)
     drawn = [rng.choices(numbers, k=negatives) for _ in range(repeats * images)]
     return np.array(drawn, np.int32).reshape(repeats, images, negatives)
@@ -61,11 +83,18 @@ def reference_draws(images: int, negatives: int, repeats: int) -> NDArray[np.int
 def reference_nearest(
     image: Vectors, captions: Vectors, own: int, draws: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Return for each repeat 1 where no drawn caption has a larger product with the image than its own, else 0.
+    """Return for each repeat 1 if no drawn caption has a larger product with the image than its own, otherwise 0.
 
-    image: (d,); captions: (captions, d), as the encoder gives them; draws: (repeats, negatives)
+    Args:
+        image: Vector of the image, shape (d,).
+        captions: Vectors of all captions, not normalised, shape (captions, d).
+        own: Index of the image's own caption.
+        draws: Indices of the drawn captions, shape (repeats, negatives).
+
+    Returns:
+        Values 0 or 1, shape (repeats,).
     """
     products = np.einsum("rnd,d->rn", captions[draws], image)
-    # its own, drawn again, is no larger
+    # the own caption, drawn again, does not count as larger
     larger = (products > np.einsum("i,i", captions[own], image)) & (draws != own)
     return 1.0 - larger.any(axis=1)

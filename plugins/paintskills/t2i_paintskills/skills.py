@@ -1,6 +1,7 @@
-"""What PaintSkills asks for: its objects, colours and relations, and the distinct texts of its four skills.
+"""PaintSkills' objects, colours and relations, and the distinct texts of its four skills.
 
-Cho, Zala, Bansal: DALL-Eval. arXiv:2202.04053, first version, section 3.1 and appendix.
+References:
+    Cho, Zala, Bansal: DALL-Eval. arXiv:2202.04053, first version, section 3.1 and appendix.
 """
 
 from __future__ import annotations
@@ -27,32 +28,38 @@ _SYNSETS = {
 
 
 def name_of(shape: str) -> str:
-    """An object's name as texts have it: `fire hydrant` of `fireHydrant`."""
+    """Return an object's name as written in texts: `fire hydrant` for `fireHydrant`."""
     return re.sub("[A-Z]", lambda found: f" {found[0].lower()}", shape)
 
 
 SHAPES: dict[str, ObjectClass] = {shape: ObjectClass(name_of(shape), s) for shape, s in _SYNSETS.items()}
-"""The 21 objects by the names that scene files have, in their order; WordNet has no stop sign and no potted plant:
-the nearest are a street sign and a pot plant."""
+"""The 21 objects by their names in scene files, in the order of those files.
+
+WordNet has no stop sign and no potted plant; street sign and pot plant are the nearest synsets.
+"""
 
 NAMES: dict[str, str] = {cls.name: shape for shape, cls in SHAPES.items()}
-"""The same by the names that texts have."""
+"""Names in scene files by the names in texts."""
 
 COLOURS = ("red", "blue", "yellow", "white", "purple", "green")
 COUNTS = (1, 2, 3, 4)
 RELATIONS = ("left", "right", "above", "below")
-_SAID = {"left": "left to", "right": "right to"}
+_PHRASES = {"left": "left to", "right": "right to"}
 
 SEEDS: dict[Skill, int] = {"object": 50, "count": 30, "color": 20, "spatial": 2}
-"""How often the paper's validation split repeats each text; here each repeat is a seed."""
+"""Number of repeats of each text in the paper's validation split; here a seed takes the place of a repeat."""
 
 
 @dataclass(frozen=True)
 class SkillText:
-    """One distinct text.
+    """One distinct text of a skill.
 
-    shapes:    one object, or A and B of the spatial skill
-    relation:  of B to A
+    Attributes:
+        skill: The skill.
+        shapes: One object, or A and B for the spatial skill.
+        colour: Colour of the object, for the colour skill.
+        count: Number of objects.
+        relation: Relation of B to A, for the spatial skill.
     """
 
     skill: Skill
@@ -63,7 +70,7 @@ class SkillText:
 
     @property
     def text(self) -> str:
-        """What is sent to the model."""
+        """The text of the prompt."""
         a, *others = (SHAPES[shape].name for shape in self.shapes)
         match self.skill:
             case "object":
@@ -74,20 +81,20 @@ class SkillText:
                 return f"a photo of {self.colour} {a}"
             case "spatial":
                 (b,) = others
-                said = _SAID.get(str(self.relation), self.relation)
-                return f"a photo of {a} and {b}; {b} is {said} {a}"
+                phrase = _PHRASES.get(str(self.relation), self.relation)
+                return f"a photo of {a} and {b}; {b} is {phrase} {a}"
 
     @property
     def id(self) -> str:
-        """A name that tells it from all others of the four skills."""
+        """The identifier, unique among the texts of the four skills."""
         objects = "+".join(SHAPES[shape].name.replace(" ", "-") for shape in self.shapes)
-        before = {"count": f"{self.count}-", "color": f"{self.colour}-"}.get(self.skill, "")
-        after = f"-{self.relation}" if self.skill == "spatial" else ""
-        return f"{self.skill}-{before}{objects}{after}"
+        prefix = {"count": f"{self.count}-", "color": f"{self.colour}-"}.get(self.skill, "")
+        suffix = f"-{self.relation}" if self.skill == "spatial" else ""
+        return f"{self.skill}-{prefix}{objects}{suffix}"
 
     @property
     def scene(self) -> Scene:
-        """What an image must show."""
+        """The scene that an image must show."""
         if self.skill == "spatial":
             relation = Relation(1, str(self.relation), 0)
             return Scene(tuple(SceneObject(SHAPES[shape]) for shape in self.shapes), (relation,))
@@ -96,7 +103,7 @@ class SkillText:
 
     @property
     def facets(self) -> dict[str, str | int | float]:
-        """What scores can be broken down by."""
+        """The facets by which scores are broken down."""
         facets: dict[str, str | int | float] = {"skill": self.skill, "object": SHAPES[self.shapes[0]].name}
         if self.skill == "count":
             facets["count"] = self.count
@@ -107,12 +114,15 @@ class SkillText:
         return facets
 
     def prompt(self) -> Prompt:
-        """The prompt of this text."""
+        """Return the prompt for this text."""
         return Prompt(id=self.id, text=self.text, scene=self.scene, facets=self.facets)
 
 
 def items(skill: Skill, shapes: Sequence[str] = tuple(SHAPES)) -> Iterator[SkillText]:
-    """Yield each text of a skill once, in the order of the scene files: 21, 84, 126, 1764 of all objects."""
+    """Yield each text of a skill once, in the order of the scene files.
+
+    With all objects there are 21 texts for object, 84 for count, 126 for color and 1764 for spatial.
+    """
     match skill:
         case "object":
             yield from (SkillText(skill, (shape,)) for shape in shapes)

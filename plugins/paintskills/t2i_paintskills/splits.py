@@ -1,7 +1,7 @@
-"""Scene configurations of the paper's splits, drawn anew from a seed.
+"""Scenes of the paper's splits, drawn from a seed.
 
-Each text stands equally often; all that a text leaves open is drawn uniformly and independently of it, so that
-nothing but the text tells what an image shows.
+All texts appear equally often. Properties that a text does not specify are drawn uniformly and independently of
+the text, so that only the text tells what an image shows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ REPEATS: dict[Split, dict[Skill, int]] = {
     "train": {"object": 1000, "count": 300, "color": 200, "spatial": 16},
     "val": SEEDS,
 }
-"""How often each text stands: 21000, 25200, 25200, 28224 scenes to train on (the paper prints 28,244 for the
-last), 1050, 2520, 2520, 3528 to validate with."""
+"""Number of repeats of each text.
+
+They give 21000, 25200, 25200 and 28224 scenes for training (the paper prints 28,244 for the last), and 1050, 2520,
+2520 and 3528 for validation.
+"""
 
 SCALES: dict[Skill, tuple[float, float]] = {"object": (3, 6), "count": (1, 2), "color": (3, 6), "spatial": (2, 3)}
 CHARACTERS = ("humanSophie", "humanKate")
@@ -34,12 +37,12 @@ STATES: dict[str, tuple[str | None, ...]] = {
 
 
 def draw_split(skill: Skill, split: Split, seed: int = 0) -> SceneFile:
-    """Draw one split of one skill: the same for the same seed, whatever else is drawn."""
+    """Draw one split of one skill; its scenes depend only on skill, split and seed."""
     rng = Random(f"paintskills/{skill}/{split}/{seed}")
-    return of_scenes(list(_scenes(skill, split, rng)))
+    return of_scenes(list(_draw_scenes(skill, split, rng)))
 
 
-def _scenes(skill: Skill, split: Split, rng: Random) -> Iterator[dict[str, Any]]:
+def _draw_scenes(skill: Skill, split: Split, rng: Random) -> Iterator[dict[str, Any]]:
     for number, item in enumerate(item for _ in range(REPEATS[split][skill]) for item in items(skill)):
         yield {
             "id": f"{skill}_{split}_{number:05d}",
@@ -47,11 +50,11 @@ def _scenes(skill: Skill, split: Split, rng: Random) -> Iterator[dict[str, Any]]
             "text": item.text,
             "skill": skill,
             "split": split,
-            "objects": [_thing(item, n, rng) for n in range(max(len(item.shapes), item.count))],
+            "objects": [_draw_object(item, n, rng) for n in range(max(len(item.shapes), item.count))],
         }
 
 
-def _thing(item: SkillText, number: int, rng: Random) -> dict[str, Any]:
+def _draw_object(item: SkillText, number: int, rng: Random) -> dict[str, Any]:
     shape = item.shapes[min(number, len(item.shapes) - 1)]
     return {
         "id": number,

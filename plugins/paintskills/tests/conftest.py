@@ -1,4 +1,4 @@
-"""Judges' answers made from a few words, and the golden cases."""
+"""Fixtures: detections from short descriptions, and the golden cases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOLD = (*COLOURS, "black")  # what the judge tells apart
 
 
 class World:
-    """Makes prompts, detections and rows."""
+    """Factory of prompts, detections and rows."""
 
     labels = LABELS
 
@@ -34,7 +34,7 @@ class World:
         return SkillText(skill, tuple(NAMES[name] for name in names), **more)  # type: ignore[arg-type]
 
     def detections(self, queries: Sequence[Mapping[str, Any]], size: tuple[int, int] = (100, 100)) -> Detections:
-        """Detections from queries: `p` by shape, `box` as centre and size in shares, `color` by name."""
+        """Return detections: `p` by shape, `box` as relative centre and size, `color` by name."""
         n = len(queries)
         probs, colours = np.zeros((n, len(LABELS)), np.float32), np.zeros((n, len(TOLD)), np.float32)
         boxes = np.zeros((n, 4), np.float32)
@@ -51,7 +51,7 @@ class World:
         )  # fmt: skip
 
     def rows(self, metric: Any, prompt: Prompt, found: Any) -> list[Any]:
-        """What a metric says of one image."""
+        """Return what a metric yields for one image."""
         metric.check([prompt]) if metric.name != "paintskills" else None
         observed = Observed((Sample("model", prompt, 0),), {NEED: [Answer(found, {})]})
         return list(metric.measure(Unit(("model",), prompt, 0, [observed])))

@@ -130,7 +130,7 @@ def test_people_and_metric(tmp_path):
     assert (row["images"], row["ties"], row["annotators"]) == (3, 0, 5)
     assert table.loc[("b", "object"), ["images", "ties"]].tolist() == [0, 1]
     assert table.loc[("all", "all"), "images"] == 3
-    assert "so are 1 images" in said.summary
+    assert "without 1 images" in said.summary
 
 
 def test_figures_are_drawn(tmp_path):
@@ -161,7 +161,7 @@ def test_the_majority_is_more_than_half(said):
     answers = pd.DataFrame({"model": "a", "prompt": "p", "seed": 0, "answer": said})
     (row,) = majorities(answers).itertuples()
     expected = math.nan if 2 * sum(said) == len(said) else float(2 * sum(said) > len(said))
-    assert row.said == expected or (math.isnan(row.said) and math.isnan(expected))
+    assert row.majority == expected or (math.isnan(row.majority) and math.isnan(expected))
     assert row.people == len(said)
 
 
@@ -170,11 +170,11 @@ def test_the_majority_is_more_than_half(said):
     [
         (None, "no such file"),
         ("model,prompt\n", "line 1: no column 'seed'; want model, prompt, seed"),
-        (HEAD + "\n", "holds no answers"),
-        (HEAD + "\na,p,0,x,maybe\n", "line 2: the answer 'maybe'; want yes or no"),
-        (HEAD + "\na,p,one,x,yes\n", "line 2: the seed 'one'; want a whole number"),
-        (HEAD + "\na,p,0,,yes\n", "line 2: no annotator"),
-        (HEAD + "\na,p,0,x,yes\na,p,0,x,no\n", "line 3: x has answered for this image already"),
+        (HEAD + "\n", "no answers"),
+        (HEAD + "\na,p,0,x,maybe\n", "line 2: answer must be yes or no (got 'maybe')"),
+        (HEAD + "\na,p,one,x,yes\n", "line 2: seed must be a whole number (got 'one')"),
+        (HEAD + "\na,p,0,,yes\n", "line 2: column 'annotator' is empty"),
+        (HEAD + "\na,p,0,x,yes\na,p,0,x,no\n", "line 3: x answers twice for this image"),
     ],
 )
 def test_a_bad_file_is_said(tmp_path, text, said):
@@ -190,5 +190,7 @@ def test_a_bad_file_is_said(tmp_path, text, said):
 
 def test_answers_about_another_run_are_refused(tmp_path):
     path = write(tmp_path, *votes("z", "object-dog", 0, [1]))
-    with pytest.raises(BadOption, match=r"none of its images is one of the run's; the first is of model 'z'"):
+    with pytest.raises(
+        BadOption, match=r"none of the answers is about an image of the run; the first is about model 'z'"
+    ):
         found(tmp_path, "paintskills-object", path, OBJECT)

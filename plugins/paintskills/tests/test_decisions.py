@@ -1,4 +1,4 @@
-"""Each decision rule: cases worked by hand, and what must not change it."""
+"""Decision rules: cases worked by hand, and invariances."""
 
 from __future__ import annotations
 

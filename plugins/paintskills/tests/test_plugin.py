@@ -1,4 +1,4 @@
-"""Every component under the conformance suites, and the domain of the mini world."""
+"""Conformance suites of every component, and the domain of the mini world."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_component_has_its_entry_point_and_every_entry_point_its_component
 
 
 class SeesByMean:
-    """Finds one to four things, of classes and colours that depend on the image's mean colour."""
+    """Judge that finds one to four objects, whose classes and colours depend on the image's mean colour."""
 
     def observe(self, capability, queries):
         for query in queries:
@@ -64,7 +64,7 @@ SEEING = JudgeInfo(
 
 
 def few(*skills):
-    """Some prompts of each skill."""
+    """Return some prompts of each skill."""
     return PromptSourceInfo(
         name="few",
         summary="Some.",
@@ -176,17 +176,15 @@ def test_the_mini_world_has_all_of_it():
             SkillText("spatial", ("dog", "bed"), relation="left"),
             "one object and no relation",
         ),
-        ("paintskills-object", SkillText("count", ("dog",), count=2), "one thing alone"),
+        ("paintskills-object", SkillText("count", ("dog",), count=2), "a single object"),
         ("paintskills-count", SkillText("spatial", ("dog", "bed"), relation="left"), "one object and no relation"),
-        ("paintskills-color", SkillText("object", ("dog",)), "one thing in a colour"),
+        ("paintskills-color", SkillText("object", ("dog",)), "a single object with a colour"),
         ("paintskills-spatial", SkillText("object", ("dog",)), "two objects and one relation between them"),
     ],
 )
 def test_prompts_of_other_skills_are_refused(name, item, said):
     (info,) = (info for info in t2i_metrics() if info.name == name)
-    with pytest.raises(
-        BadPrompts, match=f"^{name}: the prompt '{re.escape(item.id)}' is to ask for {said}; take "
-    ):
+    with pytest.raises(BadPrompts, match=f"^{name}: the prompt '{re.escape(item.id)}' must ask for {said}; use "):
         info.create(Setup(None, info.options())).check([item.prompt()])
 
 
@@ -200,7 +198,7 @@ def two(counts=(1, 1), relations=((1, "left", 0),)):
     [
         (two(counts=(2, 1)), "two objects and one relation between them"),
         (two(relations=((1, "left", 0), (1, "near", 0))), "two objects and one relation between them"),
-        (two(relations=((1, "near", 0),)), "a relation that is left, right, above, below"),
+        (two(relations=((1, "near", 0),)), "one of the relations left, right, above, below"),
         (two(relations=()), "two objects and one relation between them"),
     ],
 )
@@ -208,14 +206,14 @@ def test_other_scenes_of_two_are_refused(prompt, said):
     (info,) = (info for info in t2i_metrics() if info.name == "paintskills-spatial")
     metric = info.create(Setup(None, info.options()))
     metric.check([two(), two(relations=((0, "above", 1),))])
-    with pytest.raises(BadPrompts, match=f"'x' is to ask for {said}; take "):
+    with pytest.raises(BadPrompts, match=f"'x' must ask for {said}; use "):
         metric.check([prompt])
 
 
 def test_prompts_that_expect_nothing_or_name_no_skill_are_refused():
     bare = Prompt("x", "a dog")
     by_name = {info.name: info.create(Setup(None, info.options())) for info in t2i_metrics()}
-    with pytest.raises(BadPrompts, match="the prompt 'x' is to say what it expects"):
+    with pytest.raises(BadPrompts, match="the prompt 'x' must have a scene"):
         by_name["paintskills-object"].check([bare])
     with pytest.raises(BadPrompts, match="the prompt 'x' does not say its skill"):
         by_name["paintskills"].check([bare])
@@ -225,7 +223,7 @@ def test_a_skill_that_is_left_out_is_said():
     (info,) = (info for info in t2i_metrics() if info.name == "paintskills")
     metric = info.create(Setup(None, info.options()))
     prompts = [item.prompt() for skill in SKILLS[:3] for item in list(items(skill))[:2]]
-    with pytest.raises(BadPrompts, match="averages four skills, and no prompt is of spatial"):
+    with pytest.raises(BadPrompts, match="averages four skills, but no prompt tests spatial"):
         metric.check(prompts)
 
 

@@ -170,10 +170,10 @@ def test_the_reference_on_a_run_is_the_reference_on_arrays():
     [
         (
             {},
-            "99 negatives want as many other captions, and the run's prompts have 29; set -o",
+            "99 negatives need as many other captions, but the run's prompts have 29; set -o",
         ),
-        ({"captions": "few.txt"}, "99 negatives want as many other captions, and few.txt have 2"),
-        ({"captions": "few.txt", "reference": True}, "with reference the run's own prompts are the captions"),
+        ({"captions": "few.txt"}, "99 negatives need as many other captions, but few.txt have 2"),
+        ({"captions": "few.txt", "reference": True}, "reference uses the run's own prompts as captions"),
     ],
 )
 def test_too_few_captions_are_said_before_anything_runs(options, said, tmp_path, monkeypatch):
@@ -190,6 +190,6 @@ def test_captions_that_stand_twice_count_once():
     metric.check(CAPTIONS)
     twice = [*CAPTIONS[:29], Prompt("again", CAPTIONS[0].text)]
     with pytest.raises(
-        BadPrompts, match="29 negatives want as many other captions, and the run's prompts have 28"
+        BadPrompts, match="29 negatives need as many other captions, but the run's prompts have 28"
     ):
         metric.check(twice)

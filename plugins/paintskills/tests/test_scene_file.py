@@ -116,7 +116,7 @@ def test_splits_and_skills_are_drawn_apart():
 
 
 def change(path, value):
-    """A copy of the published scene with one field changed; `...` takes it out."""
+    """Return a copy of the published scene with one field changed; `...` removes it."""
     scene = json.loads(json.dumps(PUBLISHED))
     at = scene
     *parents, last = path
@@ -133,35 +133,35 @@ def change(path, value):
     ("path", "value", "said"),
     [
         (("text",), ..., "text: is missing"),
-        (("text",), 3, "text: want text, not 3"),
+        (("text",), 3, "text: must be text (got 3)"),
         (
             ("text",),
             "a photo of 3 human",
-            "text: want 'a photo of 1 human', as the objects are, not \"a photo of 3 human\"",
+            "text: must be 'a photo of 1 human', to match the objects (got \"a photo of 3 human\")",
         ),
-        (("scene",), None, "scene: want text, not null"),
-        (("skill",), "counting", "skill: want one of object, count, color, spatial, not 'counting'"),
-        (("objects",), [], "objects: want a list of 1 to 4"),
-        (("objects",), ..., "objects: want a list of 1 to 4"),
-        (("objects", 0), "dog", "objects[0]: want an object"),
-        (("objects", 0, "id"), "0", 'objects[0].id: want a whole number, not "0"'),
-        (("objects", 0, "shape"), "dgo", "objects[0].shape: no object 'dgo': did you mean 'dog'?"),
-        (("objects", 0, "color"), "maroon", "objects[0].color: want one of plain, red"),
-        (("objects", 0, "scale"), "big", 'objects[0].scale: want a number above 0, not "big"'),
-        (("objects", 0, "scale"), 0, "objects[0].scale: want a number above 0, not 0"),
+        (("scene",), None, "scene: must be text (got null)"),
+        (("skill",), "counting", "skill: must be one of object, count, color, spatial (got 'counting')"),
+        (("objects",), [], "objects: must be a list with 1 to 4 elements"),
+        (("objects",), ..., "objects: must be a list with 1 to 4 elements"),
+        (("objects", 0), "dog", "objects[0]: must be an object"),
+        (("objects", 0, "id"), "0", 'objects[0].id: must be a whole number (got "0")'),
+        (("objects", 0, "shape"), "dgo", "objects[0].shape: PaintSkills has no 'dgo': did you mean 'dog'?"),
+        (("objects", 0, "color"), "maroon", "objects[0].color: must be one of plain, red"),
+        (("objects", 0, "scale"), "big", 'objects[0].scale: must be a number above 0 (got "big")'),
+        (("objects", 0, "scale"), 0, "objects[0].scale: must be a number above 0 (got 0)"),
         (("objects", 0, "scale"), ..., "objects[0].scale: is missing"),
-        (("objects", 0, "scale"), -(10**400), "objects[0].scale: want a number above 0, not -1000"),
+        (("objects", 0, "scale"), -(10**400), "objects[0].scale: must be a number above 0 (got -1000"),
         (
             ("objects", 0, "rotation"),
             [0, 10**400, 0],
-            "objects[0].rotation: want null or three numbers, not [0, 1",
+            "objects[0].rotation: must be null or three numbers (got [0, 1",
         ),
-        (("objects", 0, "scale"), float("nan"), "objects[0].scale: want a number above 0, not NaN"),
-        (("objects", 0, "scale"), float("inf"), "objects[0].scale: want a number above 0, not Infinity"),
-        (("objects", 0, "rotation"), [1, 2], "objects[0].rotation: want null or three numbers, not [1, 2]"),
+        (("objects", 0, "scale"), float("nan"), "objects[0].scale: must be a number above 0 (got NaN)"),
+        (("objects", 0, "scale"), float("inf"), "objects[0].scale: must be a number above 0 (got Infinity)"),
+        (("objects", 0, "rotation"), [1, 2], "objects[0].rotation: must be null or three numbers (got [1, 2])"),
         (("objects", 0, "texture"), ..., "objects[0].texture: is missing"),
-        (("objects", 0, "state"), 1, "objects[0].state: want text, not 1"),
-        (("split",), 1, "split: want text, not 1"),
+        (("objects", 0, "state"), 1, "objects[0].state: must be text (got 1)"),
+        (("split",), 1, "split: must be text (got 1)"),
     ],
 )
 def test_a_malformed_scene_is_named_with_its_field(written, path, value, said):
@@ -175,12 +175,12 @@ def test_a_malformed_scene_is_named_with_its_field(written, path, value, said):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ([], "want an object with a list of scenes"),
-        ({"data": {}}, "want an object with a list of scenes"),
-        ({"data": []}, "holds no scenes"),
-        ({"data": ["x"]}, "scene 0: want an object"),
+        ([], "must be an object with a list of scenes"),
+        ({"data": {}}, "must be an object with a list of scenes"),
+        ({"data": []}, "no scenes"),
+        ({"data": ["x"]}, "scene 0: must be an object"),
         ({"data": [change(("id",), ...)]}, "scene 0: id: is missing"),
-        ({"data": [PUBLISHED, PUBLISHED]}, "scene 1 ('count_val_00000'): id: another scene has it too"),
+        ({"data": [PUBLISHED, PUBLISHED]}, "scene 1 ('count_val_00000'): id: another scene has the same id"),
     ],
 )
 def test_a_malformed_file_is_said(written, data, said):
@@ -199,9 +199,12 @@ def test_what_is_no_json_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        ({"relation": "left"}, 'objects[1].relation: want one of left_0, right_0, above_0, below_0, not "left"'),
-        ({"relation": "left_1"}, "objects[1].relation: want one of left_0"),
-        ({"relation": None}, "objects[1].relation: want one of left_0"),
+        (
+            {"relation": "left"},
+            'objects[1].relation: must be one of left_0, right_0, above_0, below_0 (got "left")',
+        ),
+        ({"relation": "left_1"}, "objects[1].relation: must be one of left_0"),
+        ({"relation": None}, "objects[1].relation: must be one of left_0"),
     ],
 )
 def test_a_relation_is_one_of_the_second_to_the_first(second, said):
@@ -219,9 +222,9 @@ def test_words_of_ones_own_and_those_of_another_skill_are_taken_where_they_say_t
 
 def test_counted_objects_are_of_one_kind_and_coloured_ones_have_a_colour():
     dog = {**PUBLISHED["objects"][0], "shape": "dog"}
-    with pytest.raises(BadPrompts, match=r"objects\[1\]\.shape: want 'dog', as the first"):
+    with pytest.raises(BadPrompts, match=r"objects\[1\]\.shape: must be 'dog', the shape of the first object"):
         of_scenes([{**PUBLISHED, "objects": [dog, {**dog, "shape": "bed"}]}])
-    with pytest.raises(BadPrompts, match=r"objects\[0\]\.color: want one of red, blue.*, not 'plain'"):
+    with pytest.raises(BadPrompts, match=r"objects\[0\]\.color: must be one of red, blue.* \(got 'plain'\)"):
         of_scenes([{**PUBLISHED, "skill": "color", "objects": [dog]}])
 
 
@@ -259,7 +262,7 @@ def test_the_command_overwrites_no_other_scenes(tmp_path):
     asked = [str(tmp_path), "--skill", "object", "--split", "val"]
     done = CliRunner().invoke(app, asked)
     assert isinstance(done.exception, BadFolder)
-    assert f"{official}: is there and holds other scenes" in str(done.exception)
+    assert f"{official}: the file has other scenes" in str(done.exception)
     assert official.read_text() == "{}"
     official.unlink()
     for _ in range(2):  # the same ones are no others

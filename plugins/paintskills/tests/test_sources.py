@@ -64,7 +64,7 @@ def test_scenes_say_what_an_image_must_show():
 
 def test_only_some_objects():
     assert len(prompts("spatial", objects=("dog", "bed"))) == 16
-    with pytest.raises(ValidationError, match="PaintSkills has no 'dgo': did you mean 'dog'"):
+    with pytest.raises(ValidationError, match="PaintSkills has no object 'dgo': did you mean 'dog'"):
         SourceOptions(objects=("dgo",))
 
 
@@ -97,18 +97,17 @@ def test_a_scene_files_own_words_are_sent(file):
 def test_a_file_of_another_skill_is_refused(file):
     path = file([dict(draw_split("object", "val").scenes[0].data)])
     said = (
-        r"scenes.json: scene 0 \('object_val_00000'\): skill: 'object' is not count; take --prompts paintskills-ob"
+        r"scenes.json: scene 0 \('object_val_00000'\): skill: must be count \(got 'object'\); "
+        r"use --prompts paintskills-ob"
     )
     with pytest.raises(BadPrompts, match=said):
         prompts("count", scenes=path)
-    with pytest.raises(BadPrompts, match="holds no scene of dog"):
+    with pytest.raises(BadPrompts, match="no scene shows dog"):
         prompts("object", scenes=path, objects=("dog",))
 
 
 def test_one_text_that_shows_two_things_is_refused(file):
     human, airplane = (dict(scene.data) for scene in draw_split("object", "val").scenes[:2])
     path = file([{**scene, "text": "one thing"} for scene in (human, airplane)])
-    with pytest.raises(
-        BadPrompts, match=r"scene 1 .*: text: an earlier scene has the same text and shows something"
-    ):
+    with pytest.raises(BadPrompts, match=r"scene 1 .*: text: an earlier scene with the same text shows something"):
         prompts("object", scenes=path)

@@ -2,8 +2,8 @@
 
 python plugins/wordnet-hypernymy/benchmarks/captions.py
 
-Ends with one line and status 1 where it takes longer than a minute: this process's own time and half that of the
-other two, so that what else runs beside does not count.
+Exits with one line and status 1 if it takes longer than a minute. The time is the processor time of this process
+plus half that of the other two, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from t2i_wordnet_hypernymy.wordnet import nouns
 
 CAPTIONS, WORDS, WORKERS = 1_000_000, 16, 2
 SECONDS = 60.0
-"""The bar."""
+"""Limit of the time."""
 
 
-def write(path: Path, seed: int = 0) -> None:
-    """Captions of words of WordNet, those of few letters more often, as short words are in texts."""
+def write_captions(path: Path, seed: int = 0) -> None:
+    """Write captions of WordNet's words, short words more often than long ones, as in real texts."""
     words = sorted({word for line in nouns().lemma_lines for word in line.replace("_", " ").split(" ")}, key=len)
     ranks = np.random.default_rng(seed).zipf(1.2, (CAPTIONS // 1000, 1000, WORDS)) % len(words)
     with path.open("w", encoding="utf-8") as file:
@@ -32,10 +32,10 @@ def write(path: Path, seed: int = 0) -> None:
 
 
 def main() -> None:
-    """Print the time; say where it misses its bar."""
+    """Print the time, and exit with status 1 if it exceeds the limit."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "captions.txt"
-        write(path)
+        write_captions(path)
         clock, own = time.monotonic(), time.process_time()
         counts, captions = count_captions([path], nouns(), WORKERS)
         clock, own = time.monotonic() - clock, time.process_time() - own

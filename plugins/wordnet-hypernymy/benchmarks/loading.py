@@ -2,8 +2,8 @@
 
 python plugins/wordnet-hypernymy/benchmarks/loading.py
 
-Each time is that of a process of its own, for a graph is loaded once. Ends with one line and status 1 where it
-takes longer than it may.
+Each measurement runs in a new process, because a process loads the graph once. Exits with one line and status 1 if
+the time exceeds the limit.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import subprocess
 import sys
 
 SECONDS = 0.5
-"""The bar: seconds of processor time at most, the start of Python left out."""
+"""Limit of the processor time, without the start of Python."""
 ROUNDS = 3
-"""Processes that are timed; the quickest counts, for other work beside makes times longer, never shorter."""
+"""Number of processes to time. The quickest counts, because other work on the machine only makes times longer."""
 
 WORK = """
 import time
@@ -33,8 +33,8 @@ print(imported - start, loaded - imported, time.process_time() - loaded)
 """
 
 
-def measured() -> tuple[float, float, float]:
-    """Seconds for the imports, for the graph with closure, cohyponyms, lemmas and definitions, and for A(s)."""
+def measure() -> tuple[float, float, float]:
+    """Return the seconds for imports, for the graph (closure, cohyponyms, lemmas, definitions) and for A(s)."""
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, check=True, env=alone)
     imports, graph, leaves = map(float, done.stdout.split())
@@ -42,8 +42,8 @@ def measured() -> tuple[float, float, float]:
 
 
 def main() -> None:
-    """Print the times; say where the graph misses its bar."""
-    rounds = [measured() for _ in range(ROUNDS)]
+    """Print the times, and exit with status 1 if they exceed the limit."""
+    rounds = [measure() for _ in range(ROUNDS)]
     imports, graph, leaves = (min(times) for times in zip(*rounds, strict=True))
     print(f"seconds of processor time: imports {imports:.2f}, graph {graph:.2f}, A(s) of 860 synsets {leaves:.2f}")
     if (whole := imports + graph + leaves) > SECONDS:

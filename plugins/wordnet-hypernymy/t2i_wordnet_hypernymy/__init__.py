@@ -1,1 +1,1 @@
-"""Does a model know what a word means? Metrics over the taxonomy of WordNet nouns."""
+"""Metrics of how well a model knows what words mean, over the taxonomy of WordNet's nouns."""

@@ -1,4 +1,4 @@
-"""Tables and figures from per-synset scores: the lowest, differences of models, subtrees, stability."""
+"""Tables and figures of scores by synset: lowest scores, differences between models, subtrees, stability."""
 
 from __future__ import annotations
 
@@ -14,23 +14,36 @@ from t2i_core.api.errors import BadOption, did_you_mean
 from t2i_core.api.study import Analysis, Study
 from t2i_core.results.run import Run, load_run
 
-from .figures import RHO, heat
-from .mosaic import draw_mosaic, pictures
+from .figures import RHO, draw_heatmap
+from .mosaic import draw_mosaic, find_pictures
 from .options import ROOTS, HypernymyOptions
 from .preferences import preferences
 from .sweeps import sweeps
-from .synsets import beside, by_synset, side_by_side, synsets_of
+from .synsets import by_synset, join_measures, side_by_side, synsets_of
 from .taxonomy import Taxonomy
 
 SHOWN = 50
-"""So many synsets are listed, as in the paper's Figure 11."""
+"""Number of synsets that a table lists, as in the paper's Figure 11."""
 
 WITH_IMAGES = 8
-"""So many of them are shown with images."""
+"""Number of listed synsets that a figure shows with images."""
 
 
 def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOptions) -> Iterator[Analysis]:
-    """Yield what can be said of a measure of which higher is better."""
+    """Yield the tables and figures of a measure of which higher values are better.
+
+    Args:
+        study: The measurements of a run.
+        measure: Name of the measure.
+        taxonomy: The taxonomy that contains the synsets.
+        options: Options of the metric.
+
+    Yields:
+        The analyses for which the run has enough data.
+
+    Raises:
+        BadOption: An option does not fit the run, or a file that it names is not valid.
+    """
     rows = study.table[study.table["measure"] == measure]
     if rows.empty:
         return
@@ -43,7 +56,7 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
         for a, b in combinations(models, 2):
             yield difference(study, measure, wide, a, b)
         yield stability(wide, "models", "model", f"Spearman's rho of synsets' {measure} between models.")
-    # a value that is made of all seeds says nothing of one
+    # values that combine all seeds cannot be compared between seeds
     if "seed" in rows and rows["seed"].nunique() > 1 and ("seeds" not in rows or rows["seeds"].isna().all()):
         for model in models:
             seeds = per_synset(rows[rows["model"] == model], "seed")
@@ -52,7 +65,7 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
     synsets = synsets_of(study.table, study.others)
     if options.beside:
         yield stability(
-            other_runs(study.folder, by_synset(wide, synsets), measure, options.beside),
+            join_runs(study.folder, by_synset(wide, synsets), measure, options.beside),
             "runs",
             "run",
             f"Spearman's rho of synsets' {measure} between runs.",
@@ -61,58 +74,74 @@ def analyse(study: Study, measure: str, taxonomy: Taxonomy, options: HypernymyOp
     yield from sweeps(study, measure)
     yield from side_by_side(study, measure, options.frequency)
     if options.preferences is not None:
-        yield from preferences(options.preferences, by_synset(beside(study, measure), synsets))
+        yield from preferences(options.preferences, by_synset(join_measures(study, measure), synsets))
 
 
 def per_synset(rows: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Mean values, a row for each prompt and a column for each level of `by`; NaN where there is none."""
+    """Return mean values: one row for each prompt, one column for each level of `by`, NaN if there are none."""
     wide = rows.groupby(["prompt", by], observed=True)["value"].mean().unstack(by)
     wide.index, wide.columns = wide.index.astype(object), wide.columns.astype(object)
     return wide
 
 
-def other_runs(folder: Path, wide: pd.DataFrame, measure: str, beside: Sequence[Path]) -> pd.DataFrame:
-    """A run's values by synset (`wide`) with those of other runs: a column for each run and model.
+def join_runs(folder: Path, wide: pd.DataFrame, measure: str, others: Sequence[Path]) -> pd.DataFrame:
+    """Join a run's values by synset with those of other runs.
 
-    Raises BadOption for a run that has no such values, or none of these synsets.
+    Args:
+        folder: Folder of the run.
+        wide: Values of the run: one row for each synset, one column for each model.
+        measure: Name of the measure.
+        others: Folders of the other runs.
+
+    Returns:
+        One row for each synset of the run, one column for each run and model.
+
+    Raises:
+        BadOption: A run has no values of this measure, or none for these synsets.
     """
-    runs = [load_run(path) for path in dict.fromkeys(path.resolve() for path in (folder, *beside))]
-    names = [run.folder.name for run in runs]
-    called = [name if names.count(name) == 1 else str(run.folder) for name, run in zip(names, runs, strict=True)]
-    found = {_run_column(called[0], runs[0], str(model), measure): wide[model] for model in wide.columns}
-    for name, run in zip(called[1:], runs[1:], strict=True):
+    runs = [load_run(path) for path in dict.fromkeys(path.resolve() for path in (folder, *others))]
+    folders = [run.folder.name for run in runs]
+    names = [
+        name if folders.count(name) == 1 else str(run.folder) for name, run in zip(folders, runs, strict=True)
+    ]
+    found = {_name_column(names[0], runs[0], str(model), measure): wide[model] for model in wide.columns}
+    for name, run in zip(names[1:], runs[1:], strict=True):
         rows = run.measurements()
         rows = rows[rows["measure"] == measure] if len(rows) else rows
         if rows.empty:
-            raise BadOption(f"{run.path}: the run has no {measure}")
+            raise BadOption(f"{run.path}: the run has no values of {measure}; name a run that measured it")
         other = by_synset(per_synset(rows, "model"), synsets_of(rows))
         if not set(other.index) & set(wide.index):
-            raise BadOption(f"{run.path}: the run has {measure} of none of this run's synsets")
-        found |= {_run_column(name, run, str(model), measure): other[model] for model in other.columns}
+            raise BadOption(
+                f"{run.path}: the run has {measure} for none of this run's synsets; name a run that shares some"
+            )
+        found |= {_name_column(name, run, str(model), measure): other[model] for model in other.columns}
     return pd.DataFrame(found).reindex(wide.index)
 
 
-def _run_column(name: str, run: Run, model: str, measure: str) -> str:
+def _name_column(name: str, run: Run, model: str, measure: str) -> str:
     judges = [r.judge.name for r in run.results if r.judge and (r.metric, r.label) == (measure, model)]
     return f"{name}: {model} ({', '.join(judges)})"
 
 
 def lowest(study: Study, measure: str, wide: pd.DataFrame, models: Sequence[str]) -> Analysis:
-    """The synsets of lowest score, averaged over models; those that not all of them have are left out."""
+    """Return the synsets with the lowest mean score over models, without those that some model lacks."""
     mean = wide.dropna().mean(axis=1).sort_values(kind="stable")
     worst = mean.index[:SHOWN]
     table = pd.DataFrame({"synset": worst, measure: mean.loc[worst].to_numpy()})
     if len(models) > 1:
         for model in models:
             table[model] = wide.loc[worst, model].to_numpy()
-    of = models[0] if len(models) == 1 else f"{len(models)} models' mean"
-    shown = [(f"{name}\n{mean[name]:.3f}", pictures(study, models, name)) for name in worst[:WITH_IMAGES]]
+    of = models[0] if len(models) == 1 else f"mean of {len(models)} models"
+    shown = [(f"{name}\n{mean[name]:.3f}", find_pictures(study, models, name)) for name in worst[:WITH_IMAGES]]
     name = "lowest" if len(models) > 1 or study.table["model"].nunique() == 1 else f"lowest of {models[0]}"
-    return Analysis(name, f"The synsets of lowest {measure}, {of}.", table, partial(draw_mosaic, shown, models))
+    return Analysis(
+        name, f"The synsets with the lowest {measure}, {of}.", table, partial(draw_mosaic, shown, models)
+    )
 
 
 def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -> Analysis:
-    """What one model does better than another, synset by synset, ranked from a's gains to b's."""
+    """Return the difference of two models for each synset, sorted from the largest gain of `a` to that of `b`."""
     both = wide[[a, b]].dropna()
     gain = (both[a] - both[b]).sort_values(ascending=False, kind="stable")
     ranked = gain.index if len(gain) <= 2 * SHOWN else [*gain.index[:SHOWN], *gain.index[-SHOWN:]]
@@ -126,30 +155,44 @@ def difference(study: Study, measure: str, wide: pd.DataFrame, a: str, b: str) -
     )
     half = WITH_IMAGES // 2
     ends = list(dict.fromkeys([*gain.index[:half], *gain.index[-half:]]))
-    shown = [(f"{name}\n{gain[name]:+.3f}", pictures(study, (a, b), name)) for name in ends]
+    shown = [(f"{name}\n{gain[name]:+.3f}", find_pictures(study, (a, b), name)) for name in ends]
     summary = f"Difference of synsets' {measure}: {a} - {b}."
     return Analysis(f"{a} and {b}", summary, table, partial(draw_mosaic, shown, (a, b)))
 
 
 def stability(wide: pd.DataFrame, name: str, column: str, summary: str) -> Analysis:
-    """How alike synsets are ranked: a row for each level, and its mean correlation with the others.
+    """Return how well the rankings of synsets agree: Spearman's rho between columns.
 
-    NaN where all of a level's scores are equal.
+    Args:
+        wide: Values: one row for each synset, one column for each level (model, seed or run).
+        name: What the levels are, in the plural.
+        column: Column of the table that names the level.
+        summary: Summary of the analysis.
+
+    Returns:
+        One row for each level, with its mean correlation with the others in the column `others`; NaN where all
+        scores of a level are equal.
     """
     rho = wide.corr(method="spearman")
     others = rho.mask(np.eye(len(rho), dtype=bool)).mean()
     table = rho.reset_index(drop=True)
     table.insert(0, column, [str(level) for level in rho.index])
     table["others"] = others.to_numpy()
-    return Analysis(f"stability between {name}", summary, table, partial(heat, rho, RHO, -1))
+    return Analysis(f"stability between {name}", summary, table, partial(draw_heatmap, rho, RHO, -1))
 
 
 def subtrees(
     wide: pd.DataFrame, synsets: Mapping[str, str], measure: str, taxonomy: Taxonomy, roots: Sequence[str]
 ) -> Analysis:
-    """Mean over the synsets at or below each root (the paper's Tables 9 and 10), and over all.
+    """Return the mean over the synsets at or below each root, and over all synsets.
 
-    Raises BadOption for a root that the taxonomy does not have; the paper's are left out of others than WordNet.
+    The paper's roots are skipped if the taxonomy does not contain them.
+
+    Raises:
+        BadOption: The taxonomy does not contain a root that the user named.
+
+    References:
+        Hypernymy paper, Tables 9 and 10.
     """
     for root in roots:
         if root not in taxonomy and root not in ROOTS:
@@ -168,7 +211,7 @@ def subtrees(
 
 
 def _bars(table: pd.DataFrame, measure: str, axes: Any) -> None:
-    """A group of bars for each root, one for each model."""
+    """Draw a group of bars for each root, one bar for each model."""
     models = list(table.columns[2:])
     for i, model in enumerate(models):
         places = [place + i * 0.8 / len(models) for place in range(len(table))]

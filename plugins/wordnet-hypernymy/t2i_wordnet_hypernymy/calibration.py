@@ -1,4 +1,8 @@
-"""The metric `calibration`: is a classifier as often right as it says? On labelled images (paper's Table 7)."""
+"""The metric `calibration`: whether a classifier's confidence matches its accuracy, on labelled images.
+
+References:
+    Hypernymy paper, Table 7 and Figure 6.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,23 @@ BINS = 100
 
 
 def bin_of(confidence: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The bin of each confidence in (0, 1], of equal width, closed above."""
+    """Return the bin of each confidence in (0, 1]; bins have equal width and include their upper end."""
     return np.clip(np.ceil(confidence * BINS).astype(np.intp) - 1, 0, BINS - 1)
 
 
 def calibration_error(
     confidence: NDArray[np.float64], correct: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> float:
-    """Expected calibration error: mean over images of |accuracy - mean confidence| of their bin; NaN of none."""
+    """Return the expected calibration error: mean over images of |accuracy - mean confidence| of their bin.
+
+    Args:
+        confidence: Probability of the predicted class, shape (n,), in (0, 1].
+        correct: 1 where the predicted class is the label, otherwise 0, shape (n,).
+        weights: Weights of the images, shape (n,).
+
+    Returns:
+        The error in [0, 1]; NaN if the weights sum to 0.
+    """
     total = weights.sum()
     if not total > 0:
         return float("nan")
@@ -37,21 +50,21 @@ def calibration_error(
 
 
 class Calibration(Metric):
-    """Is the classifier as often right as it says?"""
+    """Expected calibration error, accuracy and mean confidence of the classifier."""
 
     needs = (Need(NEED, "classify", knows=True),)
 
     def __init__(self, setup: Setup[Any]) -> None:
         super().__init__(setup)
-        self._answers = PerTable(_Answers.of)
+        self._answers = PerTable(_Predictions.of)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse images without a label."""
+        """Reject images without a label."""
         for prompt in prompts:
             asked_class(prompt)
 
     def measure(self, unit: Unit) -> Iterator[Row]:
-        """Turn one image into two rows: whether the most probable class is its label, and that probability."""
+        """Yield two rows for an image: whether the most probable class is its label, and that probability."""
         observed = unit.one()
         answer: ClassScores = observed.one(NEED)
         odds = np.exp(np.subtract(answer.logits, answer.logits.max(), dtype=np.float64))
@@ -60,14 +73,14 @@ class Calibration(Metric):
         yield Row("confidence", float(1 / odds.sum()), {"correct": int(correct)})
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return `ece`; accuracy and confidence are plain means."""
+        """Return `ece`; core computes accuracy and confidence as plain means."""
         answers = self._answers(table)
         if not len(answers.confidence):
             return {}
         return {"ece": calibration_error(answers.confidence, answers.correct, weights[answers.rows])}
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield the calibration curve (the paper's Figure 6): a row for each bin that has images."""
+        """Yield the calibration curve of each model: one row for each bin that has images."""
         rows = study.table[study.table["measure"] == "confidence"]
         for model, own in rows.groupby("model", observed=True):
             confidence = own["value"].to_numpy(np.float64)
@@ -80,21 +93,27 @@ class Calibration(Metric):
             )
             groups = data.groupby("bin")
             table = groups.mean().assign(images=groups.size()).reset_index(drop=True)
-            summary = f"How often the judge is right, by how sure it is, on {model}."
+            summary = f"Accuracy of the judge by its confidence, on {model}."
             yield Analysis(f"curve of {model}", summary, table, partial(_curve, table))
 
 
 @dataclass(frozen=True)
-class _Answers:
-    """A table's answers, float64 (n,), and the places of the rows that they stand in."""
+class _Predictions:
+    """Predictions in a table.
+
+    Attributes:
+        rows: Positions of their rows in the table, shape (n,).
+        confidence: Probability of the predicted class, shape (n,).
+        correct: 1 where the prediction is right, otherwise 0, shape (n,).
+    """
 
     rows: NDArray[np.intp]
     confidence: NDArray[np.float64]
     correct: NDArray[np.float64]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> _Answers:
-        """Read them."""
+    def of(cls, table: pd.DataFrame) -> _Predictions:
+        """Read the predictions from a table."""
         rows = np.flatnonzero(table["measure"] == "confidence")
         own = table.iloc[rows]
         correct = own["correct"].to_numpy(np.float64) if len(rows) else np.empty(0)

@@ -1,4 +1,8 @@
-"""How often the words of synsets stand in captions: a text file, streamed, on all cores (the paper's Table 4)."""
+"""Counts of captions that contain the words of synsets, from text files that are streamed on all cores.
+
+References:
+    Hypernymy paper, Table 4.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +20,18 @@ from t2i_core.api.errors import BadOption
 from .taxonomy import Taxonomy
 
 CHUNK = 4 << 20
-"""Bytes that a process reads at a time: memory stays flat however long the file is."""
+"""Number of bytes that a process reads at a time, so that memory does not grow with the file."""
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class CaptionWords:
-    """What is looked for, so that a caption is met by operations on whole sets.
+    """Words to look for, arranged so that set operations find them in a caption.
 
-    single:  words of one part
-    longer:  those of several, by their first two
+    Attributes:
+        single: Words of one part.
+        longer: Words of several parts, by their first two parts.
     """
 
     single: frozenset[str]
@@ -34,7 +39,7 @@ class CaptionWords:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> CaptionWords:
-        """Sort words, as `word_of` writes them."""
+        """Arrange words, each written as `word_of` writes it."""
         longer: dict[tuple[str, str], list[str]] = {}
         for word in set(words):
             if " " in word:
@@ -44,41 +49,50 @@ class CaptionWords:
 
 
 def word_of(lemma: str) -> str:
-    """A lemma as it is looked for: words of letters and digits, lower case, a blank between."""
+    """Return a lemma in lower case, its parts of letters and digits separated by single spaces."""
     return " ".join(_WORD.findall(lemma.lower()))
 
 
 def count_in(text: str, words: CaptionWords) -> tuple[Counter[str], int]:
-    """Count the captions, one a line, in which each word stands, and the captions; empty lines are none."""
+    """Return the number of captions that contain each word, and the number of captions.
+
+    Args:
+        text: Captions, one per line; empty lines are skipped.
+        words: The words to look for.
+    """
     found: Counter[str] = Counter()
     captions = 0
     for line in text.lower().split("\n"):
-        said = _WORD.findall(line)
-        captions += bool(said)
-        found.update(words.single.intersection(said))
-        for pair in words.longer.keys() & set(pairwise(said)):
-            whole = f" {' '.join(said)} "
+        caption = _WORD.findall(line)
+        captions += bool(caption)
+        found.update(words.single.intersection(caption))
+        for pair in words.longer.keys() & set(pairwise(caption)):
+            whole = f" {' '.join(caption)} "
             found.update(word for word in words.longer[pair] if f" {word} " in whole)
     return found, captions
 
 
-_ASKED: list[CaptionWords] = []
-"""What this process looks for."""
+_PROCESS_WORDS: list[CaptionWords] = []
+"""The words that this worker process looks for."""
 
 
-def _remember(words: CaptionWords) -> None:
-    _ASKED[:] = [words]
+def _set_words(words: CaptionWords) -> None:
+    _PROCESS_WORDS[:] = [words]
 
 
 def _count_part(part: tuple[Path, int, int]) -> tuple[Counter[str], int]:
     path, start, end = part
     with path.open("rb") as file:
         file.seek(start)
-        return count_in(file.read(end - start).decode("utf-8", "replace"), _ASKED[0])
+        return count_in(file.read(end - start).decode("utf-8", "replace"), _PROCESS_WORDS[0])
 
 
 def parts_of(path: Path, chunk: int = CHUNK) -> Iterator[tuple[Path, int, int]]:
-    """Yield a file's parts, bytes from start to end, each of whole lines. Raises BadOption."""
+    """Yield the parts of a file, each of whole lines, as path, first byte and end.
+
+    Raises:
+        BadOption: The file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             start, size = 0, os.fstat(file.fileno()).st_size
@@ -94,24 +108,34 @@ def parts_of(path: Path, chunk: int = CHUNK) -> Iterator[tuple[Path, int, int]]:
 def count_captions(
     files: Sequence[Path], taxonomy: Taxonomy, workers: int | None = None
 ) -> tuple[dict[str, int], int]:
-    """Return in how many captions each node's first lemma stands, by its name, and how many captions there are.
+    """Count the captions that contain each node's first lemma.
 
-    Captions are lines. A word stands in one where its words follow each other there, whatever their case and the
-    signs between; plurals are other words. All cores work, unless told otherwise. Raises BadOption for files that
-    cannot be read or hold no captions.
+    A caption contains a lemma if the lemma's parts follow each other there, whatever their case and the characters
+    between them. Plurals count as other words.
+
+    Args:
+        files: Text files with one caption per line.
+        taxonomy: The nodes to count.
+        workers: Number of processes; all cores if None.
+
+    Returns:
+        The number of captions for each node's name, and the number of all captions.
+
+    Raises:
+        BadOption: A file cannot be read, or the files contain no captions.
     """
     words = {name: word_of(taxonomy.lemmas(name)[0]) for name in taxonomy.names}
-    asked = CaptionWords.of([word for word in words.values() if word])
+    wanted = CaptionWords.of([word for word in words.values() if word])
     total: Counter[str] = Counter()
     captions = 0
     parts = (part for file in files for part in parts_of(file))
     workers = (
         workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or os.cpu_count()
     )
-    with multiprocessing.get_context("spawn").Pool(workers, _remember, (asked,)) as pool:
+    with multiprocessing.get_context("spawn").Pool(workers, _set_words, (wanted,)) as pool:
         for found, lines in pool.imap_unordered(_count_part, parts):
             total.update(found)
             captions += lines
     if not captions:
-        raise BadOption(f"{', '.join(map(str, files))}: no captions there; want text with a caption on each line")
+        raise BadOption(f"{', '.join(map(str, files))}: no captions; the file must have one caption per line")
     return {name: total[word] for name, word in words.items()}, captions

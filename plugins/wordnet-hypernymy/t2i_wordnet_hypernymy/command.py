@@ -15,14 +15,16 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def count_captions(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Captions, one a line, UTF-8.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The table that is written (CSV).")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Captions, one per line, UTF-8.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="CSV file to write.")],
     taxonomy: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A taxonomy of your own instead of WordNet's nouns.")
+        Path | None, typer.Option(metavar="FILE", help="File with your own taxonomy. Default: WordNet's nouns.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes. Default: all cores.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of processes. Default: all cores.")
+    ] = None,
 ) -> None:
-    """Count the captions in which each synset's word stands: -o isp.frequency=FILE of t2i analyze."""
+    """Count the captions that contain each synset's word, for `t2i analyze -o isp.frequency=FILE`."""
     from t2i_core.api.errors import BadFolder
     from t2i_core.files.atomic_write import replace_file
     from t2i_core.files.spreadsheet import escape
@@ -30,14 +32,16 @@ def count_captions(
     from .captions import count_captions as count
     from .metrics import taxonomy_of
 
-    # counting may take hours
+    # checked before counting, which may take hours
     if not out.parent.is_dir():
-        raise BadFolder(f"{out}: there is no folder {out.parent}")
+        raise BadFolder(
+            f"{out}: the folder {out.parent} does not exist; create it or name another file with --out"
+        )
     if out.is_dir():
-        raise BadFolder(f"{out}: is a folder; want the name of a file")
+        raise BadFolder(f"{out}: is a folder; name a file with --out")
     inputs = [*files, taxonomy] if taxonomy else files
     if out.exists() and any(file.exists() and out.samefile(file) for file in inputs):
-        raise BadFolder(f"{out}: is an input and would be overwritten; name another file with --out")
+        raise BadFolder(f"{out}: is an input file and would be overwritten; name another file with --out")
     started = time.monotonic()
     counts, captions = count(files, taxonomy_of(taxonomy), workers)
     try:
@@ -46,6 +50,6 @@ def count_captions(
             writer.writerow(("synset", "captions"))
             writer.writerows((escape(synset), count) for synset, count in counts.items())
     except OSError as error:
-        raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
+        raise BadFolder(f"{out}: cannot write the file ({error.strerror})") from error
     seconds = time.monotonic() - started
     print(f"{captions} captions in {seconds:.1f} s; written to {out}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Concepts of a user's own: a CSV or TSV file of lemmas, synsets and, if wished, definitions and facets."""
+"""The prompt source `concepts`: a user's CSV or TSV file of lemmas, synsets and optionally definitions, facets."""
 
 from __future__ import annotations
 
@@ -18,21 +18,26 @@ COLUMNS = ("lemma", "synset", "definition")
 
 
 def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
-    """Yield a prompt for each line: the lemma is what is asked for, the synset where it stands in WordNet.
+    """Yield a prompt for each line of the file.
 
-    They need not be the same word: a lemma may be what a model predicts for the synset. The definition is
-    WordNet's where the file gives none. All other columns are facets. Raises BadPrompts with file, line and fault.
+    The prompt asks for the lemma; the synset says where it is in WordNet. The two may be different words, for
+    example if the lemma is a model's prediction for the synset. Without a column `definition`, prompts use those
+    of WordNet. All other columns become facets.
+
+    Raises:
+        BadPrompts: The file is not valid. The message names file, line and problem.
     """
     path = Path(setup.argument or "")
     seen: set[str] = set()
     rows = read_table(path, BadPrompts, ("lemma", "synset"))
     if not rows:
-        raise BadPrompts(f"{path}: holds no concepts")
+        raise BadPrompts(f"{path}: no concepts; the file must have a line with lemma and synset for each concept")
     for row in rows:
         where = f"{path}, line {row.line}"
         lemma, synset = (row.cells.get(name, "") for name in ("lemma", "synset"))
         if not lemma or not synset:
-            raise BadPrompts(f"{where}: want a lemma and a synset")
+            missing = "synset" if lemma else "lemma"
+            raise BadPrompts(f"{where}: column '{missing}' is empty; fill it in or delete the line")
         try:
             own = nouns().definition(synset)
         except BadPrompts as error:
@@ -40,7 +45,7 @@ def read_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
         name = lemma.replace("_", " ")
         prompt_id = f"{name} ({synset})"
         if prompt_id in seen:
-            raise BadPrompts(f"{where}: {prompt_id} stands there twice")
+            raise BadPrompts(f"{where}: {prompt_id} appears twice; delete one of the lines")
         seen.add(prompt_id)
         definition = row.cells.get("definition", own) if setup.options.definition else ""
         yield Prompt(

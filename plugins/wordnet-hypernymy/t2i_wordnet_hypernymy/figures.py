@@ -1,4 +1,4 @@
-"""Figures that several analyses share, each on one Axes."""
+"""Figures that several analyses share, each drawn on one Axes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,28 @@ import pandas as pd
 RHO = "Spearman's rho"
 
 NAMED = 40
-"""Rows and columns are named as long as there are so many at most: more names would hide each other."""
+"""Maximum number of rows or columns to label; more labels would overlap."""
 
 
-def heat(values: pd.DataFrame, what: str, low: float, axes: Any) -> None:
-    """Colour each of a frame's cells by its value, low to 1; white where there is none. what: that it is."""
+def draw_heatmap(values: pd.DataFrame, label: str, low: float, axes: Any) -> None:
+    """Draw each cell of a frame in the colour of its value, from `low` to 1; missing values stay white.
+
+    Args:
+        values: The values to draw.
+        label: Label of the colour bar.
+        low: Lower end of the colours.
+        axes: The matplotlib Axes.
+    """
     drawn = axes.imshow(values, cmap="RdYlBu" if low < 0 else "viridis", vmin=low, vmax=1, aspect="auto")
-    axes.figure.colorbar(drawn, ax=axes, label=what)
+    axes.figure.colorbar(drawn, ax=axes, label=label)
     of = (values.index, values.columns)
     rows, columns = ([str(name) for name in names] if len(names) <= NAMED else [] for names in of)
     axes.set_yticks(range(len(rows)), rows, fontsize=6)
     axes.set_xticks(range(len(columns)), columns, fontsize=6, rotation=30, ha="right")
 
 
-def rhos(table: pd.DataFrame, column: str, by: Hashable | list[str], axes: Any) -> None:
-    """A bar for each line's `rho`: a group for each name in a column, a colour for each of `by`."""
+def draw_correlations(table: pd.DataFrame, column: str, by: Hashable | list[str], axes: Any) -> None:
+    """Draw a bar for the `rho` of each row, grouped by `column` and coloured by `by`."""
     names = list(dict.fromkeys(table[column]))
     groups = list(table.groupby(by, sort=False))
     height = 0.8 / len(groups)

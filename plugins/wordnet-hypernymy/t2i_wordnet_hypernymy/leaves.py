@@ -1,4 +1,4 @@
-"""A judge's classes as leaves of a taxonomy: the set A(s) below each synset, and what is evaluated."""
+"""A judge's classes as leaves of a taxonomy: the set A(s) below each synset, and the synsets to evaluate."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from .taxonomy import Taxonomy
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """What lies below each synset.
+    """The judge's classes below each synset.
 
-    below:       by synset, A(s): the judge's classes at or below it, ascending indices without duplicates
-    evaluated:   the synsets above a class, classes themselves left out, in the taxonomy's order
-    normaliser:  mean of ln|A(s)| over the evaluated synsets with several classes; NaN where there are none
+    Attributes:
+        below: A(s) for each synset: indices of the judge's classes at or below it, ascending, without duplicates.
+        evaluated: The synsets above a class, without the classes themselves, in the taxonomy's order.
+        normaliser: Mean of ln|A(s)| over the evaluated synsets with several classes; NaN if there are none.
     """
 
     below: Mapping[str, NDArray[np.intp]]
@@ -29,7 +30,11 @@ class Leaves:
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, labels: Sequence[ObjectClass]) -> Leaves:
-        """Find them. Raises BadPrompts where the taxonomy has none of the classes."""
+        """Find the judge's classes in a taxonomy.
+
+        Raises:
+            BadPrompts: The taxonomy contains none of the classes.
+        """
         below: dict[str, list[int]] = {}
         nodes = [node_of(taxonomy, label) for label in labels]
         for index, node in enumerate(nodes):
@@ -37,10 +42,10 @@ class Leaves:
                 below.setdefault(synset, []).append(index)
         if not below:
             some = ", ".join(label.synset or label.name for label in labels[:3])
-            whose = f"the taxonomy {taxonomy.file}" if taxonomy.file is not None else "the taxonomy"
+            where = f"the taxonomy {taxonomy.file}" if taxonomy.file is not None else "the taxonomy"
             raise BadPrompts(
-                f"{whose} has none of the judge's {len(labels)} classes ({some}, ...); want a judge whose classes "
-                "stand there by their synset or name"
+                f"{where} has none of the judge's {len(labels)} classes ({some}, ...); choose a judge whose "
+                "classes are in the taxonomy by synset or name"
             )
         evaluated = sorted(below.keys() - set(nodes), key=taxonomy.number)
         logs = [log(len(below[s])) for s in evaluated if len(below[s]) > 1]
@@ -52,13 +57,17 @@ class Leaves:
 
 
 def node_of(taxonomy: Taxonomy, cls: ObjectClass) -> str | None:
-    """A class's node: by its synset, or else by its name, in which blanks may stand as underscores."""
+    """Return the node of a class, by its synset or else its name, with spaces or underscores; None if unknown."""
     names: Iterable[str | None] = (cls.synset, cls.name, cls.name.replace(" ", "_"))
     return next((name for name in names if name is not None and name in taxonomy), None)
 
 
 def asked_node(taxonomy: Taxonomy, cls: ObjectClass) -> str:
-    """The same for a class that has to be there. Raises BadPrompts."""
+    """Return the node of a class that the taxonomy must contain.
+
+    Raises:
+        BadPrompts: The taxonomy does not contain the class.
+    """
     node = node_of(taxonomy, cls)
     if node is None:
         raise taxonomy.unknown(cls.synset or cls.name)

@@ -1,4 +1,8 @@
-"""The metrics `isp` and `scs`: a classifier's probabilities of the classes below a prompt's synset."""
+"""The metrics `isp`, `scs` and `synset-is`, computed from a classifier's probabilities.
+
+References:
+    Hypernymy paper, section 3.
+"""
 
 from __future__ import annotations
 
@@ -30,22 +34,26 @@ NEED = "classes"
 
 
 def taxonomy_of(file: Path | None) -> Taxonomy:
-    """A user's own taxonomy, or WordNet's nouns."""
+    """Return the taxonomy in a user's file, or WordNet's nouns if None."""
     return nouns() if file is None else read_taxonomy(file)
 
 
 def asked_class(prompt: Prompt) -> ObjectClass:
-    """The class that a prompt asks for. Raises BadPrompts where it says none."""
+    """Return the class that a prompt asks for.
+
+    Raises:
+        BadPrompts: The prompt has no scene.
+    """
     if prompt.scene is None or not prompt.scene.objects:
         raise BadPrompts(
-            f"the prompt {prompt.id!r} does not say which synset it asks for (a scene); take --prompts "
-            "wordnet-imagenet, or concepts:FILE"
+            f"the prompt {prompt.id!r} does not say which synset it asks for (it has no scene); use --prompts "
+            "wordnet-imagenet or concepts:FILE"
         )
     return prompt.scene.objects[0].cls
 
 
-class _OfClasses(Metric):
-    """What both metrics share: the synset of a prompt, and the judge's classes below it."""
+class _SynsetMetric(Metric):
+    """Base of the metrics that compare a classifier's answers with the synset of a prompt."""
 
     needs = (Need(NEED, "classify"),)
     group_by = "prompt"
@@ -60,112 +68,117 @@ class _OfClasses(Metric):
         self._leaves: Leaves | None = None
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
+        """Reject prompts without a synset, and synsets that are not in the taxonomy."""
         for prompt in prompts:
             self.node(prompt)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield the lowest synsets, differences of models, subtrees, and how alike synsets are ranked."""
+        """Yield the lowest synsets, differences between models, subtrees, and the stability of rankings."""
         from .analyses import analyse
 
         yield from analyse(study, self.headline, self.taxonomy, self.options)
 
     def leaves(self, labels: Labels) -> Leaves:
-        """The judge's classes in the taxonomy; a judge says the same ones with each answer."""
+        """Return the judge's classes in the taxonomy; every answer of a judge carries the same labels."""
         if self._leaves is None or (labels is not self._labels and labels != self._labels):
             self._leaves, self._labels = Leaves.of(self.taxonomy, labels), labels
         return self._leaves
 
     def node(self, prompt: Prompt) -> str:
-        """The prompt's synset, or its node in a taxonomy of one's own: each row carries it, for the analyses."""
+        """Return the prompt's node in the taxonomy; rows carry it as the facet `synset`, for the analyses."""
         return asked_node(self.taxonomy, asked_class(prompt))
 
     def below(self, prompt: Prompt, leaves: Leaves) -> NDArray[np.intp]:
-        """A(s) of the prompt's synset; empty where the judge knows nothing of it."""
+        """Return A(s) of the prompt's synset, shape (n,); empty if the judge has no class there."""
         return leaves.below.get(self.node(prompt), np.array([], np.intp))
 
 
-class _MeanOverSynsets(_OfClasses):
-    """A score that is the mean over synsets of each one's mean over its images, however many those are."""
+class _MeanOverSynsets(_SynsetMetric):
+    """Base of the scores that average over images within each synset, then over synsets."""
 
     def __init__(self, setup: Setup[Any]) -> None:
         super().__init__(setup)
-        self._shares = PerTable(_Shares.of)
+        self._shares = PerTable(_ImageShares.of)
 
     def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return the headline."""
         shares = self._shares(table)
-        # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
+        # einsum, because for single vectors the threads of a BLAS product cost about a hundred times as much
         total = np.einsum("i,i", weights, shares.of_synset)
         mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")
         return {self.headline: float(mean)}
 
 
 class Isp(_MeanOverSynsets):
-    """In-Subtree Probability: is it what was asked for, whichever kind of it?"""
+    """In-Subtree Probability: how probable it is that an image shows any kind of the requested synset."""
 
     headline = "isp"
     options: IspOptions
 
     def measure(self, unit: Unit) -> Iterator[Rows | Excluded]:
-        """Turn each of a synset's images into a row: the probability of all classes below the synset together."""
-        prompt, answers = _asked(unit)
+        """Yield a row for each of a synset's images: the total probability of the classes below the synset."""
+        prompt, answers = _prompt_and_answers(unit)
         below = self.below(prompt, self.leaves(answers.labels))
         if len(below):
             facets = {"synset": self.node(prompt), "leaves": len(below)}
             yield Rows("isp", scores.in_subtree(answers.logits, below), facets)
         else:
-            yield _unknown(prompt)
+            yield _exclude_unknown(prompt)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield beside those of both: the front of ISP and SCS, and ISP of fewer images per synset."""
+        """Yield the common analyses, the front of ISP and SCS, and ISP of fewer images per synset."""
         yield from super().analyses(study)
         yield from front(study, "isp", "scs")
         yield from by_images(blocks_of_seeds(study.table, "isp", self.options.images), "isp")
 
 
 @dataclass(frozen=True)
-class _Shares:
-    """A table's values, float64 (rows,), and what each row is of its synset: one by the number of its images."""
+class _ImageShares:
+    """The values of a table, and the share of each row in its synset.
+
+    Attributes:
+        values: Values, float64 of shape (rows,).
+        of_synset: 1 / (number of images of the row's synset), float64 of shape (rows,).
+    """
 
     values: NDArray[np.float64]
     of_synset: NDArray[np.float64]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> _Shares:
-        """Count the images."""
+    def of(cls, table: pd.DataFrame) -> _ImageShares:
+        """Count the images of each synset in a table."""
         prompts = table["prompt"].astype("category").cat.codes.to_numpy(np.intp)
         return cls(table["value"].to_numpy(np.float64), 1 / np.bincount(prompts)[prompts])
 
 
 class Scs(_MeanOverSynsets):
-    """Subtree Coverage Score: does it show all kinds of what was asked for?"""
+    """Subtree Coverage Score: how many kinds of the requested synset the images show, and how evenly."""
 
     headline = "scs"
     aggregates = frozenset({"scs"})
     options: ScsOptions
 
     def measure(self, unit: Unit) -> Iterator[Row | Rows | Excluded]:
-        """Turn one synset's images into rows.
+        """Yield the rows of one synset's images.
 
-        scs:                         each image's divergence from the synset's mean over the normaliser, mean
-                                     ln|A(s)| of the judge's synsets. An image's weight moves the synset's score by
-                                     just that (its influence), so that rows may be resampled as those of a mean:
-                                     no image is ever left out of what the others diverge from
-        divergence:                  the synset's mean in nats
-        entropy:                     mean entropy of the single images, in nats
-        most, balanced, uniform:     what the divergence is at most, with classes as even as can be, and expected
-                                     of an ideal model that draws classes uniformly, in nats
-        scs-of-images:               `scs` of disjoint blocks of fewer images, where the options ask for them
+        - `scs`: for each image, its divergence from the synset's mean distribution, divided by the normaliser
+          (mean ln|A(s)| of the judge's synsets). The divergence is also the influence of the image's weight on
+          the synset's score, so rows can be resampled like those of a mean; the mean distribution always includes
+          every image.
+        - `divergence`: mean divergence of the synset, in nats.
+        - `entropy`: mean entropy of the single images, in nats.
+        - `most`, `balanced`, `uniform`: the divergence in nats at most, for classes as even as possible, and as
+          expected of a model that draws classes uniformly.
+        - `scs-of-images`: `scs` of disjoint blocks of fewer images, if the option `images` asks for them.
         """
-        prompt, answers = _asked(unit)
+        prompt, answers = _prompt_and_answers(unit)
         leaves, logits = self.leaves(answers.labels), answers.logits
         below = self.below(prompt, leaves)
         if len(below) < 2:
-            yield Excluded(_one_class(prompt)) if len(below) else _unknown(prompt)
+            yield _exclude_single_class(prompt) if len(below) else _exclude_unknown(prompt)
             return
         if np.isnan(leaves.normaliser):
-            yield Excluded("no synset above the judge's classes has several of them: nothing to normalise by")
+            yield Excluded("no synset above the judge's classes has several of them, so SCS cannot be normalised")
             return
         facets = {"synset": self.node(prompt), "leaves": len(below)}
         p = scores.shares(logits, below)
@@ -181,32 +194,34 @@ class Scs(_MeanOverSynsets):
                 yield Row("scs-of-images", own / leaves.normaliser, {"images": size, "block": block})
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield beside those of both: SCS of fewer images per synset."""
+        """Yield the common analyses, and SCS of fewer images per synset."""
         yield from super().analyses(study)
         yield from by_images(study.table[study.table["measure"] == "scs-of-images"], "scs")
 
 
-class SynsetIs(_OfClasses):
-    """Inception Score of each synset's images: over all of the judge's classes, those below and all others."""
+class SynsetIs(_SynsetMetric):
+    """Inception Score of each synset's images, over all of the judge's classes."""
 
     headline = "synset-is"
 
     def measure(self, unit: Unit) -> Iterator[Row]:
-        """Turn one synset's images into a row: exp of the mean KL(p(y|x) || mean p), 1 to their number."""
-        prompt, answers = _asked(unit)
+        """Yield one row: exp of the mean KL(p(y|x) || mean p), between 1 and the number of images."""
+        prompt, answers = _prompt_and_answers(unit)
         divergence = scores.coverage(answers.logits, np.arange(len(answers.labels)))
         yield Row("synset-is", float(np.exp(divergence)), {"synset": self.node(prompt)})
 
 
-def _asked(unit: Unit) -> tuple[Prompt, ClassScores]:
-    """The prompt, and what was said of its images: logits of shape (images, classes)."""
-    assert unit.prompt is not None  # as grouped
+def _prompt_and_answers(unit: Unit) -> tuple[Prompt, ClassScores]:
+    """Return the prompt, and the judge's logits of its images, shape (images, classes)."""
+    assert unit.prompt is not None  # because the metric groups by prompt
     return unit.prompt, unit.stacked[NEED]
 
 
-def _unknown(prompt: Prompt) -> Excluded:
+def _exclude_unknown(prompt: Prompt) -> Excluded:
     return Excluded(f"none of the judge's classes is a kind of {asked_class(prompt).name}")
 
 
-def _one_class(prompt: Prompt) -> str:
-    return f"a single one of the judge's classes is a kind of {asked_class(prompt).name}: nothing to cover"
+def _exclude_single_class(prompt: Prompt) -> Excluded:
+    return Excluded(
+        f"only a single one of the judge's classes is a kind of {asked_class(prompt).name}, and SCS needs two"
+    )

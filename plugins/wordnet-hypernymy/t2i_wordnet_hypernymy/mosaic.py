@@ -1,4 +1,4 @@
-"""Images of synsets in rows, on one Axes."""
+"""Mosaics of images, one row for each synset, drawn on one Axes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from t2i_core.api.study import Study
 from t2i_core.files.image_file import DamagedImage
 
 SIDE = 128
-"""Of an image in a mosaic, in pixels."""
+"""Width and height of an image in a mosaic, in pixels."""
 
 COLUMNS = 6
-"""Images in a row at most, shared evenly by the models that it shows."""
+"""Maximum number of images in a row, shared evenly by the models that it shows."""
 
 
-def pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Image]]:
-    """Return a prompt's first images by seed that can be shown, for each model that a row has room for."""
+def find_pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Image]]:
+    """Return the first images of a prompt that can be shown, by seed, for each model that fits into a row."""
     samples = study.samples
     each = COLUMNS // min(len(models), COLUMNS)
     found = []
@@ -31,9 +31,14 @@ def pictures(study: Study, models: Sequence[str], prompt: str) -> list[list[Imag
 
 
 def draw_mosaic(rows: Sequence[tuple[str, Sequence[Sequence[Image]]]], models: Sequence[str], axes: Any) -> None:
-    """Draw a row of images for each name, the models side by side, each as wide as the most that one has.
+    """Draw a row of images for each name, the models side by side.
 
-    An image that cannot be read stays white.
+    All models have the same width, that of the largest number of images. Images that cannot be read stay white.
+
+    Args:
+        rows: The label of each row, and its images for each model.
+        models: Names of the models.
+        axes: The matplotlib Axes.
     """
     each = max((len(files) for _, of_models in rows for files in of_models), default=0) or 1
     shown = models[:COLUMNS]

@@ -10,40 +10,40 @@ from t2i_core.api.options import ExecutionOption, Options
 
 TAXONOMY = Field(
     None,
-    description="A taxonomy of your own instead of WordNet's nouns: a file with two names a line, a tab or comma "
-    "between, the narrower first.",
+    description="File with your own taxonomy instead of WordNet's nouns: two names per line, the narrower first, "
+    "separated by a tab or comma.",
 )
 
-IMAGES = "Numbers of images per synset at which the score is looked at too, in disjoint blocks of seeds."
+IMAGES = "Numbers of images per synset for which the score is also computed, in disjoint blocks of seeds."
 
 ROOTS = ("vessel.n.02", "furniture.n.01", "bird.n.01", "clothing.n.01", "lizard.n.01", "fruit.n.01")
-"""Of the paper's Tables 9 and 10."""
+"""Roots of the subtrees in the hypernymy paper's Tables 9 and 10."""
 
 ImageCounts = Annotated[
     tuple[Annotated[int, Field(ge=1)], ...], AfterValidator(lambda counts: tuple(sorted(set(counts))))
 ]
-"""Each number once: blocks of as many images would be the same rows twice."""
+"""Numbers of images, each kept once, because equal numbers would give the same rows twice."""
 
 
 class HypernymyOptions(Options):
-    """Options of metrics of a classifier's answers. All but the taxonomy are for analyses alone."""
+    """Options of the metrics that use a classifier. All except `taxonomy` affect only the analyses."""
 
     taxonomy: Path | None = TAXONOMY
     roots: Annotated[tuple[str, ...], ExecutionOption()] = Field(
-        ROOTS, description="Synsets whose subtrees the analyses score; the paper's by default."
+        ROOTS, description="Synsets whose subtrees the analyses score; by default those of the paper."
     )
     beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
         (),
-        description="Folders of runs of the same metric whose ranks of synsets are compared with this one's: with "
-        "other classifiers, templates or seeds.",
+        description="Folders of other runs of the same metric, for example with other classifiers, templates or "
+        "seeds; the analyses compare their rankings of synsets with this run's.",
     )
     frequency: Annotated[Path | None, ExecutionOption()] = Field(
-        None, description="How often synsets' words stand in captions: a file that t2i count-captions has written."
+        None, description="File that t2i count-captions wrote: how many captions contain the word of each synset."
     )
     preferences: Annotated[Path | None, ExecutionOption()] = Field(
         None,
-        description="What people preferred: a CSV file with the columns synset, model_a, model_b, annotator, "
-        "choice (a, b or tie) and, where a synset has several pairs of images, item.",
+        description="CSV file of people's preferences with the columns synset, model_a, model_b, annotator, "
+        "choice (a, b or tie) and, if a synset has several pairs of images, item.",
     )
 
 
@@ -56,7 +56,7 @@ class IspOptions(HypernymyOptions):
 class ScsOptions(HypernymyOptions):
     """Options of `scs`."""
 
-    images: ImageCounts = Field((), description=f"{IMAGES} None by default.")
+    images: ImageCounts = Field((), description=f"{IMAGES} By default there are none.")
 
 
 class HyponymCosineOptions(Options):
@@ -69,66 +69,74 @@ class HyponymCosineOptions(Options):
 
 
 class SimilarityOptions(Options):
-    """Options of the similarities; the defaults are those of the published tables."""
+    """Options of the similarities; the defaults reproduce the published tables."""
 
     taxonomy: Path | None = TAXONOMY
     scale: Literal["clipscore", "cosine"] = Field(
-        "clipscore", description="clipscore: 2.5 max(cosine, 0), as tabulated. cosine: as in the paper's text."
+        "clipscore",
+        description="clipscore: 2.5 max(cosine, 0), as in the paper's tables. cosine: the cosine itself, as in "
+        "the paper's text.",
     )
-    prefix: str = Field("A photo depicts an image of ", description="Stands before each word that is embedded.")
+    prefix: str = Field(
+        "A photo depicts an image of ", description="Text that is put before each word to embed it."
+    )
     cohyponyms: Literal["published", "others", "all"] = Field(
         "published",
-        description="others: one copy of the synset itself is left out of its cohyponyms. all: it stays. "
-        "published: it stays for Easy Concepts (prompts whose facet subset is easy), and one copy is left out for "
-        "all others.",
+        description="Whether a synset counts among its own cohyponyms. all: yes. others: one copy of it is left "
+        "out. published: as all for Easy Concepts (prompts whose facet subset is easy), otherwise as others.",
     )
 
 
 class SynsetPromptOptions(Options):
-    """How synsets become prompts."""
+    """Options that say how synsets become prompts."""
 
     template: Literal["sentence", "phrase"] = Field(
         "sentence",
         description="sentence: An image of a/an LEMMA. (hypernymy paper). phrase: An image of LEMMA (taxonomy "
         "paper).",
     )
-    definition: bool = Field(False, description="Whether the definition follows in brackets.")
+    definition: bool = Field(False, description="Whether the prompt ends with the definition in brackets.")
 
 
 class LabelOptions(SynsetPromptOptions):
-    """Of prompts that follow from the judge's classes."""
+    """Options of `wordnet-imagenet`, whose prompts depend on the judge's classes."""
 
     taxonomy: Path | None = TAXONOMY
 
 
 class NearLeafOptions(LabelOptions):
-    """Of the sampler of specific synsets."""
+    """Options of `wordnet-near-leaf`."""
 
-    distance: int = Field(2, ge=1, description="A synset is so many steps above a class at most.")
-    count: int | None = Field(None, ge=1, description="How many are drawn; all by default.")
-    seed: int = Field(0, ge=0, description="Of the draw.")
+    distance: int = Field(2, ge=1, description="Maximum number of steps from a synset down to a class.")
+    count: int | None = Field(None, ge=1, description="Number of synsets to draw; by default all are used.")
+    seed: int = Field(0, ge=0, description="Seed of the draw.")
 
 
 class PhraseOptions(SynsetPromptOptions):
-    """How synsets become prompts in the taxonomy paper."""
+    """Options that say how synsets become prompts in the taxonomy paper."""
 
     template: Literal["sentence", "phrase"] = Field(
         "phrase",
         description="phrase: An image of LEMMA (taxonomy paper). sentence: An image of a/an LEMMA. (hypernymy "
         "paper).",
     )
-    definition: bool = Field(True, description="Whether the definition follows in brackets.")
+    definition: bool = Field(True, description="Whether the prompt ends with the definition in brackets.")
 
 
 class RandomOptions(PhraseOptions):
-    """Of the random split of WordNet."""
+    """Options of `wordnet-random`."""
 
-    hypernymy: int = Field(828, ge=0, description="Edges of which the narrower synset is asked for.")
-    hyponymy: int = Field(204, ge=0, description="Edges of which the broader synset is asked for.")
-    mixing: int = Field(170, ge=0, description="Synsets with two hypernyms or more.")
+    hypernymy: int = Field(
+        828, ge=0, description="Number of edges for which the prompt asks for the narrower synset."
+    )
+    hyponymy: int = Field(
+        204, ge=0, description="Number of edges for which the prompt asks for the broader synset."
+    )
+    mixing: int = Field(170, ge=0, description="Number of synsets with two hypernyms or more.")
     drawn: int | None = Field(
         None,
         ge=1,
-        description="So many items instead, the relation of each drawn: hypernymy .8, hyponymy .1, mixing .1.",
+        description="Total number of items, instead of the numbers by relation; the relation of each is drawn "
+        "with the probabilities hypernymy 0.8, hyponymy 0.1, mixing 0.1.",
     )
-    seed: int = Field(0, ge=0, description="Of the draw.")
+    seed: int = Field(0, ge=0, description="Seed of the draw.")

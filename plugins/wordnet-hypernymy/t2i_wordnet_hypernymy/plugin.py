@@ -1,4 +1,4 @@
-"""What t2i-wordnet-hypernymy offers: metrics over a taxonomy and prompts of its synsets. Imports nothing heavy."""
+"""The plugin t2i-wordnet-hypernymy: metrics over a taxonomy, and prompts for its synsets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TAXONOMY = (
     "arXiv:2503.10357"
 )
 ALL = ("*",)
-"""Scores stand by whatever the prompts bring: the subsets of the taxonomy paper, columns of one's own."""
+"""Scores are broken down by all facets of the prompts: the taxonomy paper's subsets, a user's own columns."""
 
 _CODE = (
     "taxonomy.py",
@@ -62,18 +62,22 @@ def _nats(name: str, summary: str) -> Measure:
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer ISP, SCS, the similarities, and what says how far to trust a classifier."""
-    classes: dict[str, Any] = {"code": (*_CODE, "scores.py"), "loading": Loading(weights=_file)}
+    """Return ISP, SCS, the similarities, and the metrics that check the classifier."""
+    classes: dict[str, Any] = {"code": (*_CODE, "scores.py"), "loading": Loading(weights=_find_taxonomy_file)}
     defaults = Defaults(prompts="wordnet-imagenet", seeds=32, judges={"classify": "vit-b16"})
     return [
         MetricInfo(
             name="isp",
-            summary="In-Subtree Probability: is it what was asked for, whichever kind of it?",
+            summary="In-Subtree Probability: does the image show what was asked for, of whichever kind?",
             options=IspOptions,
             create=_metric("metrics", "Isp"),
             measures=(
                 Measure(
-                    "isp", "Probability of the classes below it, mean over synsets.", low=0, high=1, facets=ALL
+                    "isp",
+                    "Total probability of the classes below the synset, mean over synsets.",
+                    low=0,
+                    high=1,
+                    facets=ALL,
                 ),
             ),
             defaults=defaults,
@@ -82,72 +86,76 @@ def t2i_metrics() -> list[MetricInfo]:
         ),
         MetricInfo(
             name="scs",
-            summary="Subtree Coverage Score: are all kinds of what was asked for shown?",
+            summary="Subtree Coverage Score: do the images show all kinds of what was asked for?",
             options=ScsOptions,
             create=_metric("metrics", "Scs"),
             measures=(
                 Measure(
                     "scs",
-                    "An image's divergence over the mean ln|A(s)| of the judge's synsets.",
+                    "An image's divergence, divided by the mean ln|A(s)| of the judge's synsets.",
                     low=0,
                     facets=ALL,
                 ),
                 Measure("divergence", "Mean KL(p_s(y|x) || mean p_s) over a synset's images, in nats.", low=0),
                 _nats("entropy", "Mean entropy of single images' p_s, in nats: a baseline."),
-                _nats("most", "What the divergence is at most, in nats."),
-                _nats("balanced", "The divergence of classes as even as so many images can be, in nats."),
-                _nats("uniform", "The divergence expected of classes drawn uniformly, in nats."),
-                Measure("scs-of-images", "The score of fewer images per synset.", low=0, facets=("images",)),
+                _nats("most", "Largest possible divergence, in nats."),
+                _nats(
+                    "balanced", "Divergence if that many images show the classes as evenly as possible, in nats."
+                ),
+                _nats("uniform", "Expected divergence if classes are drawn uniformly, in nats."),
+                Measure("scs-of-images", "SCS of fewer images per synset.", low=0, facets=("images",)),
             ),
             defaults=defaults,
             about=About(
                 citation=HYPERNYMY,
-                notes="Grows with the number of images of a synset: compare models on the same seeds.",
+                notes="SCS grows with the number of images per synset: compare models on the same seeds.",
             ),
             **classes,
         ),
         MetricInfo(
             name="synset-is",
-            summary="Inception Score of each synset's images, by the classifier of ISP and SCS: a baseline.",
+            summary="Inception Score of each synset's images, with the classifier of ISP and SCS: a baseline.",
             options=HypernymyOptions,
             create=_metric("metrics", "SynsetIs"),
-            measures=(Measure("synset-is", "exp of the mean KL(p(y|x) || mean p), all classes.", low=1),),
+            measures=(Measure("synset-is", "exp of the mean KL(p(y|x) || mean p) over all classes.", low=1),),
             defaults=defaults,
             about=About(citation=HYPERNYMY),
             **classes,
         ),
         MetricInfo(
             name="hyponym-cosine",
-            summary="How near a text encoder puts a synset's words to those of its hyponyms; looks at no image.",
+            summary="How close a text encoder places a synset to its hyponyms; uses no images.",
             options=HyponymCosineOptions,
             about=About(citation=HYPERNYMY),
             create=_metric("texts", "HyponymCosine"),
             code=(*_CODE, "texts.py", "prompts.py"),
-            loading=Loading(weights=_file),
-            measures=(Measure("hyponym-cosine", "Mean over hyponyms.", low=-1, high=1, higher_is_better=None),),
+            loading=Loading(weights=_find_taxonomy_file),
+            measures=(
+                Measure("hyponym-cosine", "Mean cosine over hyponyms.", low=-1, high=1, higher_is_better=None),
+            ),
             defaults=Defaults(prompts="wordnet-imagenet", seeds=1, judges={"embed": "clip-vit-l14"}),
         ),
         MetricInfo(
             name="calibration",
-            summary="Is a classifier as often right as it says? On images with labels, not on a model's.",
+            summary="Does a classifier's confidence match its accuracy? For labelled images, not generated ones.",
             about=About(citation=HYPERNYMY),
             create=_metric("calibration", "Calibration"),
             code=(*_CODE, "calibration.py"),
             measures=(
                 Measure("ece", "Expected calibration error, 100 bins.", low=0, high=1, higher_is_better=False),
-                Measure("accuracy", "Images whose most probable class is their label.", low=0, high=1),
+                Measure("accuracy", "Share of images whose most probable class is their label.", low=0, high=1),
                 Measure("confidence", "Probability of that class.", low=0, high=1, higher_is_better=None),
             ),
             defaults=Defaults(judges={"classify": "vit-b16"}),
         ),
         _similarity("lemma-similarity", "LemmaSimilarity", "the prompt's word"),
         _similarity("hypernym-similarity", "HypernymSimilarity", "the words directly above its synset"),
-        _similarity("cohyponym-similarity", "CohyponymSimilarity", "the words beside its synset"),
+        _similarity("cohyponym-similarity", "CohyponymSimilarity", "the words for its synset's cohyponyms"),
         _similarity(
             "specificity",
             "Specificity",
-            "its word, over that of the words beside its synset",
-            Measure("hypernym-over-cohyponyms", "The paper's printed formula.", higher_is_better=None),
+            "the prompt's word, divided by that to the words for its synset's cohyponyms",
+            Measure("hypernym-over-cohyponyms", "The formula as printed in the paper.", higher_is_better=None),
         ),
     ]
 
@@ -155,26 +163,26 @@ def t2i_metrics() -> list[MetricInfo]:
 def _similarity(name: str, cls: str, to: str, *further: Measure) -> MetricInfo:
     return MetricInfo(
         name=name,
-        summary=f"Similarity of an image to {to}, by CLIP.",
+        summary=f"CLIP similarity of an image to {to}.",
         options=SimilarityOptions,
         about=About(citation=TAXONOMY),
         create=_metric("similarities", cls),
         code=(*_CODE, "similarities.py"),
-        loading=Loading(weights=_file),
+        loading=Loading(weights=_find_taxonomy_file),
         measures=(Measure(name, f"Similarity to {to}, mean over images.", facets=ALL), *further),
         defaults=Defaults(prompts="easy-concepts", seeds=1, judges={"embed": "clip-vit-b32"}),
     )
 
 
-def _file(_: str | None, options: Any) -> Iterable[Path]:
-    """A user's own taxonomy."""
+def _find_taxonomy_file(_: str | None, options: Any) -> Iterable[Path]:
+    """Return the file of a user's own taxonomy, if there is one."""
     return [options.taxonomy] if options.taxonomy is not None else []
 
 
 def _metric(module: str, cls: str) -> Callable[[Setup[Any]], Metric]:
     def create(setup: Setup[Any]) -> Metric:
-        made: Metric = getattr(import_module(f"t2i_wordnet_hypernymy.{module}"), cls)(setup)
-        return made
+        metric: Metric = getattr(import_module(f"t2i_wordnet_hypernymy.{module}"), cls)(setup)
+        return metric
 
     return create
 
@@ -195,7 +203,7 @@ def _source(
         about=About(citation=citation),
         prompts=prompts,
         reads_labels=labels,
-        loading=Loading(weights=_file if "taxonomy" in options.model_fields else None),
+        loading=Loading(weights=_find_taxonomy_file if "taxonomy" in options.model_fields else None),
     )
 
 
@@ -207,11 +215,11 @@ def _concepts(setup: Setup[PhraseOptions]) -> Iterable[Prompt]:
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer the papers' lists and those of one's own concepts."""
+    """Return the papers' lists of prompts, and the source of a user's own concepts."""
     return [
         _source(
             "wordnet-imagenet",
-            "Every synset above a class of the judge: 860 above those of ImageNet-1k.",
+            "Every synset above a class of the judge: 860 for ImageNet-1k.",
             LabelOptions,
             HYPERNYMY,
             "above_labels",
@@ -219,7 +227,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         _source(
             "wordnet-mini",
-            "Every synset above the mini world's things that is above a class of the judge.",
+            "Every synset that is above a class of the judge and in the mini world.",
             SynsetPromptOptions,
             HYPERNYMY,
             "of_mini_world",
@@ -227,7 +235,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         _source(
             "wordnet-near-leaf",
-            "Synsets at most two steps above a class of the judge, all or a seeded draw.",
+            "Synsets at most two steps above a class of the judge, all of them or a random sample.",
             NearLeafOptions,
             HYPERNYMY,
             "near_leaf",
@@ -235,14 +243,14 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         _source(
             "easy-concepts",
-            "22 common synsets and what is directly below each: 483 prompts.",
+            "22 common synsets and the synsets directly below them: 483 prompts.",
             PhraseOptions,
             TAXONOMY,
             "easy_concepts",
         ),
         _source(
             "wordnet-random",
-            "A seeded draw of synsets by their relations: 1202 prompts.",
+            "Random sample of synsets by their relations: 1202 prompts.",
             RandomOptions,
             TAXONOMY,
             "random_split",
@@ -250,8 +258,8 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         _source("wordnet-all", "All 82,115 noun synsets of WordNet 3.0.", PhraseOptions, TAXONOMY, "all_nouns"),
         PromptSourceInfo(
             name="concepts",
-            summary="Concepts of your own: lemma, synset and, if wished, definition.",
-            argument="FILE: a CSV or TSV file with the columns lemma, synset, definition; others are facets",
+            summary="Your own concepts: lemma, synset and optionally a definition.",
+            argument="FILE: a CSV or TSV file with the columns lemma, synset, definition; all others are facets",
             needs_argument=True,
             options=PhraseOptions,
             about=About(citation=TAXONOMY),

@@ -1,4 +1,4 @@
-"""What people preferred: shares without ties, their agreement, and how far synsets' scores say the same."""
+"""People's preferences: shares without ties, agreement between people, and correlation with synsets' scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from t2i_core.api.study import Analysis
 from t2i_core.io.table import read_table
 from t2i_core.statistics import mean_interval
 
-from .figures import rhos
+from .figures import draw_correlations
 from .synsets import spearman
 
 COLUMNS = ("synset", "model_a", "model_b", "annotator", "choice")
@@ -24,41 +24,51 @@ CHOICES = {"a": 1.0, "b": 0.0, "tie": 0.5}
 
 
 def read_preferences(path: Path) -> pd.DataFrame:
-    """Read a CSV file: a line for each person's choice (`a`, `b` or `tie`) between two models on a synset.
+    """Read a CSV file of people's choices (`a`, `b` or `tie`) between two models, one line per choice.
 
-    A column `item` tells several pairs of images of one synset apart. Raises BadOption with file, line and fault.
+    If a synset has several pairs of images, the column `item` distinguishes them.
+
+    Returns:
+        One row per choice; `model_a` and `model_b` are in alphabetical order, and `choice` follows them.
+
+    Raises:
+        BadOption: The file is not valid. The message names file, line and problem.
     """
     rows = read_table(path, BadOption, COLUMNS, escaped=True)
     if not rows:
-        raise BadOption(f"{path}: holds no choices")
+        raise BadOption(f"{path}: no choices; the file must have a line for each choice")
     seen: set[tuple[str, ...]] = set()
     votes = []
     for row in rows:
         where = f"{path}, line {row.line}"
         vote = {name: row.cells.get(name, "") for name in (*COLUMNS, "item")}
         if empty := next((name for name in COLUMNS if not vote[name]), None):
-            raise BadOption(f"{where}: no {empty}")
+            raise BadOption(f"{where}: column '{empty}' is empty; fill it in or delete the line")
         if vote["choice"] not in CHOICES:
-            raise BadOption(f"{where}: the choice {vote['choice']!r}; want a, b or tie")
+            raise BadOption(f"{where}: choice must be a, b or tie (got {vote['choice']!r})")
         if vote["model_a"] == vote["model_b"]:
-            raise BadOption(f"{where}: {vote['model_a']!r} against itself")
-        if vote["model_a"] > vote["model_b"]:  # shown in the other order
+            raise BadOption(f"{where}: {vote['model_a']!r} is compared with itself; name two models")
+        if vote["model_a"] > vote["model_b"]:  # the pair was shown in the other order
             vote["model_a"], vote["model_b"] = vote["model_b"], vote["model_a"]
             vote["choice"] = {"a": "b", "b": "a", "tie": "tie"}[vote["choice"]]
-        told_apart = tuple(vote[name] for name in vote if name != "choice")
-        if told_apart in seen:
+        key = tuple(vote[name] for name in vote if name != "choice")
+        if key in seen:
             raise BadOption(
-                f"{where}: {vote['annotator']} has said so twice; tell pairs of images apart by `item`"
+                f"{where}: {vote['annotator']} chose twice between the same models on this synset; add a column "
+                "item if the pairs of images differ"
             )
-        seen.add(told_apart)
+        seen.add(key)
         votes.append(vote)
     return pd.DataFrame(votes)
 
 
 def alpha(votes: pd.DataFrame) -> float:
-    """Krippendorff's alpha of the choices, nominal, ties a choice of their own; NaN where it does not exist.
+    """Return Krippendorff's nominal alpha of the choices, with ties as a third choice.
 
-    A unit is a synset and item; who did not see it has said nothing of it.
+    A unit is a synset and item; people who did not see it are missing values.
+
+    Returns:
+        Alpha; NaN if no unit has two choices, or if all choices are equal.
     """
     codes = votes["choice"].map({name: float(i) for i, name in enumerate(CHOICES)})
     matrix = votes.assign(code=codes).pivot(index="annotator", columns=["synset", "item"], values="code")
@@ -69,20 +79,27 @@ def alpha(votes: pd.DataFrame) -> float:
 
 
 def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
-    """Yield shares and agreement for each two models, and correlations with differences of synsets' scores.
+    """Yield shares and agreement for each pair of models, and their correlations with the synsets' scores.
 
-    wide: scores by model and synset, a column for each measure
+    Args:
+        path: The file of preferences.
+        wide: Scores by model and synset, one column for each measure.
+
+    Raises:
+        BadOption: The file is not valid, or is about none of the run's pairs of models or synsets.
     """
     votes = read_preferences(path)
     known = set(wide.index.get_level_values("model"))
     pairs = {pair: own for pair, own in votes.groupby(["model_a", "model_b"]) if set(pair) <= known}
     if not pairs:
         named = ", ".join(sorted(set(chain(votes["model_a"], votes["model_b"]))))
-        raise BadOption(f"{path}: has no two of the run's models ({', '.join(sorted(known))}), only {named}")
+        raise BadOption(
+            f"{path}: no line compares two of the run's models ({', '.join(sorted(known))}), only {named}"
+        )
     if not set(votes["synset"]) & set(wide.index.get_level_values("synset")):
-        raise BadOption(f"{path}: has none of the run's synsets; want names like bird.n.01")
+        raise BadOption(f"{path}: has none of the run's synsets; write synsets as bird.n.01")
     shares = pd.DataFrame([_share(a, b, own) for (a, b), own in pairs.items()])
-    summary = "How often people preferred a to b, ties left out, and Krippendorff's alpha of all they said."
+    summary = "Share of choices for a over b, without ties, and Krippendorff's alpha of all choices."
     yield Analysis("preferences", summary, shares, partial(_bars, shares))
     lines = []
     for (a, b), own in pairs.items():
@@ -92,21 +109,23 @@ def preferences(path: Path, wide: pd.DataFrame) -> Iterator[Analysis]:
         lines += [
             {"a": a, "b": b, "measure": name, **spearman(share.to_numpy(), gain[name].to_numpy())} for name in wide
         ]
-    summary = "Spearman's rho over synsets of people's share for a with the difference a - b."
-    found = pd.DataFrame(lines)
-    yield Analysis("preferences and scores", summary, found, partial(rhos, found, "measure", ["a", "b"]))
+    summary = "Spearman's rho over synsets: people's share for a with the difference of scores a - b."
+    table = pd.DataFrame(lines)
+    yield Analysis(
+        "preferences and scores", summary, table, partial(draw_correlations, table, "measure", ["a", "b"])
+    )
 
 
 def _share(a: str, b: str, votes: pd.DataFrame) -> dict[str, Any]:
-    """The share of a without ties, its interval over synsets, and what it is made of."""
+    """Return the share of `a` without ties, its interval over synsets, and the counts behind it."""
     decided = votes[votes["choice"] != "tie"]
-    said: dict[str, Any] = {"a": a, "b": b, "share": np.nan, "low": np.nan, "high": np.nan}
+    line: dict[str, Any] = {"a": a, "b": b, "share": np.nan, "low": np.nan, "high": np.nan}
     if len(decided):
         values = decided["choice"].map(CHOICES).to_numpy(np.float64)
         found = mean_interval(values, decided["synset"].to_numpy(), None, low=0, high=1)
-        said |= {"share": found.value, "low": found.lo, "high": found.hi}
+        line |= {"share": found.value, "low": found.lo, "high": found.hi}
     return {
-        **said,
+        **line,
         "votes": len(decided),
         "ties": len(votes) - len(decided),
         "synsets": votes["synset"].nunique(),

@@ -1,4 +1,4 @@
-"""From synsets to prompts: the papers' templates, and the lists that are made of them."""
+"""Prompts from synsets: the papers' templates and lists of prompts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RELATION_ODDS = (0.8, 0.1, 0.1)
 
 
 def text_of(lemma: str, definition: str, template: Literal["sentence", "phrase"]) -> str:
-    """Write a prompt, with a definition in brackets where there is one; blanks in lemmas are blanks here."""
+    """Return the text of a prompt, with the definition in brackets unless it is empty."""
     bracket = f" ({definition})" if definition else ""
     if template == "phrase":
         return f"An image of {lemma}{bracket}"
@@ -40,7 +40,7 @@ def text_of(lemma: str, definition: str, template: Literal["sentence", "phrase"]
 
 
 def prompt_of(taxonomy: Taxonomy, synset: str, options: SynsetPromptOptions, **facets: str) -> Prompt:
-    """The prompt of a synset, which is its id."""
+    """Return the prompt of a synset; its id is the synset."""
     lemma = taxonomy.lemmas(synset)[0]
     return Prompt(
         id=synset,
@@ -51,21 +51,24 @@ def prompt_of(taxonomy: Taxonomy, synset: str, options: SynsetPromptOptions, **f
 
 
 def _leaves(taxonomy: Taxonomy, labels: tuple[ObjectClass, ...] | None) -> tuple[ObjectClass, ...]:
-    """The judge's classes; ImageNet-1k's where no judge of classes takes part."""
+    """Return the judge's classes, or ImageNet-1k's if the run has no classifier."""
     if labels is not None:
         return labels
     return tuple(ObjectClass(nouns().lemmas(synset)[0], synset) for synset in imagenet_classes())
 
 
 def above_labels(setup: Setup[LabelOptions]) -> Iterator[Prompt]:
-    """Every synset above a class that the judge knows: of ImageNet-1k, 860."""
+    """Yield a prompt for every synset above a class of the judge: 860 for ImageNet-1k."""
     taxonomy = taxonomy_of(setup.options.taxonomy)
     for synset in Leaves.of(taxonomy, _leaves(taxonomy, setup.labels)).evaluated:
         yield prompt_of(taxonomy, synset, setup.options)
 
 
 def of_mini_world(setup: Setup[SynsetPromptOptions]) -> Iterator[Prompt]:
-    """Every synset of the mini world's things above a class of the judge; without one, above its leaves."""
+    """Yield a prompt for every synset of the mini world above a class of the judge.
+
+    Without a classifier, yield prompts for all synsets above the mini world's leaves.
+    """
     taxonomy, synsets = nouns(), mini_world()
     if setup.labels is None:
         above = {parent for synset in synsets for parent in taxonomy.hypernyms(synset)}
@@ -77,7 +80,11 @@ def of_mini_world(setup: Setup[SynsetPromptOptions]) -> Iterator[Prompt]:
 
 
 def near_leaf(setup: Setup[NearLeafOptions]) -> Iterator[Prompt]:
-    """Synsets at most so many steps above a class: all of them, or a seeded draw (hypernymy paper, Appendix C)."""
+    """Yield prompts for the synsets close above a class, all of them or a random sample.
+
+    References:
+        Hypernymy paper, Appendix C.
+    """
     options = setup.options
     taxonomy = taxonomy_of(options.taxonomy)
     labels = _leaves(taxonomy, setup.labels)
@@ -96,23 +103,26 @@ def near_leaf(setup: Setup[NearLeafOptions]) -> Iterator[Prompt]:
 
 
 def easy_concepts(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
-    """The roots of Easy Concepts and what is directly below each: 483."""
+    """Yield prompts for the roots of Easy Concepts and the synsets directly below each: 483 prompts."""
     for root in EASY_ROOTS:
         for synset in (root, *nouns().hyponyms(root)):
             yield prompt_of(nouns(), synset, setup.options, subset="easy", root=root)
 
 
 def all_nouns(setup: Setup[PhraseOptions]) -> Iterator[Prompt]:
-    """Every noun synset of WordNet 3.0."""
+    """Yield a prompt for every noun synset of WordNet 3.0."""
     for synset in nouns().names:
         yield prompt_of(nouns(), synset, setup.options)
 
 
 def random_split(setup: Setup[RandomOptions]) -> Iterator[Prompt]:
-    """A seeded draw of edges and nodes, no synset twice.
+    """Yield prompts for a random sample of edges and nodes of WordNet, no synset twice.
 
-    Of an edge the narrower synset is asked for (hypernymy) or the broader one (hyponymy); mixing asks for synsets
-    with two hypernyms or more.
+    The prompt of an edge asks for the narrower synset (hypernymy) or the broader one (hyponymy). Mixing samples
+    synsets with two hypernyms or more.
+
+    Raises:
+        BadPrompts: WordNet has fewer items of a relation than the options request.
     """
     options = setup.options
     rng = np.random.default_rng(options.seed)
@@ -120,7 +130,7 @@ def random_split(setup: Setup[RandomOptions]) -> Iterator[Prompt]:
         wanted = [relation for relation in RELATIONS for _ in range(getattr(options, relation))]
     else:
         wanted = [RELATIONS[i] for i in rng.choice(3, options.drawn, p=RELATION_ODDS)]
-    # each candidate as often as it has edges, in a random order
+    # each candidate appears once for each of its edges, in random order
     waiting = {relation: list(rng.permutation(_candidates()[relation])) for relation in RELATIONS}
     taken: set[int] = set()
     for relation in wanted:
@@ -128,7 +138,8 @@ def random_split(setup: Setup[RandomOptions]) -> Iterator[Prompt]:
             waiting[relation].pop()
         if not waiting[relation]:
             raise BadPrompts(
-                f"wordnet-random: WordNet has fewer than {wanted.count(relation)} items of {relation}"
+                f"wordnet-random: WordNet has fewer than {wanted.count(relation)} items of {relation}; "
+                "ask for fewer"
             )
         number = int(waiting[relation].pop())
         taken.add(number)

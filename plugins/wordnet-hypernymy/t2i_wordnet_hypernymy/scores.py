@@ -1,4 +1,8 @@
-"""ISP and SCS of one synset's images, as the paper defines them (section 3), and what SCS could be at most."""
+"""ISP and SCS of one synset's images, and reference values of SCS.
+
+References:
+    Hypernymy paper, section 3.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +19,30 @@ Floats = NDArray[np.floating]
 def in_subtree(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return for each image the probability that it shows a class below the synset.
 
-    logits: (images, classes), before softmax; below: indices of the classes A(s). The result, float64 (images,),
-    lies in [0, 1] and is as exact as the logits' type; its mean is the synset's ISP.
+    Args:
+        logits: Logits of shape (images, classes), before softmax.
+        below: Indices of the classes A(s), shape (n,).
+
+    Returns:
+        Probabilities in [0, 1], float64 of shape (images,), with the precision of the logits' dtype. Their mean is
+        the synset's ISP.
     """
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    # each row is summed pairwise, whose rounding stays below that of the exponentials
+    # NumPy sums each row pairwise, so rounding stays below that of the exponentials
     share = odds.take(below, axis=1).sum(axis=1) / odds.sum(axis=1)
     return np.minimum(share, 1, dtype=np.float64)
 
 
 def shares(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return for each image p_s(y|x), the softmax over the classes A(s) alone, float64 (images, len(below))."""
+    """Return p_s(y|x) of each image, the softmax over the classes A(s) alone.
+
+    Args:
+        logits: Logits of shape (images, classes), before softmax.
+        below: Indices of the classes A(s), shape (n,).
+
+    Returns:
+        Probabilities, float64 of shape (images, n).
+    """
     logits = logits.take(below, axis=1)
     odds = np.exp(np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float64))
     odds /= odds.sum(axis=1, keepdims=True)
@@ -33,9 +50,13 @@ def shares(logits: Floats, below: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def divergences(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each image KL(p_s(y|x) || mean over images of p_s(y|x)), in nats, float64 (images,).
+    """Return for each image KL(p_s(y|x) || mean over images of p_s(y|x)), in nats.
 
-    p: `shares`. Each divergence is at least 0 and at most ln of the number of images.
+    Args:
+        p: Probabilities from `shares`, shape (images, n).
+
+    Returns:
+        Divergences between 0 and ln(images), float64 of shape (images,).
     """
     return np.maximum(rel_entr(p, p.mean(axis=0)).sum(axis=1), 0)
 
@@ -46,22 +67,26 @@ def coverage(logits: Floats, below: NDArray[np.intp]) -> float:
 
 
 def entropy(p: NDArray[np.float64]) -> float:
-    """Return the mean over images of the entropy of p_s(y|x), in nats: the paper's baseline for SCS (Table 12).
+    """Return the mean over images of the entropy of p_s(y|x), in nats.
 
-    p: `shares`.
+    Args:
+        p: Probabilities from `shares`, shape (images, n).
+
+    References:
+        Hypernymy paper, Table 12 (baseline for SCS).
     """
     return float(entr(p).sum(axis=1).mean())
 
 
 @cache
 def most(classes: int, images: int) -> float:
-    """The upper bound of SCS in nats."""
+    """Return the upper bound of SCS, in nats."""
     return min(log(classes), log(images))
 
 
 @cache
 def balanced(classes: int, images: int) -> float:
-    """SCS in nats of images that show the classes as evenly as their number allows, each with certainty."""
+    """Return SCS, in nats, of images that show the classes as evenly as possible, each with certainty."""
     each, more = divmod(images, classes)
     shares = np.array([(each + 1) / images] * more + [each / images] * (classes - more if each else 0))
     return float(-(shares * np.log(shares)).sum()) + 0.0
@@ -69,12 +94,12 @@ def balanced(classes: int, images: int) -> float:
 
 @cache
 def uniform(classes: int, images: int) -> float:
-    """Expected SCS in nats of images that each show a class drawn uniformly, with certainty."""
+    """Return the expected SCS, in nats, of images that each show a uniformly drawn class with certainty."""
     if classes == 1:
         return 0.0
     chance = -log(classes), log1p(-1 / classes)
     total = 0.0
-    for k in range(1, images + 1):  # how many images show one class: Bin(k; images, 1 / classes)
+    for k in range(1, images + 1):  # number of images that show one class: Bin(k; images, 1 / classes)
         ways = lgamma(images + 1) - lgamma(k + 1) - lgamma(images - k + 1)
         total -= exp(ways + k * chance[0] + (images - k) * chance[1]) * k / images * log(k / images)
     return classes * total

@@ -1,4 +1,4 @@
-"""The similarities of the taxonomy paper: an image against words for its synset, and above and beside it."""
+"""The taxonomy paper's similarities of an image to words for its synset, its hypernyms and its cohyponyms."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from .taxonomy import Taxonomy
 
 NEED = "embeddings"
 WEIGHT = 2.5
-"""CLIPScore's w."""
+"""The weight w of CLIPScore."""
 
 Part = Literal["lemma", "hypernyms", "cohyponyms", "others"]
 
 
 @dataclass(frozen=True)
 class ComparedWords:
-    """What an image is compared with; a word counts as often as it stands here.
+    """Words that an image is compared with; a word that appears twice counts twice.
 
-    lemma:       what the prompt calls its synset
-    hypernyms:   directly above
-    cohyponyms:  directly below each of those
-    others:      the same without the synset itself
+    Attributes:
+        lemma: The prompt's word for its synset.
+        hypernyms: Words of the synsets directly above.
+        cohyponyms: Words of the synsets directly below each hypernym.
+        others: The cohyponyms without the synset itself.
     """
 
     lemma: tuple[str, ...]
@@ -43,24 +44,33 @@ class ComparedWords:
 
     @classmethod
     def of(cls, prompt: Prompt, taxonomy: Taxonomy, keep_itself: bool) -> ComparedWords:
-        """Find them. Raises BadPrompts where the taxonomy does not have the synset."""
+        """Find the words for a prompt's synset.
+
+        Args:
+            prompt: The prompt.
+            taxonomy: The taxonomy.
+            keep_itself: Whether the synset counts among its own cohyponyms; if not, one copy of it is removed.
+
+        Raises:
+            BadPrompts: The taxonomy does not contain the synset.
+        """
         asked = asked_class(prompt)
         node = asked_node(taxonomy, asked)
-        beside = list(taxonomy.cohyponyms(node))
-        others = [other for other in beside if other != node]
-        if not keep_itself and node in beside:
-            beside.remove(node)  # one copy: it stands there once for each hypernym
-        word = {name: taxonomy.lemmas(name)[0] for name in {*taxonomy.hypernyms(node), *beside}}
+        cohyponyms = list(taxonomy.cohyponyms(node))
+        others = [other for other in cohyponyms if other != node]
+        if not keep_itself and node in cohyponyms:
+            cohyponyms.remove(node)  # one copy only: the list has a copy for each hypernym
+        word = {name: taxonomy.lemmas(name)[0] for name in {*taxonomy.hypernyms(node), *cohyponyms}}
         return cls(
             (asked.name,),
             tuple(word[name] for name in taxonomy.hypernyms(node)),
-            tuple(word[name] for name in beside),
+            tuple(word[name] for name in cohyponyms),
             tuple(word[name] for name in others),
         )
 
 
 class _Similarity(Metric):
-    """An image's similarity to words, each its own query, so that all of these metrics share the answers."""
+    """Base of the similarities: each word is a query of its own, so that all these metrics share the answers."""
 
     options: SimilarityOptions
     parts: ClassVar[tuple[Part, ...]]
@@ -72,33 +82,33 @@ class _Similarity(Metric):
         self.needs = (Need(NEED, "embed", queries=self._queries),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
+        """Reject prompts without a synset, and synsets that are not in the taxonomy."""
         for prompt in prompts:
             self.words(prompt)
 
     def words(self, prompt: Prompt) -> ComparedWords:
-        """What an image of this prompt is compared with."""
+        """Return the words that an image of this prompt is compared with."""
         if prompt.id not in self._words:
-            self._words[prompt.id] = ComparedWords.of(prompt, self.taxonomy, self._keeps_itself(prompt))
+            self._words[prompt.id] = ComparedWords.of(prompt, self.taxonomy, self._keep_itself(prompt))
         return self._words[prompt.id]
 
-    def _keeps_itself(self, prompt: Prompt) -> bool:
-        """Whether a synset counts among its own cohyponyms; in what is published, where it is an Easy Concept."""
+    def _keep_itself(self, prompt: Prompt) -> bool:
+        """Return whether a synset counts among its own cohyponyms; as published, only Easy Concepts do."""
         if self.options.cohyponyms == "published":
             return prompt.facets.get("subset") == "easy"
         return self.options.cohyponyms == "all"
 
-    def _asked(self, prompt: Prompt) -> list[str]:
-        """The words of all parts, each once."""
+    def _distinct_words(self, prompt: Prompt) -> list[str]:
+        """Return the words of all parts, each once."""
         words = self.words(prompt)
         return list(dict.fromkeys(word for part in self.parts for word in getattr(words, part)))
 
     def _queries(self, samples: Sequence[Sample]) -> list[Query]:
-        texts = (Query(texts=(self.options.prefix + word,)) for word in self._asked(samples[0].prompt))
+        texts = (Query(texts=(self.options.prefix + word,)) for word in self._distinct_words(samples[0].prompt))
         return [samples[0].query(), *texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded | Failure]:
-        """Turn one image into one row for each of the metric's values."""
+        """Yield one row for each value of an image."""
         observed = unit.one()
         words = self.words(observed.prompt)
         missing = next((part for part in self.parts if not getattr(words, part)), None)
@@ -107,10 +117,11 @@ class _Similarity(Metric):
             return
         image, *texts = (answer.values.astype(np.float64) for answer in observed.all(NEED))
         if any(not np.any(vector) for vector in (image, *texts)):
-            yield Failure("an embedding is 0: it has no cosine")
+            yield Failure("an embedding is 0, so it has no cosine")
             return
-        similar = dict(zip(self._asked(observed.prompt), self._similarities(image, np.stack(texts)), strict=True))
-        means = {part: float(np.mean([similar[word] for word in getattr(words, part)])) for part in self.parts}
+        distinct = self._distinct_words(observed.prompt)
+        similarity = dict(zip(distinct, self._similarities(image, np.stack(texts)), strict=True))
+        means = {part: float(np.mean([similarity[word] for word in getattr(words, part)])) for part in self.parts}
         yield from self.rows(means)
 
     def _similarities(self, image: NDArray[np.float64], texts: NDArray[np.float64]) -> list[float]:
@@ -119,49 +130,49 @@ class _Similarity(Metric):
         return [float(value) for value in scaled]
 
     def rows(self, means: dict[Part, float]) -> Iterator[Row | Excluded]:
-        """Turn the mean similarities of the parts into rows."""
+        """Yield the rows for the mean similarities of the parts."""
         raise NotImplementedError
 
 
 class LemmaSimilarity(_Similarity):
-    """Is it what the prompt's word says?"""
+    """Similarity of an image to the prompt's word."""
 
     parts = ("lemma",)
 
     def rows(self, means: dict[Part, float]) -> Iterator[Row]:
-        """One row: the similarity itself."""
+        """Yield one row: the similarity to the word."""
         yield Row("lemma-similarity", means["lemma"])
 
 
 class HypernymSimilarity(_Similarity):
-    """Is it a kind of what the synset is a kind of?"""
+    """Mean similarity of an image to the words of the synset's direct hypernyms."""
 
     parts = ("hypernyms",)
 
     def rows(self, means: dict[Part, float]) -> Iterator[Row]:
-        """One row: the mean over the direct hypernyms."""
+        """Yield one row: the mean over the direct hypernyms."""
         yield Row("hypernym-similarity", means["hypernyms"])
 
 
 class CohyponymSimilarity(_Similarity):
-    """Is it like its cohyponyms?"""
+    """Mean similarity of an image to the words of the synset's cohyponyms."""
 
     parts = ("cohyponyms",)
 
     def rows(self, means: dict[Part, float]) -> Iterator[Row]:
-        """One row: the mean over the children of each direct hypernym."""
+        """Yield one row: the mean over the children of each direct hypernym."""
         yield Row("cohyponym-similarity", means["cohyponyms"])
 
 
 class Specificity(_Similarity):
-    """Is it more like its own word than like its cohyponyms'?"""
+    """Ratio of an image's similarity to its own word and to its cohyponyms' words."""
 
     parts = ("lemma", "hypernyms", "cohyponyms", "others")
 
     def rows(self, means: dict[Part, float]) -> Iterator[Row | Excluded]:
-        """Two rows: what the published tables hold, and what the paper's formula says."""
+        """Yield two rows: the ratio of the published tables, and the formula printed in the paper."""
         if means["others"] <= 0 or means["cohyponyms"] <= 0:
-            yield Excluded("nothing in common with its cohyponyms: no ratio to them")
+            yield Excluded("the similarity to the cohyponyms is not above 0, so there is no ratio to it")
             return
         yield Row("specificity", means["lemma"] / means["others"])
         yield Row("hypernym-over-cohyponyms", means["hypernyms"] / means["cohyponyms"])

@@ -1,4 +1,4 @@
-"""One model under several settings: scores along each setting, their front, and how many images a synset needs."""
+"""Analyses of one model under several settings: scores along a setting, their front, and images per synset."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from t2i_core.api.study import Analysis, Study
 
 
 def sweeps(study: Study, measure: str) -> Iterator[Analysis]:
-    """Yield, for each setting of which models that are else alike have several numbers, the scores along it."""
+    """Yield the scores along each numeric setting that varies between otherwise equal models."""
     means = scores(study.table, measure)
     for key in dict.fromkeys(key for settings in study.settings.values() for key in settings):
         lines = [
-            {"model": label, key: settings[key], "rest": _rest(settings, key), measure: means[label]}
+            {"model": label, key: settings[key], "rest": _format_others(settings, key), measure: means[label]}
             for label, settings in study.settings.items()
             if label in means and isinstance(settings.get(key), int | float)
         ]
@@ -27,11 +27,11 @@ def sweeps(study: Study, measure: str) -> Iterator[Analysis]:
         if not lines:
             continue
         table = pd.DataFrame(lines).sort_values(["rest", key], ignore_index=True)
-        yield Analysis(f"by {key}", f"{measure} along {key}.", table, partial(_along, table, key, measure))
+        yield Analysis(f"by {key}", f"{measure} along {key}.", table, partial(_draw_setting, table, key, measure))
 
 
 def scores(table: pd.DataFrame, measure: str) -> dict[str, float]:
-    """Each model's score: the mean over synsets of each one's mean."""
+    """Return the score of each model: the mean over synsets of each synset's mean."""
     rows = table[table["measure"] == measure]
     by_synset = rows.groupby(["model", "prompt"], observed=True)["value"].mean()
     return {
@@ -40,9 +40,12 @@ def scores(table: pd.DataFrame, measure: str) -> dict[str, float]:
 
 
 def front(study: Study, a: str, b: str) -> Iterator[Analysis]:
-    """Yield both scores of each model, and which no other model beats in both (the paper's front of guidance).
+    """Yield two scores of each model, and mark the models on the Pareto front.
 
-    a is the metric's own measure; b another metric's, of the same run.
+    Args:
+        study: The measurements of a run.
+        a: The metric's own measure.
+        b: A measure of another metric of the same run.
     """
     if study.others is None:
         return
@@ -58,46 +61,61 @@ def front(study: Study, a: str, b: str) -> Iterator[Analysis]:
     table = table.sort_values(a, ignore_index=True)
     yield Analysis(
         f"{a} and {b}",
-        f"{a} against {b}: models on the front are beaten in both by none.",
+        f"{a} against {b}; front: no other model is as good in both and better in one.",
         table,
-        partial(_plane, table, a, b),
+        partial(_draw_front, table, a, b),
     )
 
 
 def on_front(points: np.ndarray) -> list[bool]:
-    """Whether no other point is as good in both and better in one; float64 (n, 2), higher is better."""
+    """Return for each point whether no other point is as good in both scores and better in one.
+
+    Args:
+        points: Scores, float64 of shape (n, 2); higher is better.
+    """
     as_good = (points[:, None] >= points[None]).all(axis=2)
     better = (points[:, None] > points[None]).any(axis=2)
     return [not beaten for beaten in (as_good & better).any(axis=0)]
 
 
 def by_images(rows: pd.DataFrame, measure: str) -> Iterator[Analysis]:
-    """Yield scores of so many images per synset: mean, spread and rank correlation between disjoint blocks."""
+    """Yield the score for each number of images per synset: mean, spread and rank correlation between blocks.
+
+    Args:
+        rows: Values with the columns model, prompt, images and block; blocks are disjoint.
+        measure: Name of the measure.
+    """
     if rows.empty:
         return
     by = ["model", "images"]
-    scored = rows.groupby([*by, "block"], observed=True)["value"].mean()
-    groups = scored.groupby(level=by, observed=True)
-    rho = {key: _alike(own) for key, own in rows.groupby(by, observed=True)}
+    block_means = rows.groupby([*by, "block"], observed=True)["value"].mean()
+    groups = block_means.groupby(level=by, observed=True)
+    rho = {key: _correlate_blocks(own) for key, own in rows.groupby(by, observed=True)}
     table = pd.DataFrame(
         {measure: groups.mean(), "spread": groups.std(), "rho": pd.Series(rho), "blocks": groups.size()}
     )
     table = table.rename_axis(by).reset_index().astype({"images": int}).sort_values(by, ignore_index=True)
     summary = (
-        f"{measure} of so many images per synset; spread and rho (mean of Spearman's of synsets) are between "
-        "disjoint blocks of them."
+        f"{measure} by number of images per synset; spread and rho (mean Spearman's rho over synsets) compare "
+        "disjoint blocks of images."
     )
-    yield Analysis("images per synset", summary, table, partial(_by_images, table, measure))
+    yield Analysis("images per synset", summary, table, partial(_draw_by_images, table, measure))
 
 
-def _alike(rows: pd.DataFrame) -> float:
-    """How alike each two blocks rank synsets: the mean of Spearman's rho; NaN of a single block."""
+def _correlate_blocks(rows: pd.DataFrame) -> float:
+    """Return the mean Spearman's rho of synsets between all pairs of blocks; NaN if there is one block."""
     rho = rows.pivot(index="prompt", columns="block", values="value").corr(method="spearman").to_numpy()
     return float(pd.Series(rho[np.triu_indices(len(rho), 1)]).mean())
 
 
 def blocks_of_seeds(table: pd.DataFrame, measure: str, sizes: Sequence[int]) -> pd.DataFrame:
-    """A mean's rows by model, synset, images and block: blocks of so many seeds; what is left over is dropped."""
+    """Return means by model, synset, images and block, for a measure that is a mean over images.
+
+    Args:
+        table: The rows of a metric.
+        measure: Name of the measure.
+        sizes: Numbers of seeds per block; seeds that fill no whole block are dropped.
+    """
     rows = table[table["measure"] == measure]
     if "seed" not in rows:
         return pd.DataFrame()
@@ -108,18 +126,19 @@ def blocks_of_seeds(table: pd.DataFrame, measure: str, sizes: Sequence[int]) -> 
         block = place // size
         whole = block < len(seeds) // size
         part = rows[whole].assign(images=size, block=block[whole])
-        # synsets first: one with images that failed counts as much as any other
+        # average within synsets first, so that synsets with failed images count as much as the others
         parts.append(
             part.groupby(["model", "prompt", "images", "block"], observed=True)["value"].mean().reset_index()
         )
     return pd.concat(parts) if parts else pd.DataFrame()
 
 
-def _rest(settings: Any, key: str) -> str:
+def _format_others(settings: Any, key: str) -> str:
+    """Return all settings except `key` as text."""
     return ", ".join(f"{name}={value}" for name, value in sorted(settings.items()) if name != key)
 
 
-def _along(table: pd.DataFrame, key: str, measure: str, axes: Any) -> None:
+def _draw_setting(table: pd.DataFrame, key: str, measure: str, axes: Any) -> None:
     for rest, own in table.groupby("rest"):
         axes.plot(own[key], own[measure], marker="o", label=rest or None)
     axes.set_xlabel(key)
@@ -128,7 +147,7 @@ def _along(table: pd.DataFrame, key: str, measure: str, axes: Any) -> None:
         axes.legend()
 
 
-def _plane(table: pd.DataFrame, a: str, b: str, axes: Any) -> None:
+def _draw_front(table: pd.DataFrame, a: str, b: str, axes: Any) -> None:
     best = table[table["front"]]
     axes.plot(best[a], best[b], color="grey", linewidth=1)
     axes.scatter(table[a], table[b], c=["C0" if on else "C7" for on in table["front"]])
@@ -140,7 +159,7 @@ def _plane(table: pd.DataFrame, a: str, b: str, axes: Any) -> None:
     axes.set_ylabel(b)
 
 
-def _by_images(table: pd.DataFrame, measure: str, axes: Any) -> None:
+def _draw_by_images(table: pd.DataFrame, measure: str, axes: Any) -> None:
     for model, own in table.groupby("model"):
         axes.errorbar(own["images"], own[measure], own["spread"].fillna(0), marker="o", capsize=3, label=model)
     axes.set_xticks(sizes := sorted(table["images"].unique()), sizes)

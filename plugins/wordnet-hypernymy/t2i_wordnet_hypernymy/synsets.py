@@ -1,4 +1,4 @@
-"""Synset by synset: all that a run measured of each, and what else is known of it, side by side."""
+"""Tables by synset: a run's measures and the frequency of words in captions, and their rank correlations."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis, Study
 from t2i_core.io.table import read_table
 
-from .figures import heat, rhos
+from .figures import draw_correlations, draw_heatmap
 
-BESIDE = ("entropy",)
-"""Measures that stand beside their metric's own: the paper's baseline for SCS (Table 12)."""
+BASELINES = ("entropy",)
+"""Measures that are included without being the headline of their metric: the hypernymy paper's Table 12."""
 
 
-def beside(study: Study, measure: str) -> pd.DataFrame:
-    """Return mean values by model and synset: the metric's own measure first, then what else the run measured.
+def join_measures(study: Study, measure: str) -> pd.DataFrame:
+    """Return mean values by model and prompt of all measures of a run, the metric's own measure first.
 
-    Of other metrics the measure that is named after its metric is taken, where it has values by prompt.
+    Of other metrics, the result includes the measure named after the metric, if it has values by prompt.
     """
-    own = study.table[study.table["measure"].isin([measure, *BESIDE])]
+    own = study.table[study.table["measure"].isin([measure, *BASELINES])]
     rows = [own]
     if study.others is not None and "prompt" in study.others:
         others = study.others
         named = others["metric"].astype(str).str.partition(":")[0] == others["measure"].astype(str)
-        rows.append(others[(named | others["measure"].isin(BESIDE)) & others["prompt"].notna()])
+        rows.append(others[(named | others["measure"].isin(BASELINES)) & others["prompt"].notna()])
     long = pd.concat(
         [
             part[["model", "prompt", "measure", "value"]].astype(
@@ -45,19 +45,19 @@ def beside(study: Study, measure: str) -> pd.DataFrame:
 
 
 def synsets_of(*tables: pd.DataFrame | None) -> dict[str, str]:
-    """By prompt, the synset that rows of this plugin's metrics say it asks for."""
-    found: dict[str, str] = {}
+    """Return the synset of each prompt, from the facet `synset` of this plugin's rows."""
+    synsets: dict[str, str] = {}
     for table in tables:
         if table is not None and "synset" in table:
-            said = table[["prompt", "synset"]].dropna().drop_duplicates("prompt")
-            found |= zip(said["prompt"], said["synset"], strict=True)
-    return found
+            rows = table[["prompt", "synset"]].dropna().drop_duplicates("prompt")
+            synsets |= zip(rows["prompt"], rows["synset"], strict=True)
+    return synsets
 
 
 def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
-    """Return values by prompt (or by model and prompt) as those by synset: several prompts of one are averaged.
+    """Average values by prompt (or by model and prompt) over the prompts of each synset.
 
-    A prompt whose synset no row says has it for its id, as all lists of this plugin have.
+    A prompt that is not in `synsets` counts as the synset that its id names, as in all lists of this plugin.
     """
     names = [synsets.get(prompt, prompt) for prompt in wide.index.get_level_values("prompt")]
     outer = [wide.index.get_level_values(level) for level in wide.index.names[:-1]]
@@ -65,47 +65,73 @@ def by_synset(wide: pd.DataFrame, synsets: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_frequency(path: Path) -> Mapping[str, float]:
-    """Read what `t2i count-captions` wrote: captions by synset. Raises BadOption with file, line and fault."""
+    """Read the number of captions for each synset from a file that `t2i count-captions` wrote.
+
+    Raises:
+        BadOption: The file is not valid. The message names file, line and problem.
+    """
     counts: dict[str, float] = {}
     for row in read_table(path, BadOption, ("synset", "captions"), escaped=True):
         where = f"{path}, line {row.line}"
         synset, captions = (row.cells.get(name, "") for name in ("synset", "captions"))
         if not synset or not captions.isdecimal():
-            raise BadOption(f"{where}: want a synset and a number of captions, as t2i count-captions writes them")
+            raise BadOption(
+                f"{where}: the line must have a synset and a number of captions, as t2i count-captions writes it"
+            )
         if synset in counts:
-            raise BadOption(f"{where}: {synset} stands there twice")
+            raise BadOption(f"{where}: {synset} appears twice; delete one of the lines")
         counts[synset] = float(captions)
     if not counts:
-        raise BadOption(f"{path}: holds no synsets; t2i count-captions writes them")
+        raise BadOption(f"{path}: no synsets; create the file with t2i count-captions")
     return counts
 
 
 def side_by_side(study: Study, measure: str, frequency: Path | None) -> Iterator[Analysis]:
-    """Yield the table of synsets and the rank correlations of its columns with the first."""
-    wide = beside(study, measure)
+    """Yield the table of synsets, and the rank correlation of each other column with the measure.
+
+    Args:
+        study: The measurements of a run.
+        measure: Name of the metric's own measure.
+        frequency: File that `t2i count-captions` wrote, if the table shall include it.
+
+    Raises:
+        BadOption: The file is not valid, or has none of the run's synsets.
+    """
+    wide = join_measures(study, measure)
     if frequency is not None:
         counts, synsets = read_frequency(frequency), synsets_of(study.table, study.others)
         prompts = wide.index.get_level_values("prompt")
         wide["captions"] = [counts.get(synsets.get(prompt, prompt), np.nan) for prompt in prompts]
         if wide["captions"].isna().all():
-            raise BadOption(f"{frequency}: has none of the run's synsets")
+            raise BadOption(
+                f"{frequency}: has none of the run's synsets; count captions with the taxonomy of the run"
+            )
     if wide.shape[1] < 2:
         return
     table = wide.reset_index().rename(columns={"prompt": "synset"})
-    summary = f"Each synset's {measure} and what else is known of it."
-    yield Analysis("synsets", summary, table, partial(_ranks, table, measure))
+    summary = f"{measure} of each synset, with the run's other measures and the frequency in captions."
+    yield Analysis("synsets", summary, table, partial(_draw_ranks, table, measure))
     lines = [
         {"model": model, "with": other, **spearman(own[measure].to_numpy(), own[other].to_numpy())}
         for model, own in wide.groupby(level="model")
         for other in wide.columns[1:]
     ]
-    summary = f"Spearman's rho of synsets' {measure} with what else is known of them."
-    found = pd.DataFrame(lines)
-    yield Analysis("correlations", summary, found, partial(rhos, found, "with", "model"))
+    summary = f"Spearman's rho over synsets of {measure} with each other column."
+    correlations = pd.DataFrame(lines)
+    figure = partial(draw_correlations, correlations, "with", "model")
+    yield Analysis("correlations", summary, correlations, figure)
 
 
 def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float | int]:
-    """Return rho, its two-sided p and the number of pairs; NaN of fewer than 3, or where one does not vary."""
+    """Return Spearman's rho, its two-sided p-value and the number of pairs in which both values are finite.
+
+    Args:
+        a: Values, shape (n,).
+        b: Values, shape (n,).
+
+    Returns:
+        `rho`, `p` and `n`; `rho` and `p` are NaN for fewer than 3 pairs, or if `a` or `b` is constant.
+    """
     both = np.isfinite(a) & np.isfinite(b)
     a, b = a[both], b[both]
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
@@ -114,9 +140,9 @@ def spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> dict[str, float 
     return {"rho": float(found.statistic), "p": float(found.pvalue), "n": len(a)}
 
 
-def _ranks(table: pd.DataFrame, measure: str, axes: Any) -> None:
-    """The first model's synsets from lowest to highest; colours show their ranks in each column, 0 to 1."""
+def _draw_ranks(table: pd.DataFrame, measure: str, axes: Any) -> None:
+    """Draw the first model's synsets from lowest to highest, coloured by their rank in each column, 0 to 1."""
     model = table["model"].iloc[0]
     own = table[table["model"] == model].sort_values(measure, kind="stable").set_index("synset")
-    heat(own.drop(columns="model").rank(pct=True).T, "rank", 0, axes)
+    draw_heatmap(own.drop(columns="model").rank(pct=True).T, "rank", 0, axes)
     axes.set_xlabel(f"synsets by {measure}, {model}")

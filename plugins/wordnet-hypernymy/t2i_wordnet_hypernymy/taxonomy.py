@@ -1,4 +1,4 @@
-"""A taxonomy: nouns and what is directly above each, as compact arrays."""
+"""The taxonomy: nouns and their direct hypernyms, in compact arrays."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from t2i_core.api.errors import BadPrompts, did_you_mean, join_clauses
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """A directed graph without cycles.
+    """Directed acyclic graph of nouns.
 
-    names:        of the nodes: `dog.n.01`, or any word of a user's own taxonomy
-    starts:       int32 (len(names) + 1,)
-    parents:      int32: what is directly above node i is parents[starts[i]:starts[i + 1]]
-    lemma_lines:  what each node is called, blanks between words and underscores within
-    definitions:  of the nodes; empty where there is none
-    file:         where a user's own stands
+    Attributes:
+        names: Names of the nodes: `dog.n.01`, or any word in a user's own taxonomy.
+        starts: Offsets into `parents`, int32 of shape (len(names) + 1,).
+        parents: Indices of parents, int32; the parents of node i are parents[starts[i]:starts[i + 1]].
+        lemma_lines: Lemmas of each node, separated by spaces, with underscores inside a lemma.
+        definitions: Definition of each node; empty if there is none.
+        file: File of a user's own taxonomy, otherwise None.
     """
 
     names: Sequence[str]
@@ -43,63 +44,65 @@ class Taxonomy:
 
     @cached_property
     def _above(self) -> tuple[list[int], list[int]]:
-        """starts and parents as lists, whose parts are had at a third of an array's cost."""
+        """Return `starts` and `parents` as lists, because slicing a list costs a third of slicing an array."""
         return self.starts.tolist(), self.parents.tolist()
 
     @cached_property
     def _below(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Like starts and parents, for what is directly below."""
+        """Return the offsets and indices of children, as `starts` and `parents` are those of parents."""
         children = np.repeat(np.arange(len(self)), np.diff(self.starts))
         order = np.argsort(self.parents, kind="stable")
         return np.searchsorted(self.parents[order], np.arange(len(self) + 1)), children[order]
 
     def number(self, name: str) -> int:
-        """Return a node's number. Raises BadPrompts for a name that is not here."""
+        """Return the index of a node.
+
+        Raises:
+            BadPrompts: The taxonomy does not contain the name.
+        """
         found = self._number.get(name)
         if found is None:
             raise self.unknown(name)
         return found
 
     def unknown(self, name: str) -> BadPrompts:
-        """What to say of a name that is not here."""
+        """Return the error for a name that the taxonomy does not contain."""
         near = did_you_mean(name, self.near(name))
         if self.file is None:
             return BadPrompts(f"{name!r} is not in the taxonomy{near}")
-        own = (
-            f"prompts that follow from it are --prompts wordnet-imagenet -o wordnet-imagenet.taxonomy={self.file}"
-        )
-        return BadPrompts(join_clauses((f"{name!r} is not in the taxonomy {self.file}{near}", own)))
+        advice = f"its own prompts are --prompts wordnet-imagenet -o wordnet-imagenet.taxonomy={self.file}"
+        return BadPrompts(join_clauses((f"{name!r} is not in the taxonomy {self.file}{near}", advice)))
 
     def near(self, name: str) -> Iterable[str]:
-        """Names that begin alike."""
+        """Return the names that begin with the same two characters."""
         return (n for n in self.names if n[:2] == name[:2])
 
     def lemmas(self, name: str) -> tuple[str, ...]:
-        """What a node is called, the usual word first."""
+        """Return the lemmas of a node, the most common first."""
         return tuple(lemma.replace("_", " ") for lemma in self.lemma_lines[self.number(name)].split(" "))
 
     def definition(self, name: str) -> str:
-        """What a node means; empty where nothing is said."""
+        """Return the definition of a node; empty if there is none."""
         return self.definitions[self.number(name)]
 
     def hypernyms(self, name: str) -> tuple[str, ...]:
-        """The nodes directly above, in the taxonomy's order."""
+        """Return the nodes directly above, in the taxonomy's order."""
         starts, parents = self._above
         i = self.number(name)
         return tuple(self.names[p] for p in parents[starts[i] : starts[i + 1]])
 
     def hyponyms(self, name: str) -> tuple[str, ...]:
-        """The nodes directly below, by name."""
+        """Return the nodes directly below, sorted by name."""
         starts, children = self._below
         i = self.number(name)
         return tuple(sorted(self.names[c] for c in children[starts[i] : starts[i + 1]].tolist()))
 
     def cohyponyms(self, name: str) -> tuple[str, ...]:
-        """The nodes directly below each node directly above, itself among them, once for each that it is under."""
+        """Return the children of each direct hypernym, which include the node itself once for each hypernym."""
         return tuple(other for above in self.hypernyms(name) for other in self.hyponyms(above))
 
     def closure(self, name: str) -> frozenset[str]:
-        """All nodes above, over all paths; the node itself is not among them."""
+        """Return all nodes above, over all paths, without the node itself."""
         starts, parents = self._above
         found: set[int] = set()
         open_nodes = [self.number(name)]

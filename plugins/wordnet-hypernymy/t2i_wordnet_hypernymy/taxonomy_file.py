@@ -1,4 +1,4 @@
-"""A user's own taxonomy: a file of two columns, a thing and what it is a kind of."""
+"""A user's own taxonomy: a file of two columns, the narrower and the broader name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from .wordnet import nouns
 
 
 def read_taxonomy(path: Path) -> Taxonomy:
-    """Read a taxonomy: a line for each edge, the narrower name first, a tab or a comma between.
+    """Read a taxonomy: one line for each edge, the narrower name first, separated by a tab or comma.
 
-    Names are synsets of WordNet (dog.n.01), which bring their words and definitions, or words of one's own. Empty
-    lines and those that begin with # are passed over. Raises BadOption with file, line and fault.
+    A name is a synset of WordNet (dog.n.01), which brings its lemmas and definition, or any other word. Empty
+    lines and lines that begin with # are skipped.
+
+    Raises:
+        BadOption: The file is not valid. The message names file, line and problem.
     """
     above: dict[str, dict[str, None]] = {}
     for number, line in enumerate(_lines(path), 1):
@@ -23,14 +26,17 @@ def read_taxonomy(path: Path) -> Taxonomy:
             continue
         cells = [cell.strip() for cell in line.split("\t" if "\t" in line else ",")]
         if len(cells) != 2 or not all(cells):
-            raise BadOption(f"{path}, line {number}: want two names, a tab or comma between, not {line.strip()!r}")
+            raise BadOption(
+                f"{path}, line {number}: the line must be two names, separated by a tab or comma "
+                f"(got {line.strip()!r})"
+            )
         for name in cells:
             _check_name(name, f"{path}, line {number}")
             above.setdefault(name, {})
         above[cells[0]][cells[1]] = None
     if not above:
-        raise BadOption(f"{path}: the taxonomy is empty; want a line for each edge, the narrower name first")
-    _refuse_cycles(above, path)
+        raise BadOption(f"{path}: the taxonomy is empty; write a line for each edge, the narrower name first")
+    _check_cycles(above, path)
     number_of = {name: i for i, name in enumerate(above)}
     return Taxonomy(
         tuple(above),
@@ -54,7 +60,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def is_synset(name: str) -> bool:
-    """Whether a name is written as WordNet's nouns are: dog.n.01."""
+    """Return whether a name has the form of WordNet's nouns: dog.n.01."""
     lemma, _, rest = name.partition(".n.")
     return bool(lemma) and rest.isdigit()
 
@@ -62,31 +68,34 @@ def is_synset(name: str) -> bool:
 def _check_name(name: str, where: str) -> None:
     if is_synset(name) and name not in nouns():
         near = did_you_mean(name, nouns().near(name))
-        raise BadOption(f"{where}: unknown synset, no noun of WordNet 3.0: {name!r}{near}")
+        raise BadOption(f"{where}: {name!r} is not a noun of WordNet 3.0{near}")
 
 
 def _lemmas(name: str) -> str:
     return nouns().lemma_lines[nouns().number(name)] if name in nouns() else name.replace(" ", "_")
 
 
-def _refuse_cycles(above: dict[str, dict[str, None]], path: Path) -> None:
-    """Take away what has nothing above it, again and again; what is left goes round in a circle or leads there."""
+def _check_cycles(above: dict[str, dict[str, None]], path: Path) -> None:
+    """Raise BadOption if the graph has a cycle.
+
+    Nodes without parents are removed until none is left; the remaining nodes are on a cycle or below one.
+    """
     below: dict[str, list[str]] = {name: [] for name in above}
     for name, parents in above.items():
         for parent in parents:
             below[parent].append(name)
-    left = {name: len(parents) for name, parents in above.items()}
-    free = [name for name, count in left.items() if not count]
+    parents_left = {name: len(parents) for name, parents in above.items()}
+    free = [name for name, count in parents_left.items() if not count]
     while free:
         name = free.pop()
-        del left[name]
+        del parents_left[name]
         for child in below[name]:
-            left[child] -= 1
-            if not left[child]:
+            parents_left[child] -= 1
+            if not parents_left[child]:
                 free.append(child)
-    if left:
-        circle = [next(iter(left))]
-        while circle.count(circle[-1]) < 2:
-            circle.append(next(parent for parent in above[circle[-1]] if parent in left))
-        circle = circle[circle.index(circle[-1]) :]
-        raise BadOption(f"{path}: the taxonomy goes in a circle: {' < '.join(circle)}")
+    if parents_left:
+        cycle = [next(iter(parents_left))]
+        while cycle.count(cycle[-1]) < 2:
+            cycle.append(next(parent for parent in above[cycle[-1]] if parent in parents_left))
+        cycle = cycle[cycle.index(cycle[-1]) :]
+        raise BadOption(f"{path}: the taxonomy has a cycle: {' < '.join(cycle)}; remove one of these edges")

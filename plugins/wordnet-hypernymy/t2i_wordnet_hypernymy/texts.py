@@ -1,4 +1,8 @@
-"""The metric `hyponym-cosine`: how near a text encoder puts a synset to its hyponyms (the paper's Table 11)."""
+"""The metric `hyponym-cosine`: how close a text encoder places a synset to its hyponyms.
+
+References:
+    Hypernymy paper, Table 11.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ NEED = "texts"
 
 
 class HyponymCosine(Metric):
-    """Mean cosine of the texts for a synset and for each synset directly below it."""
+    """Mean cosine between the text for a synset and the texts for the synsets directly below it."""
 
     group_by = "prompt"
     options: HyponymCosineOptions
@@ -33,12 +37,12 @@ class HyponymCosine(Metric):
         self._vectors: tuple[Sequence[Answer], NDArray[np.float64]] | None = None
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts without a synset, and synsets that the taxonomy does not have."""
+        """Reject prompts without a synset, and synsets that are not in the taxonomy."""
         for prompt in prompts:
             asked_node(self.taxonomy, asked_class(prompt))
 
     def texts(self, prompt: Prompt) -> list[str]:
-        """The text for the synset itself, then those for its hyponyms; none of those where it has none."""
+        """Return the text for the synset itself, followed by those for its hyponyms."""
         asked = asked_class(prompt)
         below = self.taxonomy.hyponyms(asked_node(self.taxonomy, asked))
         words = (asked.name, *(self.taxonomy.lemmas(name)[0] for name in below))
@@ -50,18 +54,18 @@ class HyponymCosine(Metric):
         return [Query(texts=(text,)) for text in texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
-        """Turn a synset into one row."""
-        assert unit.prompt is not None  # as grouped
+        """Yield one row for a synset, or exclude it if it has no hyponyms."""
+        assert unit.prompt is not None  # because the metric groups by prompt
         own, *below = self.texts(unit.prompt)
         if not below:
             yield Excluded(f"{asked_class(unit.prompt).name} has no hyponyms")
             return
-        vectors = self._of(unit.shared[NEED])
+        vectors = self._normalise(unit.shared[NEED])
         cosines = vectors[[self._texts[text] for text in below]] @ vectors[self._texts[own]]
         yield Row("hyponym-cosine", float(cosines.mean()), {"hyponyms": len(below)})
 
-    def _of(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
-        """The texts' vectors, of length one."""
+    def _normalise(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
+        """Return the vectors of the texts, scaled to length 1, shape (texts, d)."""
         if self._vectors is None or self._vectors[0] is not answers:
             vectors = np.stack([answer.observation.values for answer in answers]).astype(np.float64)
             length = np.linalg.norm(vectors, axis=1, keepdims=True)

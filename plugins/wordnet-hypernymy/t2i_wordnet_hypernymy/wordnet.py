@@ -1,4 +1,4 @@
-"""WordNet 3.0's nouns as the package carries them, made by `make_nouns`."""
+"""WordNet 3.0's nouns and the lists of synsets in this package, which `make_nouns` creates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINI = DATA / "mini-world.txt"
 
 @cache
 def nouns() -> Taxonomy:
-    """WordNet 3.0's 82,115 noun synsets with their hypernyms; instances of classes have none here."""
+    """Return WordNet 3.0's 82,115 noun synsets with their hypernyms; instances of classes have no hypernyms."""
     with np.load(NOUNS) as data:
         names, lemmas, definitions = (
             tuple(data[key].tobytes().decode().split("\n")) for key in ("names", "lemmas", "definitions")
@@ -27,11 +27,11 @@ def nouns() -> Taxonomy:
 
 @cache
 def imagenet_classes() -> tuple[str, ...]:
-    """The synsets of ImageNet-1k's classes, in the order of a classifier's outputs."""
+    """Return the synsets of ImageNet-1k's classes, in the order of a classifier's outputs."""
     return tuple(IMAGENET.read_text().split())
 
 
 @cache
 def mini_world() -> frozenset[str]:
-    """The synsets that the mini world's things belong to: its leaves and all above them."""
+    """Return the synsets of the mini world's objects and all synsets above them."""
     return frozenset(MINI.read_text().split())

@@ -15,7 +15,7 @@ from t2i_core.results.images import find_images
 from t2i_wordnet_hypernymy import analyses
 from t2i_wordnet_hypernymy.analyses import stability
 from t2i_wordnet_hypernymy.metrics import Isp, Scs
-from t2i_wordnet_hypernymy.mosaic import SIDE, draw_mosaic, pictures
+from t2i_wordnet_hypernymy.mosaic import SIDE, draw_mosaic, find_pictures
 from t2i_wordnet_hypernymy.options import IspOptions, ScsOptions
 
 SYNSETS = ["bird.n.01", "oscine.n.01", "dog.n.01", "fruit.n.01"]
@@ -153,11 +153,11 @@ def test_a_run_that_shares_nothing_is_not_set_beside(tmp_path, monkeypatch):
     metric = Isp(Setup(None, IspOptions(beside=(other,))))
     table = study(tmp_path).table
     run_of(other, table.assign(prompt=table["prompt"].astype(str) + "x"), monkeypatch)
-    with pytest.raises(BadOption, match="other: the run has isp of none of this run's synsets"):
+    with pytest.raises(BadOption, match="other: the run has isp for none of this run's synsets"):
         list(metric.analyses(study(tmp_path)))
     for without in (table.assign(measure="scs"), pd.DataFrame()):  # a run that measured nothing has no columns
         run_of(other, without, monkeypatch)
-        with pytest.raises(BadOption, match="other: the run has no isp"):
+        with pytest.raises(BadOption, match="other: the run has no values of isp"):
             list(metric.analyses(study(tmp_path)))
 
 
@@ -171,7 +171,7 @@ def test_other_runs_of_the_same_name_are_told_apart(tmp_path, monkeypatch):
         return SimpleNamespace(folder=path, path=path, results=results, measurements=lambda: rows)
 
     monkeypatch.setattr(analyses, "load_run", load)
-    found = analyses.other_runs(paths[0], wide, "isp", [*paths[1:], paths[1]])
+    found = analyses.join_runs(paths[0], wide, "isp", [*paths[1:], paths[1]])
     assert list(found) == [f"{path}: m (judge)" for path in paths[:3]] + ["x: m (judge)"]
 
 
@@ -213,10 +213,10 @@ def test_images_that_failed_are_not_shown(tmp_path):
         status=samples["status"].where(~lost, "failed"), image=samples["image"].where(~lost, np.nan)
     )
     shown = Study(pd.DataFrame(), samples, tmp_path, find_images=partial(find_images, samples, tmp_path))
-    rows = [(name, pictures(shown, ["a"], name)) for name in ("dog.n.01", "fruit.n.01")]
+    rows = [(name, find_pictures(shown, ["a"], name)) for name in ("dog.n.01", "fruit.n.01")]
     assert [[image.path for image in images] for images in rows[0][1]] == [[tmp_path / "adog.n.01.png"] * 2]
     (tmp_path / "abird.n.01.png").unlink()
-    assert pictures(shown, ["a"], "bird.n.01") == [[]]  # nor are those that were taken away since
+    assert find_pictures(shown, ["a"], "bird.n.01") == [[]]  # nor are those that were taken away since
     drawn = mosaic(rows, ["a"])
     assert drawn.shape[:2] == (2 * SIDE, 4 * SIDE)  # four seeds, four columns
     assert (drawn[:SIDE, : 2 * SIDE] == 200).all()
@@ -233,14 +233,14 @@ def mosaic(rows, models):
 def test_a_mosaic_has_no_white_columns(tmp_path):
     """However few seeds or many models there are, and a model that has fewer images keeps its place."""
     two = study(tmp_path)  # of two models, two seeds each
-    rows = [(name, pictures(two, ["a", "b"], name)) for name in SYNSETS]
+    rows = [(name, find_pictures(two, ["a", "b"], name)) for name in SYNSETS]
     drawn = mosaic(rows, ["a", "b"])
     assert drawn.shape[:2] == (4 * SIDE, 4 * SIDE)
     assert (drawn == 200).all()
     fewer = mosaic([("dog.n.01", [rows[0][1][0][:1], rows[0][1][1]])], ["a", "b"])
     assert [(fewer[:, i * SIDE : (i + 1) * SIDE] == 200).all() for i in range(4)] == [True, False, True, True]
-    assert mosaic([("dog.n.01", pictures(two, ["a"] * 4, "dog.n.01"))], ["a"] * 4).shape[1] == 4 * SIDE
-    assert (mosaic([("cat.n.01", pictures(two, ["a", "b"], "cat.n.01"))], ["a", "b"]) == 255).all()
+    assert mosaic([("dog.n.01", find_pictures(two, ["a"] * 4, "dog.n.01"))], ["a"] * 4).shape[1] == 4 * SIDE
+    assert (mosaic([("cat.n.01", find_pictures(two, ["a", "b"], "cat.n.01"))], ["a", "b"]) == 255).all()
 
 
 def test_one_model_has_no_differences_and_no_rows_nothing(tmp_path):

@@ -79,7 +79,7 @@ def test_where_the_table_cannot_stand_is_said_before_anything_is_counted(tmp_pat
     from t2i_wordnet_hypernymy.command import app
 
     monkeypatch.setattr(captions, "count_captions", lambda *_: pytest.fail("counted"))
-    for out, fault in ((tmp_path / "gone" / "counts.csv", "there is no folder"), (tmp_path, "is a folder")):
+    for out, fault in ((tmp_path / "gone" / "counts.csv", "does not exist"), (tmp_path, "is a folder")):
         said = CliRunner().invoke(app, [str(tmp_path / "captions.txt"), "--out", str(out)])
         assert isinstance(said.exception, BadFolder)
         assert fault in str(said.exception)
@@ -89,7 +89,7 @@ def test_where_the_table_cannot_stand_is_said_before_anything_is_counted(tmp_pat
 def test_files_without_captions_are_refused(tmp_path, taxonomy, content):
     file = tmp_path / "captions.txt"
     file.write_bytes(content)
-    with pytest.raises(BadOption, match=r"captions\.txt: no captions there"):
+    with pytest.raises(BadOption, match=r"captions\.txt: no captions"):
         count_captions([file], read_taxonomy(taxonomy), workers=1)
 
 

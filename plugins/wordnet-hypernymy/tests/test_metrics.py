@@ -119,17 +119,17 @@ def test_inception_score_of_a_synset_is_over_all_classes():
 
 
 def test_a_synset_without_value_is_excluded_with_its_reason():
-    (said,) = measured(Scs, "cat.n.01", [0, 0, 0, 0])
-    assert isinstance(said, Excluded)
-    assert "a single one" in said.reason
+    (row,) = measured(Scs, "cat.n.01", [0, 0, 0, 0])
+    assert isinstance(row, Excluded)
+    assert "a single one" in row.reason
     for metric in (Isp, Scs):
-        (said,) = measured(metric, "wine.n.01", [0, 0, 0, 0])
-        assert isinstance(said, Excluded)
-        assert "none of the judge's classes is a kind of wine" in said.reason
+        (row,) = measured(metric, "wine.n.01", [0, 0, 0, 0])
+        assert isinstance(row, Excluded)
+        assert "none of the judge's classes is a kind of wine" in row.reason
     mixed = (ObjectClass("e", "entity.n.01"), LABELS[0])
-    (said,) = measured(Scs, "entity.n.01", [0, 0], labels=mixed)
-    assert isinstance(said, Excluded)
-    assert "normalise" in said.reason
+    (row,) = measured(Scs, "entity.n.01", [0, 0], labels=mixed)
+    assert isinstance(row, Excluded)
+    assert "normalise" in row.reason
 
 
 def test_answers_of_another_judge_are_read_by_its_own_classes():

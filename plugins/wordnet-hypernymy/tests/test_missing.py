@@ -1,4 +1,4 @@
-"""A synset without images is counted and listed, and is no part of a score."""
+"""Synsets without images are counted and listed, and are not part of a score."""
 
 from __future__ import annotations
 

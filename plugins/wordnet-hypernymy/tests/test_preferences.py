@@ -119,11 +119,11 @@ def test_ties_alone_prefer_nothing(tmp_path, wide):
         (None, "no such file"),
         ("", "line 1: no column 'synset'; want synset, model_a"),
         ("synset,annotator\na,b\n", "line 1: no column 'model_a'"),
-        (HEAD, "holds no choices"),
-        (HEAD + "dog.n.01,x,y,ann,left\n", "line 2: the choice 'left'; want a, b or tie"),
-        (HEAD + "dog.n.01,x,y,,a\n", "line 2: no annotator"),
-        (HEAD + "dog.n.01,x,x,ann,a\n", "line 2: 'x' against itself"),
-        (HEAD + "dog.n.01,x,y,ann,a\ndog.n.01,y,x,ann,b\n", "line 3: ann has said so twice"),
+        (HEAD, "no choices"),
+        (HEAD + "dog.n.01,x,y,ann,left\n", "line 2: choice must be a, b or tie"),
+        (HEAD + "dog.n.01,x,y,,a\n", "line 2: column 'annotator' is empty"),
+        (HEAD + "dog.n.01,x,x,ann,a\n", "line 2: 'x' is compared with itself"),
+        (HEAD + "dog.n.01,x,y,ann,a\ndog.n.01,y,x,ann,b\n", "line 3: ann chose twice"),
     ],
 )
 def test_a_wrong_file_gets_one_line(tmp_path, text, fault):
@@ -136,12 +136,12 @@ def test_a_wrong_file_gets_one_line(tmp_path, text, fault):
 
 
 def test_a_file_about_other_models_is_refused(path, wide):
-    with pytest.raises(BadOption, match=r"no two of the run's models \(x\), only x, y"):
+    with pytest.raises(BadOption, match=r"no line compares two of the run's models \(x\), only x, y"):
         list(preferences(path, wide.loc[["x"]]))
 
 
 def test_a_file_about_other_synsets_is_refused(tmp_path, wide):
     file = tmp_path / "votes.csv"
     file.write_text(HEAD + "dog,x,y,ann,a\n")
-    with pytest.raises(BadOption, match=r"has none of the run's synsets; want names like bird\.n\.01"):
+    with pytest.raises(BadOption, match=r"has none of the run's synsets; write synsets as bird\.n\.01"):
         list(preferences(file, wide))

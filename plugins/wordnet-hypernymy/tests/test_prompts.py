@@ -116,10 +116,10 @@ def test_concepts_of_ones_own():
     ("text", "fault"),
     [
         ("", "line 1: no column .lemma.; want lemma, synset"),
-        ("lemma,synset\n", "holds no concepts"),
-        ("lemma,synset\ndog,\n", "line 2: want a lemma and a synset"),
+        ("lemma,synset\n", "no concepts"),
+        ("lemma,synset\ndog,\n", "line 2: column 'synset' is empty"),
         ("lemma,synset\ndog,dogg.n.01\n", "line 2: 'dogg.n.01' is not in the taxonomy"),
-        ("lemma,synset\ndog,dog.n.01\ndog,dog.n.01\n", "line 3: dog .dog.n.01. stands there twice"),
+        ("lemma,synset\ndog,dog.n.01\ndog,dog.n.01\n", "line 3: dog .dog.n.01. appears twice"),
     ],
 )
 def test_a_wrong_file_of_concepts_gets_one_line(tmp_path, text, fault):

@@ -1,4 +1,4 @@
-"""ISP and SCS against their definitions, written out, and what they must not depend on."""
+"""ISP and SCS compared with their definitions, and invariances."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from t2i_core.api import Study
 from t2i_core.api.errors import BadOption
-from t2i_wordnet_hypernymy.synsets import beside, read_frequency, side_by_side, spearman
+from t2i_wordnet_hypernymy.synsets import join_measures, read_frequency, side_by_side, spearman
 
 SYNSETS = ("a.n.01", "b.n.01", "c.n.01", "d.n.01")
 
@@ -30,7 +30,7 @@ def study(tmp_path):
 
 
 def test_a_runs_metrics_stand_side_by_side(study):
-    wide = beside(study, "scs")
+    wide = join_measures(study, "scs")
     assert list(wide.columns) == ["scs", "clipscore", "entropy"]
     assert wide.loc[("m", "a.n.01")].tolist() == [0.1, 0.3, 4]
     assert np.isnan(wide.loc[("m", "d.n.01"), "clipscore"])
@@ -90,12 +90,12 @@ def test_ranks_know_no_scale_and_no_order(pairs):
         (None, "no such file"),
         ("", "line 1: no column 'synset'"),
         ("synset,count\na,1\n", "line 1: no column 'captions'; want synset, captions"),
-        ("synset,captions\n", "holds no synsets"),
-        ("synset,captions\na.n.01,many\n", "line 2: want a synset and a number of captions"),
-        ("synset,captions\na.n.01,1\nb.n.01,-1\n", "line 3: want a synset and a number"),
-        ("synset,captions\na.n.01,nan\n", "line 2: want a synset and a number"),
-        ("synset,captions\na.n.01\n", "line 2: want a synset and a number"),
-        ("synset,captions\na.n.01,1\na.n.01,2\n", "line 3: a.n.01 stands there twice"),
+        ("synset,captions\n", "no synsets"),
+        ("synset,captions\na.n.01,many\n", "line 2: the line must have a synset"),
+        ("synset,captions\na.n.01,1\nb.n.01,-1\n", "line 3: the line must have a synset"),
+        ("synset,captions\na.n.01,nan\n", "line 2: the line must have a synset"),
+        ("synset,captions\na.n.01\n", "line 2: the line must have a synset"),
+        ("synset,captions\na.n.01,1\na.n.01,2\n", "line 3: a.n.01 appears twice"),
     ],
 )
 def test_a_wrong_file_of_frequencies_gets_one_line(tmp_path, text, fault):
