@@ -38,7 +38,7 @@ LEAKY = """
         hookimpl,
     )
     from t2i_core.api.errors import BadModel
-    from t2i_core.api.metric import Excluded, Note
+    from t2i_core.api.metric_output import Excluded, Note
     from t2i_core.api import Preference
 
     NAMES = os.environ["SPILL"].split(",")

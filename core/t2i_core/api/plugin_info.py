@@ -14,7 +14,8 @@ from .prompt import ObjectClass, Prompt
 if TYPE_CHECKING:
     from .generator import Generator
     from .judge import Judge
-    from .metric import Measure, Metric
+    from .metric import Metric
+    from .metric_output import Measure
 
 Kind = Literal["generator", "judge", "metric", "prompt_source"]
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")

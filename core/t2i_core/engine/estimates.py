@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..api.metric import SettledMeasure
+from ..api.metric_output import SettledMeasure
 from ..api.options import select_result_options
 from ..api.plugin_guard import guard_plugin
 from ..results.score_difference import (

@@ -11,7 +11,9 @@ from typing import Any
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.judge import Capability, Query
-from ..api.metric import Metric, Need, Sample, SettledMeasure, ask_about_image
+from ..api.metric import Metric
+from ..api.metric_input import Need, Sample, ask_about_image
+from ..api.metric_output import SettledMeasure
 from ..api.observation import Labels, StackableObservation, find_capability
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo

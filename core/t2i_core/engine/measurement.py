@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..api.failure import Failure
-from ..api.metric import Excluded, Note, Rows
+from ..api.metric_output import Excluded, Note, Rows
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..results.evidence import EvidenceRow

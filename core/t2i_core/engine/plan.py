@@ -11,7 +11,8 @@ from ..api.adapter import expand
 from ..api.digest import digest_data
 from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
 from ..api.judge import Query
-from ..api.metric import Metric, Need
+from ..api.metric import Metric
+from ..api.metric_input import Need
 from ..api.observation import Labels, find_capability
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import Defaults, Domain, ExistingImagesInfo, GeneratorInfo, MetricInfo, SelfJudgingInfo

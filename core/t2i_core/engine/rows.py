@@ -12,7 +12,8 @@ import numpy as np
 
 from ..api.errors import BrokenPlugin
 from ..api.failure import Failure
-from ..api.metric import Excluded, Note, Row, Rows, Unit
+from ..api.metric_input import Unit
+from ..api.metric_output import Excluded, Note, Row, Rows
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.prompt import RESERVED, find_invalid_facet
 from .job import Job

@@ -14,7 +14,7 @@ from ..api.adapter import combine, expand
 from ..api.array_codec import decode_arrays
 from ..api.errors import BrokenPlugin, FailedRun
 from ..api.failure import Failure
-from ..api.metric import Answer, Observed, Sample, Unit
+from ..api.metric_input import Answer, Observed, Sample, Unit
 from ..api.observation_codec import decode, decode_stacked
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Task

@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..api.metric import Metric, SettledMeasure
+from ..api.metric import Metric
+from ..api.metric_output import SettledMeasure
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import ResolvedComponent

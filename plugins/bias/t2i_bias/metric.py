@@ -12,7 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Metric, Need, Note, Observed, PerTable, Row, Rows, Sample, Unit
+from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric_input import Need, Observed, Sample, Unit
+from t2i_core.api.metric_output import Note, Row, Rows
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass
 from t2i_core.api.study import Analysis, Study

@@ -12,7 +12,8 @@ from t2i_bias.options import BiasOptions
 from t2i_bias.shares import estimated
 from t2i_bias.spread import mad_range
 from t2i_core.api import Detections, Embedding, Failure, ObjectClass, Prompt, Row, Sample, Setup, Unit
-from t2i_core.api.metric import Answer, Note, Observed
+from t2i_core.api.metric_input import Answer, Observed
+from t2i_core.api.metric_output import Note
 from t2i_core.statistics import mean_interval, wilson
 
 PEOPLE = (ObjectClass("dog", "dog.n.01"), PERSON)

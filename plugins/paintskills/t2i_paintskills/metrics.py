@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from t2i_core.api import Detections
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
-from t2i_core.api.metric import Metric, Need, PerTable, Row, Unit
+from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric_input import Need, Unit
+from t2i_core.api.metric_output import Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene
 from t2i_core.api.study import Analysis, Study

@@ -7,7 +7,8 @@ from math import isclose
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Metric, SettledMeasure
+from t2i_core.api.metric import Metric
+from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import MetricInfo

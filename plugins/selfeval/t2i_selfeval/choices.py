@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Metric, PerTable, Row
+from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric_output import Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study

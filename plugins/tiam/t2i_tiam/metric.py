@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Derive, Metric, Need, Note, PerTable, Row, Unit
+from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric_input import Derive, Need, Unit
+from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt, SceneObject
 from t2i_core.api.study import Analysis, Study

@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
-from t2i_core.api.metric import Metric, Need, PerTable, Row, Unit
+from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric_input import Need, Unit
+from t2i_core.api.metric_output import Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study

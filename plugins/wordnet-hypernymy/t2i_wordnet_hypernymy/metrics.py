@@ -12,7 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Excluded, Metric, Need, PerTable, Row, Rows, Unit
+from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric_input import Need, Unit
+from t2i_core.api.metric_output import Excluded, Row, Rows
 from t2i_core.api.observation import Labels
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt

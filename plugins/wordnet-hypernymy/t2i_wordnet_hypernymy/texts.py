@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Answer, Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.metric import Metric
+from t2i_core.api.metric_input import Answer, Need, Sample, Unit
+from t2i_core.api.metric_output import Excluded, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 

@@ -19,7 +19,7 @@ from t2i_core.api import (
     Unit,
 )
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Answer
+from t2i_core.api.metric_input import Answer
 from t2i_wordnet_hypernymy.calibration import Calibration, bin_of, calibration_error
 
 DOG, CAT = ObjectClass("dog", "dog.n.01"), ObjectClass("cat", "cat.n.01")
