@@ -36,8 +36,10 @@ from t2i_core.api import (
     Note,
     ObjectClass,
     Options,
+    PairMetric,
     PerTable,
     Prompt,
+    PromptMetric,
     PromptSourceInfo,
     Query,
     Reward,
@@ -45,6 +47,8 @@ from t2i_core.api import (
     Scene,
     SceneObject,
     SelfJudgingInfo,
+    SetMetric,
+    TableMetric,
 )
 from t2i_core.api.errors import (
     BadFolder,
@@ -882,8 +886,7 @@ def test_prompts_that_only_share_ids_are_not_paired() -> None:
 
 
 def test_prompt_values_of_other_seeds_are_not_compared() -> None:
-    class Count(Metric):
-        group_by = "prompt"
+    class Count(PromptMetric):
         needs = (Need("features", "features"),)
 
         def measure(self, unit: Any) -> Any:
@@ -897,8 +900,7 @@ def test_prompt_values_of_other_seeds_are_not_compared() -> None:
 
 
 def test_models_without_any_value_leave_the_others_results(tmp_path: Path) -> None:
-    class Size(Metric):
-        group_by = "model"
+    class Size(SetMetric):
         needs = (Need("features", "features"),)
 
         def measure(self, unit: Any) -> Any:
@@ -943,8 +945,7 @@ def test_execution_options_make_no_other_run() -> None:
 
 
 def test_pairs_are_counted_for_the_models_in_them() -> None:
-    class Wins(Metric):
-        group_by = "pair"
+    class Wins(TableMetric, PairMetric):
         needs = (
             Need("battle", "prefer", queries=lambda s: [Query((s[0].image, s[1].image), (s[0].prompt.text,))]),
         )
@@ -991,9 +992,7 @@ def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:
 
 
 def test_a_metrics_notes_stand_once_with_the_score() -> None:
-    class Sceptic(Brightness):
-        group_by = "model"
-
+    class Sceptic(SetMetric, Brightness):
         def measure(self, unit: Any) -> Any:
             n = sum(1 for _ in unit.observed)
             yield Row("reward", 1.0)

@@ -25,6 +25,7 @@ if __name__ == "__main__":
 
 from fire.tally import Case, Difference, difference, rows  # noqa: I001 - found by the line above
 from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row
+from t2i_core.api import SetMetric
 from t2i_core import Run, load_run
 from t2i_core.engine.request import ModelRequest, Request
 from t2i_core.engine.plan import make_plan
@@ -85,11 +86,10 @@ class Length(Metric):
         yield Row("length", unit.one().one("reward").value)
 
 
-class Set(Metric):
+class Set(SetMetric):
     """The mean length of a whole set's texts."""
 
     needs = (Need("reward", "reward"),)
-    group_by = "model"
 
     def measure(self, unit: Any) -> Iterator[Row]:
         yield Row("mean", float(np.mean([observed.one("reward").value for observed in unit.observed])))

@@ -33,6 +33,7 @@ from t2i_core.api import (
     Need,
     ObjectClass,
     Prompt,
+    PromptMetric,
     PromptSourceInfo,
     Reward,
     Row,
@@ -140,10 +141,9 @@ def colours(pixels: Any, segments: Any) -> dict[str, Any]:
     return {"means": np.array([pixels[m.unpack()].mean() for m in segments.masks], np.float64)}
 
 
-class Area(Metric):
+class Area(PromptMetric):
     """How much of an image its objects cover, and how they are coloured, by prompt."""
 
-    group_by = "prompt"
     needs = (Need("objects", "segment", derive=Derive("colours", colours)),)
 
     def measure(self, unit: Any) -> Iterator[Row]:

@@ -35,7 +35,12 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .judge import Judge as Judge
     from .judge import Query as Query
     from .metric import Metric as Metric
+    from .metric import PairMetric as PairMetric
     from .metric import PerTable as PerTable
+    from .metric import PromptMetric as PromptMetric
+    from .metric import SetMetric as SetMetric
+    from .metric import StackedMetric as StackedMetric
+    from .metric import TableMetric as TableMetric
     from .metric_input import Answer as Answer
     from .metric_input import Derive as Derive
     from .metric_input import Need as Need
@@ -139,7 +144,12 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "capabilities.segment": ("Segments",),
     "metric": (
         "Metric",
+        "PairMetric",
         "PerTable",
+        "PromptMetric",
+        "SetMetric",
+        "StackedMetric",
+        "TableMetric",
     ),
     "metric_input": (
         "Answer",

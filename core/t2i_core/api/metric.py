@@ -1,14 +1,16 @@
-"""The base of metrics.
+"""The base classes of metrics, one for each kind of unit, and one for scores of the whole table.
 
-A metric never asks for a model. It names the capabilities that it needs (`Need`) and the units over which it
-measures (`group_by`), and turns each unit's observations into rows of one table. Core computes means, intervals,
-facets and comparisons. A metric whose score is not a mean of rows overrides `aggregate`.
+A metric never asks for a model. It names the capabilities that it needs (`Need`) and turns each unit's
+observations into rows of one table. Its base class gives the unit: a sample (`Metric`), a prompt's samples
+(`PromptMetric`, or `StackedMetric` for arrays), a model's set (`SetMetric`) or a pair of models (`PairMetric`).
+Core computes means, intervals, facets and comparisons. A metric whose score is not a mean of rows overrides
+`aggregate`. `TableMetric`, which combines with each of the others, has more hooks for such scores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from .metric_input import Need, Unit
 from .metric_output import Excluded, Note, Row, Rows
@@ -32,31 +34,20 @@ if TYPE_CHECKING:
             ...
 
 
-GroupBy = Literal["sample", "prompt", "model", "pair"]
-
-
 class Metric:
-    """Base of metrics. A subclass sets `needs` and implements `measure`.
+    """Base of metrics; without another base class a metric measures one sample at a time.
+
+    A subclass sets `needs` and implements `measure`.
 
     Attributes:
         needs: The observations that it needs (an instance may compute them from its options).
-        group_by: The unit of `measure`: a sample, a prompt, a model's set, or a pair of models.
-        crossed: True if the same seeds serve all prompts and are resampled too.
         strata: A facet of prompts within which prompts are resampled.
-        stacked: For metrics grouped by prompt: answers come as arrays of all its samples (`Unit.stacked`), read in
-            bulk. For needs that ask about each generated image alone and take a vector: classify, embed, features.
-        aggregates: Measures whose rows `aggregate` reads. If None, all. If these rows have seeds, seeds are
-            resampled too, whatever the other rows have.
         upper_bound: A generator, as the user would name it, that draws the requested scenes. The same judges judge
             its images on the same prompts and seeds, and results show its score as the bound of each model's.
     """
 
     needs: Sequence[Need] = ()
-    group_by: ClassVar[GroupBy] = "sample"
-    crossed: ClassVar[bool] = True
     strata: ClassVar[str | None] = None
-    stacked: ClassVar[bool] = False
-    aggregates: ClassVar[frozenset[str] | None] = None
     upper_bound: str | None = None
 
     def __init__(self, setup: Setup[Any]) -> None:
@@ -73,34 +64,87 @@ class Metric:
     def measure(self, unit: Unit) -> Iterable[Row | Rows | Note | Failure | Excluded]:
         """Turn one unit's observations into rows.
 
-        A metric grouped by model is called once for the whole set and once for each of 20 leave-one-block-out
-        subsets, and gives one row per measure.
-
         Args:
             unit: The unit.
 
         Returns:
             Rows; or a Failure (its samples count as failed) or Excluded if the unit has no value. Notes may
-            accompany either; notes on a set without one of its blocks are dropped.
+            accompany either.
         """
         raise NotImplementedError
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def aggregate(self, table: Any, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return the scores that are not plain means of rows; a metric of means does not override it.
 
         Core resamples the scores by calling it with other weights. Measures that it does not name get the mean of
         their rows.
 
         Args:
-            table: The rows of the measures that `aggregates` names, in the columns measure, value, model (or
-                model_a, model_b), prompt, seed, and the facets.
-            weights: The weight of each row, float64 of shape (len(table),).
+            table: All rows as a pandas DataFrame with the columns measure, value, model (or model_a, model_b),
+                prompt, seed, and the facets; or what `TableMetric.prepare` made of them.
+            weights: The weight of each row, float64 of shape (number of rows,).
 
         Returns:
-            The scores by name. Grouped by pair, one score per model label, and any others by name (a position
-            bias), which are shown with every model.
+            The scores by name.
         """
         return {}
+
+    def analyses(self, study: Study) -> Iterator[Analysis]:
+        """Yield tables and figures made from the measurements."""
+        yield from ()
+
+
+class PromptMetric(Metric):
+    """Base of metrics that measure all samples of a prompt together."""
+
+
+class StackedMetric(PromptMetric):
+    """Base of metrics that get a prompt's answers as arrays (`Unit.stacked`), read in bulk.
+
+    For needs that ask about each generated image alone and take a vector: classify, embed, features.
+    """
+
+
+class SetMetric(Metric):
+    """Base of metrics that measure all images of a model together.
+
+    `measure` is called once for the whole set and once for each of up to 20 subsets, without one block of images
+    each. It gives one row per measure. Notes on the subsets are dropped.
+    """
+
+
+class PairMetric(Metric):
+    """Base of metrics that compare the images of two models for one prompt and seed.
+
+    `aggregate` returns one score for each model label. Other scores by name (a position bias) are shown with every
+    model.
+
+    Attributes:
+        crossed: True if seeds are resampled besides prompts, because the same seeds serve all prompts.
+    """
+
+    crossed: ClassVar[bool] = True
+
+
+class TableMetric(Metric):
+    """Base of metrics with scores of the whole table; a second base class may give the unit.
+
+    Attributes:
+        aggregates: Measures whose rows `aggregate` reads. If None, all. If these rows have seeds, seeds are
+            resampled too, whatever the other rows have.
+    """
+
+    aggregates: ClassVar[frozenset[str] | None] = None
+
+    def prepare(self, table: pd.DataFrame) -> Any:
+        """Return what `aggregate` gets in place of the table, for the part of it that does not depend on weights.
+
+        Core calls it once for each table and then calls `aggregate` about a thousand times.
+
+        Args:
+            table: The rows of the measures that `aggregates` names, in the columns that `aggregate` documents.
+        """
+        return table
 
     def remarks(self, table: pd.DataFrame) -> Iterable[Note]:
         """Return notes for readers of the scores about all rows together, in columns as those of `aggregate`."""
@@ -121,10 +165,6 @@ class Metric:
             Scores that `aggregate` returns too are taken from here, except where models are compared.
         """
         return {}
-
-    def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield tables and figures made from the measurements."""
-        yield from ()
 
 
 ReadT = TypeVar("ReadT")

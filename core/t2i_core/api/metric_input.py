@@ -96,7 +96,7 @@ class Need:
             needed, and `derive` gives the numbers to take from each.
         source: `judge`, or `model` if the model itself must answer (its own likelihood).
         images: `generated`, or `prompt` if the queries are about the prompt's own images or texts alone.
-        per: `item` asks for each sample (or, grouped by pair, for two samples of one prompt and seed); `run` asks
+        per: `item` asks for each sample (for a `PairMetric`, for two samples of one prompt and seed); `run` asks
             once, about reference images or a pool of texts, with the answers in `Unit.shared`.
         queries: Returns the queries about one item's samples; per run, about one sample without an image for each
             prompt. By default the image alone, or image and prompt if the
@@ -204,7 +204,7 @@ class Unit:
         observed: The observations, read from the cache at each iteration. Samples that failed are skipped, and
             core counts them; a sample or pair that failed makes no unit.
         shared: The answers to needs that are asked once per run, by the need's name.
-        stacked: For metrics with `Metric.stacked`, instead of `observed`: by the need's name one observation of
+        stacked: For a `StackedMetric`, instead of `observed`: by the need's name one observation of
             all the prompt's samples, its array with one more leading axis.
         seeds: For a prompt's unit, the seeds of its samples, in the order of `observed` or `stacked`.
     """

@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """One measured value for each of a prompt's samples, for metrics grouped by prompt: a row for each seed.
+    """One measured value for each of a prompt's samples, for a `PromptMetric`: a row for each seed.
 
     Attributes:
         measure: The name of one of the metric's measures.

@@ -11,7 +11,19 @@ from math import inf, nan
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Excluded, Metric, Need, Note, PerTable, Query, Row, Sample, Setup, Unit
+from t2i_core.api import (
+    Excluded,
+    Need,
+    Note,
+    PairMetric,
+    PerTable,
+    Query,
+    Row,
+    Sample,
+    Setup,
+    TableMetric,
+    Unit,
+)
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
@@ -28,10 +40,9 @@ NEED = "preferred"
 POSITION = "position"
 
 
-class Elo(Metric):
+class Elo(TableMetric, PairMetric):
     """Ratings of two or more models; battles of one prompt are resampled together."""
 
-    group_by = "pair"
     # battles of one prompt in both orders and under several seeds are not independent: prompts are what is sampled
     crossed = False
 

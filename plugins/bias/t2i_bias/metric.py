@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric import PerTable, PromptMetric, TableMetric
 from t2i_core.api.metric_input import Need, Observed, Sample, Unit
 from t2i_core.api.metric_output import Note, Row, Rows
 from t2i_core.api.plugin_info import Setup
@@ -36,10 +36,9 @@ WHAT_IT_IS = "categories are texts that a judge compares images with: shares say
 FORCED = "every image has a vote, also where it shows nobody: bias.person=true has a judge look for people first"
 
 
-class Bias(Metric):
+class Bias(TableMetric, PromptMetric):
     """Whom a model draws where the prompt leaves it open."""
 
-    group_by = "prompt"
     strata = "category"
     options: BiasOptions
 

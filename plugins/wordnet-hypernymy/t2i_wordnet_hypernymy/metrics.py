@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric import PerTable, StackedMetric, TableMetric
 from t2i_core.api.metric_input import Need, Unit
 from t2i_core.api.metric_output import Excluded, Row, Rows
 from t2i_core.api.observation import Labels
@@ -46,12 +46,10 @@ def asked_class(prompt: Prompt) -> ObjectClass:
     return prompt.scene.objects[0].cls
 
 
-class _OfClasses(Metric):
+class _OfClasses(StackedMetric):
     """What both metrics share: the synset of a prompt, and the judge's classes below it."""
 
     needs = (Need(NEED, "classify"),)
-    group_by = "prompt"
-    stacked = True
     headline: ClassVar[str]
     options: HypernymyOptions
 
@@ -87,7 +85,7 @@ class _OfClasses(Metric):
         return leaves.below.get(self.node(prompt), np.array([], np.intp))
 
 
-class _MeanOverSynsets(_OfClasses):
+class _MeanOverSynsets(TableMetric, _OfClasses):
     """A score that is the mean over synsets of each one's mean over its images, however many those are."""
 
     def __init__(self, setup: Setup[Any]) -> None:
