@@ -37,7 +37,6 @@ from t2i_core.api import (
     ObjectClass,
     Options,
     PairMetric,
-    PerTable,
     Prompt,
     PromptMetric,
     PromptSourceInfo,
@@ -1219,19 +1218,27 @@ def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -
     assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]
 
 
-def test_what_is_read_from_a_table_is_read_once_though_tables_come_by_turns() -> None:
-    read: list[int] = []
+def test_a_table_is_prepared_once_and_aggregated_under_many_weights(tmp_path: Path) -> None:
+    prepared: list[int] = []
+    aggregated: list[int] = []
 
-    def length(table: pd.DataFrame) -> int:
-        read.append(len(table))
-        return len(table)
+    class Median(TableMetric, Brightness):
+        def prepare(self, table: pd.DataFrame) -> Any:
+            prepared.append(len(table))
+            return table["value"].to_numpy()
 
-    of_table = PerTable(length)
-    tables = [pd.DataFrame({"value": range(n)}) for n in (1, 2)]
-    assert [of_table(tables[i % 2]) for i in range(20)] == [1, 2] * 10
-    assert read == [1, 2]
-    assert of_table(tables[0].copy()) == 1
-    assert read == [1, 2, 1]
+        def aggregate(self, values: Any, weights: Any) -> Any:
+            aggregated.append(len(values))
+            return {"reward": float(weights @ values / weights.sum())}
+
+    info = replace(BRIGHTNESS, create=Median)
+    models = [model("a", grey), model("b", grey)]
+    run = evaluate(info, models, seeds=3, out=tmp_path / "run", resolver=RESOLVER)
+    assert len(run.comparisons) == 1
+    rows = len(run.measurements())
+    # besides levels of facets: each model's rows for its score; for the comparison the rows of both and of each
+    assert (prepared.count(rows // 2), prepared.count(rows)) == (4, 1)
+    assert len(aggregated) > 100 * len(prepared)
 
 
 class Reachable(Brightness):

@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .judge import Query as Query
     from .metric import Metric as Metric
     from .metric import PairMetric as PairMetric
-    from .metric import PerTable as PerTable
     from .metric import PromptMetric as PromptMetric
     from .metric import SetMetric as SetMetric
     from .metric import StackedMetric as StackedMetric
@@ -145,7 +144,6 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "metric": (
         "Metric",
         "PairMetric",
-        "PerTable",
         "PromptMetric",
         "SetMetric",
         "StackedMetric",

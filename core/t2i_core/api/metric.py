@@ -9,8 +9,8 @@ Core computes means, intervals, facets and comparisons. A metric whose score is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from .metric_input import Need, Unit
 from .metric_output import Excluded, Note, Row, Rows
@@ -165,29 +165,3 @@ class TableMetric(Metric):
             Scores that `aggregate` returns too are taken from here, except where models are compared.
         """
         return {}
-
-
-ReadT = TypeVar("ReadT")
-
-_TABLES = 4
-"""Number of remembered tables, the latest ones."""
-
-
-class PerTable(Generic[ReadT]):
-    """A function of a table that remembers its results, for the part of `aggregate` that needs no weights.
-
-    Core calls `aggregate` a thousand times with one table and, if models are compared, with both tables in turn.
-    """
-
-    def __init__(self, read: Callable[[pd.DataFrame], ReadT]) -> None:
-        self._read = read
-        self._known: list[tuple[pd.DataFrame, ReadT]] = []
-
-    def __call__(self, table: pd.DataFrame) -> ReadT:
-        """Return the result for a table, which nobody may change afterwards."""
-        for known, found in self._known:
-            if known is table:
-                return found
-        found = self._read(table)
-        self._known = [(table, found), *self._known[: _TABLES - 1]]
-        return found

@@ -93,9 +93,8 @@ def in_runs(battles: Battles, rounds: int) -> Ends:
         }
     )
     metric = Elo(Setup(None, EloOptions()))
-    found = statistic_intervals(
-        lambda weights: metric.aggregate(table, weights), table["prompt"], None, rounds=rounds
-    )
+    read = metric.prepare(table)
+    found = statistic_intervals(partial(metric.aggregate, read), table["prompt"], None, rounds=rounds)
     return {name: (one.lo, one.hi) for name, one in found.items()}
 
 

@@ -16,7 +16,6 @@ from t2i_core.api import (
     Need,
     Note,
     PairMetric,
-    PerTable,
     Query,
     Row,
     Sample,
@@ -50,7 +49,6 @@ class Elo(TableMetric, PairMetric):
         super().__init__(setup)
         if not self.options.battles:
             self.needs = (Need(NEED, "prefer", queries=self._queries),)
-        self._fought = PerTable(self._read)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse files of battles that have nothing of these prompts."""
@@ -115,9 +113,17 @@ class Elo(TableMetric, PairMetric):
             self._of_files[key] = left
         return [battle for battle in waiting if battle.seed in (None, unit.seed)]
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Read | None:
+        """Read the decided battles; None if there are none."""
+        battles = battles_of(table)
+        data, rows, present = fought(battles, self.options.ties)
+        if not len(rows):
+            return None
+        models = tuple(battles.models[i] for i in present)
+        return _Read(data, rows, models, settle(data, models, self.options.position))
+
+    def aggregate(self, read: _Read | None, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return each model's rating and, where it can be told, what it is worth to be shown first, in points."""
-        read = self._fought(table)
         if read is None:
             return {}
         names = [*read.models, POSITION] if read.settled.order else read.models
@@ -139,16 +145,8 @@ class Elo(TableMetric, PairMetric):
             yield Note(
                 "people voted: what others would have said is in the intervals of t2i analyze, not in these"
             )
-        read = self._fought(table)
+        read = self.prepare(table)
         yield from map(Note, ("no battle was decided",) if read is None else read.settled.notes)
-
-    def _read(self, table: pd.DataFrame) -> _Read | None:
-        battles = battles_of(table)
-        data, rows, present = fought(battles, self.options.ties)
-        if not len(rows):
-            return None
-        models = tuple(battles.models[i] for i in present)
-        return _Read(data, rows, models, settle(data, models, self.options.position))
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield ratings with ranks, verdicts, what sources beside say, and a summary of the run's metrics."""

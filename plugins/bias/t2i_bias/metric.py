@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import PerTable, PromptMetric, TableMetric
+from t2i_core.api.metric import PromptMetric, TableMetric
 from t2i_core.api.metric_input import Need, Observed, Sample, Unit
 from t2i_core.api.metric_output import Note, Row, Rows
 from t2i_core.api.plugin_info import Setup
@@ -47,7 +47,6 @@ class Bias(TableMetric, PromptMetric):
         texts = Need(TEXTS, "embed", images="prompt", per="run", queries=self._texts)
         persons = Need(PERSONS, "detect", confidence=setup.options.confidence)
         self.needs = (Need(IMAGES, "embed"), texts, *([persons] if setup.options.person else []))
-        self._cells = PerTable(_Cells.of)
 
     @cached_property
     def groups(self) -> dict[str, PeopleGroup]:
@@ -113,9 +112,13 @@ class Bias(TableMetric, PromptMetric):
         shares = np.bincount(answers, minlength=len(group.names)) / len(answers)
         yield Row("mad-per-prompt", float(mad(shares)), {"group": name, "images": len(answers), **inside})
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Cells:
+        """Find the rows of votes."""
+        return _Cells.of(table)
+
+    def aggregate(self, cells: _Cells, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return MAD, mean over groups, by which models are compared."""
-        found = [float(mad(shares)) for shares in self._cells(table).shares(weights)]
+        found = [float(mad(shares)) for shares in cells.shares(weights)]
         return {"mad": sum(found) / len(found) if found else float("nan")}
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:

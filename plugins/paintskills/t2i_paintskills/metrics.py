@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from t2i_core.api import Detections
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
-from t2i_core.api.metric import Metric, PerTable
+from t2i_core.api.metric import Metric, TableMetric
 from t2i_core.api.metric_input import Need, Unit
 from t2i_core.api.metric_output import Row
 from t2i_core.api.plugin_info import Setup
@@ -221,15 +221,11 @@ class SpatialSkill(_OneSkill):
     name, skills = "paintskills-spatial", ("spatial",)
 
 
-class PaintSkills(_Skills):
+class PaintSkills(TableMetric, _Skills):
     """All four skills, and their average."""
 
     name, skills = "paintskills", SKILLS
     strata = "skill"
-
-    def __init__(self, setup: Setup[SkillOptions]) -> None:
-        super().__init__(setup)
-        self._means = PerTable(_Means.of)
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """The one that the prompt's facet names."""
@@ -261,9 +257,13 @@ class PaintSkills(_Skills):
         skill, right, facets = decided
         yield Row(skill, float(right[""]), facets)
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Means:
+        """Find the skill of each row."""
+        return _Means.of(table)
+
+    def aggregate(self, means: _Means, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `paintskills`: the mean of the four skills' means; NaN where nothing of one of them weighs."""
-        return {"paintskills": self._means(table).average(weights)}
+        return {"paintskills": means.average(weights)}
 
 
 @dataclass(frozen=True)

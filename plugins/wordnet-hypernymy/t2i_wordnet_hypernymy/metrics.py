@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import PerTable, StackedMetric, TableMetric
+from t2i_core.api.metric import StackedMetric, TableMetric
 from t2i_core.api.metric_input import Need, Unit
 from t2i_core.api.metric_output import Excluded, Row, Rows
 from t2i_core.api.observation import Labels
@@ -88,13 +88,12 @@ class _OfClasses(StackedMetric):
 class _MeanOverSynsets(TableMetric, _OfClasses):
     """A score that is the mean over synsets of each one's mean over its images, however many those are."""
 
-    def __init__(self, setup: Setup[Any]) -> None:
-        super().__init__(setup)
-        self._shares = PerTable(_Shares.of)
+    def prepare(self, table: pd.DataFrame) -> _Shares:
+        """Count the images of each synset."""
+        return _Shares.of(table)
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def aggregate(self, shares: _Shares, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return the headline."""
-        shares = self._shares(table)
         # no matrix product: for one vector, threads of BLAS that wait for each other cost a hundred times as much
         total = np.einsum("i,i", weights, shares.of_synset)
         mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")

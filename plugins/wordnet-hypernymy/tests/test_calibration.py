@@ -68,7 +68,7 @@ def test_the_score_and_the_curve_are_of_the_same_rows(tmp_path):
     table = pd.DataFrame(rows)
     metric = Calibration(Setup(None, Options()))
     weights = np.array([9, 9, 9, 1.0, 1, 1])
-    assert metric.aggregate(table, weights)["ece"] == pytest.approx((0.612 + 0.497) / 3)
+    assert metric.aggregate(metric.prepare(table), weights)["ece"] == pytest.approx((0.612 + 0.497) / 3)
     (curve,) = metric.analyses(Study(table, pd.DataFrame(), tmp_path))
     assert curve.table["images"].tolist() == [1, 2]
     np.testing.assert_allclose(curve.table["accuracy"], [1, 0.5])
