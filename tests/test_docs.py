@@ -25,7 +25,9 @@ from t2i_core.api.failure import Failure
 from t2i_core.api.generator import Generated, ImageRequest
 from t2i_core.api.image import Image, Instance, Truth
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Measure, Metric, Need, Row
+from t2i_core.api.metric import Metric
+from t2i_core.api.metric_input import Need
+from t2i_core.api.metric_output import Measure, Row
 from t2i_core.api.observation import Observation, Pixels, QueryShape, find_capability, list_capabilities
 from t2i_core.api.observation_codec import decode, encode
 from t2i_core.api.prompt import ObjectClass, Prompt, Relation, Scene, SceneObject

@@ -34,11 +34,11 @@ LEAKY = """
     import numpy as np
     from pydantic import SecretStr
     from t2i_core.api import (
-        Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Query, Row,
-        hookimpl,
+        Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, PairMetric,
+        Query, Row, hookimpl,
     )
     from t2i_core.api.errors import BadModel
-    from t2i_core.api.metric import Excluded, Note
+    from t2i_core.api.metric_output import Excluded, Note
     from t2i_core.api import Preference
 
     NAMES = os.environ["SPILL"].split(",")
@@ -110,8 +110,7 @@ LEAKY = """
                 else:
                     yield query, Preference("first", reasoning=spilled(key))
 
-    class Battles(Metric):
-        group_by = "pair"
+    class Battles(PairMetric):
         needs = (
             Need("battle", "prefer", queries=lambda s: [Query((s[0].image, s[1].image), (s[0].prompt.text,))]),
         )

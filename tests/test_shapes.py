@@ -21,11 +21,14 @@ from t2i_core.api import (
     MetricInfo,
     Need,
     Options,
+    PairMetric,
     Prompt,
+    PromptMetric,
     PromptSourceInfo,
     Query,
     Row,
     SelfJudgingInfo,
+    SetMetric,
 )
 from t2i_core.engine.component import settle_component
 from t2i_core.engine.evaluation import evaluate
@@ -102,10 +105,9 @@ def test_samples_are_averaged_and_models_compared_paired(tmp_path: Path) -> None
 # a prompt's samples -------------------------------------------------------------------------------------------
 
 
-class Spread(Metric):
+class Spread(PromptMetric):
     """How far a prompt's images lie apart: mean distance of their features from their centre."""
 
-    group_by = "prompt"
     needs = (Need("features", "features"),)
 
     def measure(self, unit: Any) -> Iterator[Row]:
@@ -129,10 +131,9 @@ def test_prompts_are_measured_over_their_seeds(tmp_path: Path) -> None:
 # a model's set ------------------------------------------------------------------------------------------------
 
 
-class Frechet(Metric):
+class Frechet(SetMetric):
     """Frechet distance of the images' features from a standard normal distribution around mid-grey."""
 
-    group_by = "model"
     needs = (Need("features", "features"),)
 
     def measure(self, unit: Any) -> Iterator[Row]:
@@ -164,10 +165,9 @@ def test_a_models_set_is_measured_whole_and_jackknifed(tmp_path: Path) -> None:
 # pairs of models ----------------------------------------------------------------------------------------------
 
 
-class BradleyTerry(Metric):
+class BradleyTerry(PairMetric):
     """Log-odds strength of models from preferences in both orders, by iteration, centred at 0."""
 
-    group_by = "pair"
     needs = (Need("battle", "prefer", queries=lambda s: [_ask(s[0], s[1]), _ask(s[1], s[0])]),)
 
     def measure(self, unit: Any) -> Iterator[Row]:

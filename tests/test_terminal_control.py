@@ -28,7 +28,7 @@ EVIL = """
         Failure, Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Options, Prompt,
         PromptSourceInfo, Reward, Row, hookimpl,
     )
-    from t2i_core.api.metric import Note
+    from t2i_core.api.metric_output import Note
     from t2i_core.api.study import Analysis
     from t2i_core.api import Caption
 

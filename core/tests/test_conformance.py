@@ -25,11 +25,11 @@ from t2i_core.api import (
     GeneratorInfo,
     JudgeInfo,
     Measure,
-    Metric,
     MetricInfo,
     Need,
     Options,
     Prompt,
+    PromptMetric,
     PromptSourceInfo,
     Reward,
     Row,
@@ -310,9 +310,8 @@ def test_all_that_is_made_is_let_go(tmp_path: Path) -> None:
 # metrics ------------------------------------------------------------------------------------------------------
 
 
-class MeanReward(Metric):
+class MeanReward(PromptMetric):
     needs = (Need("reward", "reward"),)
-    group_by = "prompt"
 
     def measure(self, unit):
         yield Row("mean", float(np.mean([observed.one("reward").value for observed in unit.observed])))

@@ -36,8 +36,9 @@ from t2i_core.api import (
     Note,
     ObjectClass,
     Options,
-    PerTable,
+    PairMetric,
     Prompt,
+    PromptMetric,
     PromptSourceInfo,
     Query,
     Reward,
@@ -45,6 +46,8 @@ from t2i_core.api import (
     Scene,
     SceneObject,
     SelfJudgingInfo,
+    SetMetric,
+    TableMetric,
 )
 from t2i_core.api.errors import (
     BadFolder,
@@ -882,8 +885,7 @@ def test_prompts_that_only_share_ids_are_not_paired() -> None:
 
 
 def test_prompt_values_of_other_seeds_are_not_compared() -> None:
-    class Count(Metric):
-        group_by = "prompt"
+    class Count(PromptMetric):
         needs = (Need("features", "features"),)
 
         def measure(self, unit: Any) -> Any:
@@ -897,8 +899,7 @@ def test_prompt_values_of_other_seeds_are_not_compared() -> None:
 
 
 def test_models_without_any_value_leave_the_others_results(tmp_path: Path) -> None:
-    class Size(Metric):
-        group_by = "model"
+    class Size(SetMetric):
         needs = (Need("features", "features"),)
 
         def measure(self, unit: Any) -> Any:
@@ -943,8 +944,7 @@ def test_execution_options_make_no_other_run() -> None:
 
 
 def test_pairs_are_counted_for_the_models_in_them() -> None:
-    class Wins(Metric):
-        group_by = "pair"
+    class Wins(TableMetric, PairMetric):
         needs = (
             Need("battle", "prefer", queries=lambda s: [Query((s[0].image, s[1].image), (s[0].prompt.text,))]),
         )
@@ -991,9 +991,7 @@ def test_a_unit_may_be_excluded_or_fail_by_its_metric() -> None:
 
 
 def test_a_metrics_notes_stand_once_with_the_score() -> None:
-    class Sceptic(Brightness):
-        group_by = "model"
-
+    class Sceptic(SetMetric, Brightness):
         def measure(self, unit: Any) -> Any:
             n = sum(1 for _ in unit.observed)
             yield Row("reward", 1.0)
@@ -1220,19 +1218,27 @@ def test_scores_and_levels_that_rest_on_one_prompt_say_so_once(tmp_path: Path) -
     assert [note for note in notes if "one seed" in note] == ["one seed: seed variation is not in the interval"]
 
 
-def test_what_is_read_from_a_table_is_read_once_though_tables_come_by_turns() -> None:
-    read: list[int] = []
+def test_a_table_is_prepared_once_and_aggregated_under_many_weights(tmp_path: Path) -> None:
+    prepared: list[int] = []
+    aggregated: list[int] = []
 
-    def length(table: pd.DataFrame) -> int:
-        read.append(len(table))
-        return len(table)
+    class Median(TableMetric, Brightness):
+        def prepare(self, table: pd.DataFrame) -> Any:
+            prepared.append(len(table))
+            return table["value"].to_numpy()
 
-    of_table = PerTable(length)
-    tables = [pd.DataFrame({"value": range(n)}) for n in (1, 2)]
-    assert [of_table(tables[i % 2]) for i in range(20)] == [1, 2] * 10
-    assert read == [1, 2]
-    assert of_table(tables[0].copy()) == 1
-    assert read == [1, 2, 1]
+        def aggregate(self, values: Any, weights: Any) -> Any:
+            aggregated.append(len(values))
+            return {"reward": float(weights @ values / weights.sum())}
+
+    info = replace(BRIGHTNESS, create=Median)
+    models = [model("a", grey), model("b", grey)]
+    run = evaluate(info, models, seeds=3, out=tmp_path / "run", resolver=RESOLVER)
+    assert len(run.comparisons) == 1
+    rows = len(run.measurements())
+    # besides levels of facets: each model's rows for its score; for the comparison the rows of both and of each
+    assert (prepared.count(rows // 2), prepared.count(rows)) == (4, 1)
+    assert len(aggregated) > 100 * len(prepared)
 
 
 class Reachable(Brightness):

@@ -12,7 +12,7 @@ from pycocotools import mask as coco_mask
 from t2i_core.api import Evidence, Metric, Row, Unit
 from t2i_core.api.errors import BadFolder, BrokenPlugin
 from t2i_core.api.mask import PackedMask
-from t2i_core.api.metric import Measure
+from t2i_core.api.metric_output import Measure
 from t2i_core.api.plugin_info import MetricInfo
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.evidence import MOST

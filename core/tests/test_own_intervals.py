@@ -7,18 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from t2i_core import ModelRequest, evaluate
-from t2i_core.api import Measure, Metric, MetricInfo, Need, Row, Rows
+from t2i_core.api import Measure, MetricInfo, Need, PromptMetric, Row, Rows, TableMetric
 from t2i_core.api.errors import BrokenPlugin
 from t2i_core.testing import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
 SEEDS = 5
 
 
-class Distance(Metric):
+class Distance(TableMetric, PromptMetric):
     """How far the share of images that are right is from a half."""
 
     needs = (Need("features", "features"),)
-    group_by = "prompt"
 
     def measure(self, unit):
         assert [observed.sample.seed for observed in unit.observed] == list(unit.seeds)

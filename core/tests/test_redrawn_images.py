@@ -24,7 +24,7 @@ from t2i_core.api import (
     Row,
 )
 from t2i_core.api.errors import BadFolder
-from t2i_core.api.metric import Derive
+from t2i_core.api.metric_input import Derive
 from t2i_core.api.progress import Silent, Task
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.storage.store import DATABASE, Store

@@ -22,6 +22,8 @@ from t2i_core.api import (
     Need,
     Row,
     Rows,
+    StackedMetric,
+    TableMetric,
 )
 from t2i_core.api.errors import BadFolder, BrokenPlugin
 from t2i_core.engine.measurement_table import TableBuilder
@@ -45,10 +47,8 @@ class OneByOne(Metric):
         yield Row("value", value(observed.one("classes").logits, observed.one("features").values), {"f": "x"})
 
 
-class Stacked(Metric):
+class Stacked(StackedMetric):
     needs = NEEDS
-    group_by = "prompt"
-    stacked = True
 
     def measure(self, unit):
         assert unit.observed == ()
@@ -90,7 +90,7 @@ def test_what_is_read_in_bulk_is_what_is_read_one_by_one(run):
     assert second.scores["images"].value == 6
 
 
-class Mean(Stacked):
+class Mean(TableMetric, Stacked):
     """One whose own score is made of what each image gives."""
 
     def aggregate(self, table, weights):
@@ -204,8 +204,7 @@ def said(*what):
         (said(Rows("value", np.array([1, 1, np.nan, 1, 1, 1]))), "gave nan for 'value'"),
         (said(Rows("other", np.ones(6))), "a row 'other'"),
         (said(Rows("value", np.ones(6)), Rows("value", np.ones(6))), "two rows of 'value'"),
-        (type("M", (Stacked,), {"aggregates": frozenset({"other"})}), "aggregates 'other'"),
-        (type("M", (Stacked,), {"group_by": "sample"}), "asks for stacked answers, but is grouped by sample"),
+        (type("M", (Mean,), {"aggregates": frozenset({"other"})}), "aggregates 'other'"),
         (
             type("M", (Stacked,), {"needs": (Need("boxes", "detect"),)}),
             "its need 'boxes' is not a vector of each generated image alone",

@@ -174,7 +174,7 @@ class ComponentLookup:
         return options
 
     def _describe(self, entry: Entry, path: tuple[Entry, ...]) -> Description:
-        from t2i_core.api.plugin_info import Preset, SelfJudgingInfo
+        from t2i_core.api.plugin_info import Preset
 
         if entry in path:
             circle = " -> ".join(e.name for e in (*path[path.index(entry) :], entry))
@@ -192,8 +192,6 @@ class ComponentLookup:
         changes: dict[str, Any] = {"about": base.info.about.overlay(descriptor.about)}
         if descriptor.domain is not None and hasattr(base.info, "domain"):
             changes["domain"] = descriptor.domain
-        if isinstance(base.info, SelfJudgingInfo):
-            changes["capabilities"] = base.info.capabilities - descriptor.lacks
         return Description(
             entry=entry,
             made_by=base.made_by,

@@ -26,6 +26,7 @@ from t2i_core.api import (
     Need,
     ObjectClass,
     Prompt,
+    PromptMetric,
     PromptSourceInfo,
     Reward,
     Row,
@@ -132,10 +133,9 @@ def average_colours(pixels: Any, segments: Any) -> dict[str, Any]:
     return {"means": np.array([pixels[m.unpack()].mean() for m in segments.masks], np.float64)}
 
 
-class Area(Metric):
+class Area(PromptMetric):
     """Measure the area and the colour of the objects, per prompt."""
 
-    group_by = "prompt"
     needs = (Need("objects", "segment", derive=Derive("colours", average_colours)),)
 
     def measure(self, unit: Any) -> Iterator[Row]:

@@ -13,7 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 from t2i_core import Run, load_run
-from t2i_core.api import Generated, GeneratorInfo, JudgeInfo, Measure, Metric, MetricInfo, Need, Reward, Row
+from t2i_core.api import (
+    Generated,
+    GeneratorInfo,
+    JudgeInfo,
+    Measure,
+    Metric,
+    MetricInfo,
+    Need,
+    Reward,
+    Row,
+    SetMetric,
+)
 from t2i_core.api.errors import BadPrompts
 from t2i_core.engine.plan import make_plan
 from t2i_core.engine.request import ModelRequest, Request
@@ -68,11 +79,10 @@ class Length(Metric):
         yield Row("length", unit.one().one("reward").value)
 
 
-class MeanLength(Metric):
+class MeanLength(SetMetric):
     """Measure the mean length of all texts."""
 
     needs = (Need("reward", "reward"),)
-    group_by = "model"
 
     def measure(self, unit: Any) -> Iterator[Row]:
         yield Row("mean", float(np.mean([observed.one("reward").value for observed in unit.observed])))

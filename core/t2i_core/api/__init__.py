@@ -34,19 +34,23 @@ if TYPE_CHECKING:  # what type checkers see: the same names, as `_HOME` has them
     from .image import Truth as Truth
     from .judge import Judge as Judge
     from .judge import Query as Query
-    from .metric import Answer as Answer
-    from .metric import Derive as Derive
-    from .metric import Excluded as Excluded
-    from .metric import Measure as Measure
     from .metric import Metric as Metric
-    from .metric import Need as Need
-    from .metric import Note as Note
-    from .metric import Observed as Observed
-    from .metric import PerTable as PerTable
-    from .metric import Row as Row
-    from .metric import Rows as Rows
-    from .metric import Sample as Sample
-    from .metric import Unit as Unit
+    from .metric import PairMetric as PairMetric
+    from .metric import PromptMetric as PromptMetric
+    from .metric import SetMetric as SetMetric
+    from .metric import StackedMetric as StackedMetric
+    from .metric import TableMetric as TableMetric
+    from .metric_input import Answer as Answer
+    from .metric_input import Derive as Derive
+    from .metric_input import Need as Need
+    from .metric_input import Observed as Observed
+    from .metric_input import Sample as Sample
+    from .metric_input import Unit as Unit
+    from .metric_output import Excluded as Excluded
+    from .metric_output import Measure as Measure
+    from .metric_output import Note as Note
+    from .metric_output import Row as Row
+    from .metric_output import Rows as Rows
     from .observation import Observation as Observation
     from .observation import Pixels as Pixels
     from .observation import QueryShape as QueryShape
@@ -138,19 +142,27 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "capabilities.reward": ("Reward",),
     "capabilities.segment": ("Segments",),
     "metric": (
-        "Measure",
         "Metric",
-        "Need",
-        "Note",
+        "PairMetric",
+        "PromptMetric",
+        "SetMetric",
+        "StackedMetric",
+        "TableMetric",
+    ),
+    "metric_input": (
         "Answer",
         "Derive",
-        "Excluded",
+        "Need",
         "Observed",
-        "PerTable",
-        "Row",
-        "Rows",
         "Sample",
         "Unit",
+    ),
+    "metric_output": (
+        "Excluded",
+        "Measure",
+        "Note",
+        "Row",
+        "Rows",
     ),
     "study": (
         "Analysis",

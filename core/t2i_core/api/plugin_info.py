@@ -14,7 +14,8 @@ from .prompt import ObjectClass, Prompt
 if TYPE_CHECKING:
     from .generator import Generator
     from .judge import Judge
-    from .metric import Measure, Metric
+    from .metric import Metric
+    from .metric_output import Measure
 
 Kind = Literal["generator", "judge", "metric", "prompt_source"]
 KINDS: tuple[Kind, ...] = ("generator", "judge", "metric", "prompt_source")
@@ -197,7 +198,7 @@ class SelfJudgingInfo(GeneratorInfo):
     """Describe a generator that also judges itself (`likelihood`); the object that it creates is a `Judge` too.
 
     Attributes:
-        capabilities: The capabilities that it offers.
+        capabilities: The capabilities that it offers. If some of its models lack one, `check_judge` refuses them.
         judge_code: Files of its package, beyond `code`, that its answers depend on and its images do not.
         check_judge: Raises a T2IError, before anything is loaded, if it cannot be asked for one of its
             capabilities with these params of queries (`Need.params`), this argument and these options.
@@ -273,8 +274,6 @@ class Preset:
         argument: The other component's argument.
         options: The other component's options.
         domain: The domain of these images. If None, the other component's.
-        lacks: For presets of a `SelfJudgingInfo`: capabilities that this model does not have, which `t2i info`
-            leaves out.
         about: Each field that is set here replaces the other component's.
     """
 
@@ -284,7 +283,6 @@ class Preset:
     argument: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     domain: Domain | None = None
-    lacks: frozenset[Capability] = frozenset()
     about: About = About()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .metric import Measure
+    from .metric_output import Measure
 
 
 @dataclass(frozen=True)

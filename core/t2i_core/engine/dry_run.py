@@ -10,7 +10,7 @@ from typing import Any
 
 from ..api.failure import Failure
 from ..api.image import Image, load_image
-from ..api.metric import Need, Sample
+from ..api.metric_input import Need, Sample
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import ExistingImagesInfo
 from ..storage.store import Store

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..api.metric import SettledMeasure
+from ..api.metric import SetMetric, TableMetric
+from ..api.metric_output import SettledMeasure
 from ..api.options import select_result_options
 from ..api.plugin_guard import guard_plugin
 from ..results.score_difference import (
@@ -77,7 +78,7 @@ def estimate_scores(job: Job, table: pd.DataFrame, interval: Question) -> dict[s
             label: Scores({headline: found[label], **others} if label in found else {}, {}) for label in labels
         }
     (model,) = job.models
-    if job.instance.group_by == "model":
+    if isinstance(job.instance, SetMetric):
         return {model.label: Scores(_jackknife_scores(job, table), {})}
     means, facets, notes = {}, {}, []
     aggregated, left_out = _estimate_own(job, table, interval)
@@ -183,6 +184,8 @@ def _estimate_facets(
 
 def _estimate_own(job: Job, table: pd.DataFrame, interval: Question) -> tuple[dict[str, Estimate], set[str]]:
     """Return one model's scores that are not plain means, and the measures that have no score over all rows."""
+    if not isinstance(job.instance, TableMetric):
+        return _resample_scores(job, table, interval), set()
     with guard_plugin(job.metric, "to form intervals"):
         formed = dict(job.instance.estimates(table, partial(_estimate_any_mean, job, interval)))
         given = {name: estimate for name, estimate in formed.items() if estimate is not None}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..api.evidence import Evidence
 from ..api.mask import PackedMask
-from ..api.metric import Row
+from ..api.metric_output import Row
 from ..results.evidence import EvidenceRegion, EvidenceRow, Segmentation
 from .job import Job
 from .unit_reader import Group

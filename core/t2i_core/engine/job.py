@@ -11,7 +11,9 @@ from typing import Any
 from ..api.adapter import expand
 from ..api.digest import digest_data, digest_text, encode_canonically
 from ..api.judge import Capability, Query
-from ..api.metric import Metric, Need, Sample, SettledMeasure, ask_about_image
+from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
+from ..api.metric_input import Need, Sample, ask_about_image
+from ..api.metric_output import SettledMeasure
 from ..api.observation import Labels, StackableObservation, find_capability
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import JudgeInfo, MetricInfo
@@ -141,12 +143,16 @@ class Job(SampleSet):
     @property
     def pairs(self) -> bool:
         """True if the metric compares models two by two."""
-        return self.instance.group_by == "pair"
+        return isinstance(self.instance, PairMetric)
+
+    @property
+    def unit_kind(self) -> type[Metric]:
+        """The base class that gives the metric's unit; `Metric` itself for samples."""
+        kinds = (StackedMetric, PromptMetric, SetMetric, PairMetric)
+        return next((kind for kind in kinds if isinstance(self.instance, kind)), Metric)
 
     def unstackable(self) -> str | None:
         """Return why the metric cannot get stacked answers; None if it can."""
-        if self.instance.group_by != "prompt":
-            return f"is grouped by {self.instance.group_by}"
         for served in self.needs:
             need = served.need
             alone = need.images == "generated" and need.queries is ask_about_image and need.derive is None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..api.errors import MissingDependency, NoJudge, UnknownName
-from ..api.metric import Need
+from ..api.metric_input import Need
 from ..api.plugin_info import Domain, MetricInfo
 from ..api.resolver import JudgeChoice, Resolver
 from .component import Component

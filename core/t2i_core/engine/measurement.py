@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ..api.failure import Failure
-from ..api.metric import Excluded, Note, Rows
+from ..api.metric import TableMetric
+from ..api.metric_output import Excluded, Note, Rows
 from ..api.plugin_guard import guard_plugin
 from ..api.progress import Progress
 from ..results.evidence import EvidenceRow
@@ -84,9 +85,9 @@ def _share_answers(a: Job, b: Job) -> bool:
 
 
 def _describe_reading(job: Job) -> tuple[Any, ...]:
-    (model, *_), metric = job.models, job.instance
+    model = job.models[0]
     judges = [served.judge_fingerprint(model) for served in job.needs]
-    return job.models, metric.group_by, metric.stacked, [s.need for s in job.needs], judges, job.seeds, job.prompts
+    return job.models, job.unit_kind, [s.need for s in job.needs], judges, job.seeds, job.prompts
 
 
 def _measure_unit(
@@ -110,7 +111,7 @@ def _measure_unit(
 
 def _note_rows(job: Job, table: pd.DataFrame) -> Iterable[Note]:
     """Return the metric's notes about all rows together."""
-    if table.empty:
+    if table.empty or not isinstance(job.instance, TableMetric):
         return []
     with guard_plugin(job.metric, "to say what must be known of its rows"):
         return list(job.instance.remarks(table))

@@ -13,7 +13,7 @@ from ..api.errors import BadFolder
 from ..api.failure import Failure
 from ..api.image import Image
 from ..api.judge import Capability, Query
-from ..api.metric import Need, Sample
+from ..api.metric_input import Need, Sample
 from ..api.observation import Labels
 from ..api.observation_codec import decode, encode
 from ..api.plugin_guard import describe_component, guard_plugin

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..api.failure import Failure
-from ..api.metric import Excluded, Note
+from ..api.metric_output import Excluded, Note
 from .ledger import Ledger
 from .sample import Model, PlannedSample, SampleGrid
 

@@ -11,7 +11,8 @@ from ..api.adapter import expand
 from ..api.digest import digest_data
 from ..api.errors import BadOption, BadPrompts, BrokenPlugin, NoJudge, UnknownName, did_you_mean, join_clauses
 from ..api.judge import Query
-from ..api.metric import Metric, Need
+from ..api.metric import Metric, PairMetric, StackedMetric, TableMetric
+from ..api.metric_input import Need
 from ..api.observation import Labels, find_capability
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.plugin_info import Defaults, Domain, ExistingImagesInfo, GeneratorInfo, MetricInfo, SelfJudgingInfo
@@ -231,7 +232,7 @@ class _Planner:
     def jobs_of(self, settled: Mapping[str, _Settled], models: Sequence[Model]) -> list[Job]:
         """Return the jobs of one metric, which is settled for each domain by name."""
         metric, instance, defaults = settled[models[0].component.info.domain.name]
-        if instance.group_by == "pair":
+        if isinstance(instance, PairMetric):
             if len(models) < 2:
                 raise BadOption(f"metric {metric.spec!r} compares models; name at least two with --model")
             return [self.job(metric, instance, defaults, tuple(models))]
@@ -317,10 +318,10 @@ class _Planner:
             prompts_name=name,
             needs=needs,
         )
-        if instance.stacked and (fault := job.unstackable()) is not None:
+        if isinstance(instance, StackedMetric) and (fault := job.unstackable()) is not None:
             raise BrokenPlugin(f"{describe_component(metric)} asks for stacked answers, but {fault}")
-        strange = (instance.aggregates or frozenset()) - {measure.name for measure in measures}
-        if strange:
+        aggregates = instance.aggregates if isinstance(instance, TableMetric) else None
+        if strange := (aggregates or frozenset()) - {measure.name for measure in measures}:
             raise BrokenPlugin(
                 f"{describe_component(metric)} aggregates {min(strange)!r}, which is not one of its measures"
             )

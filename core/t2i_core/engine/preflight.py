@@ -10,7 +10,7 @@ from ..api.adapter import find_sources
 from ..api.errors import BadFolder, BadOption, BadPrompts, BrokenPlugin, NoJudge
 from ..api.image import Image
 from ..api.judge import Capability
-from ..api.metric import Need
+from ..api.metric_input import Need
 from ..api.observation import find_capability, list_capabilities
 from ..api.options import resolve_number
 from ..api.plugin_guard import describe_component

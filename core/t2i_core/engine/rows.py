@@ -12,7 +12,9 @@ import numpy as np
 
 from ..api.errors import BrokenPlugin
 from ..api.failure import Failure
-from ..api.metric import Excluded, Note, Row, Rows, Unit
+from ..api.metric import SetMetric
+from ..api.metric_input import Unit
+from ..api.metric_output import Excluded, Note, Row, Rows
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.prompt import RESERVED, find_invalid_facet
 from .job import Job
@@ -70,7 +72,7 @@ def _find_fault(job: Job, unit: Unit, found: Sequence[Any]) -> str | None:
             return f"a facet {min(hidden)!r}, the name of one of the table's columns,"
         if (strange := find_invalid_facet(row.facets)) is not None:
             return f"a facet {strange!r} that is neither a text nor a number"
-        told_apart_by = () if job.instance.group_by == "model" else sorted(row.facets.items())
+        told_apart_by = () if isinstance(job.instance, SetMetric) else sorted(row.facets.items())
         key = (row.measure, *told_apart_by)
         if key in given:
             return f"two rows of {row.measure!r} that no facet tells apart"

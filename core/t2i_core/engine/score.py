@@ -10,6 +10,7 @@ from itertools import combinations
 
 import pandas as pd
 
+from ..api.metric import Metric, PairMetric, PromptMetric, SetMetric, StackedMetric
 from ..results.result import Comparison, JudgeName, JudgeOfNeed, Result, Score, UpperBound
 from ..statistics import ONE_PROMPT, ONE_SEED, Estimate, PairedDifference, Question, holm
 from .estimates import Scores, compare, compare_pairs, estimate_scores, find_incomparable
@@ -19,6 +20,14 @@ from .outcomes import Counts, Outcomes
 from .plan import Plan
 from .sample import Model
 from .sample_images import ImageChecks
+
+_UNITS = {
+    Metric: "samples",
+    PromptMetric: "prompts",
+    StackedMetric: "prompts",
+    SetMetric: "models",
+    PairMetric: "pairs",
+}
 
 _LEFT_OUT = {ONE_PROMPT: "prompt", ONE_SEED: "seed"}
 """Notes on variation that is not in an interval, each with the facet whose levels always lack it."""
@@ -146,7 +155,7 @@ def _make_result(
         *scores.notes,
         *(headline.notes if headline else ()),
         *_note_narrow(scores),
-        *outcomes.describe_notes(model.label, f"{job.instance.group_by}s"),
+        *outcomes.describe_notes(model.label, _UNITS[job.unit_kind]),
         *_note_missing(model, counts),
         *describe_truncated(model, n_truncated),
         *checks.describe_decoding(model),

@@ -14,7 +14,8 @@ from ..api.adapter import combine, expand
 from ..api.array_codec import decode_arrays
 from ..api.errors import BrokenPlugin, FailedRun
 from ..api.failure import Failure
-from ..api.metric import Answer, Observed, Sample, Unit
+from ..api.metric import PromptMetric, SetMetric, StackedMetric
+from ..api.metric_input import Answer, Observed, Sample, Unit
 from ..api.observation_codec import decode, decode_stacked
 from ..api.plugin_guard import describe_component, guard_plugin
 from ..api.progress import Task
@@ -237,33 +238,34 @@ class _Rereadable:
 
 def groups(job: Job, reader: Reader) -> Iterator[Group]:
     """Yield each unit with its samples."""
-    by = job.instance.group_by
-    if by in ("sample", "pair"):
-        for item, observed in reader.read(job.items()):
-            models = tuple(planned.model for planned in item)
-            labels = tuple(model.label for model in models)
-            unit = Unit(labels, item[0].prompt, item[0].seed, (observed,), reader.shared)
-            yield Group(unit, models, item[:1])
-    elif job.instance.stacked:
-        for grid in job.grids:
-            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
-                left, stacked = reader.stack(list(samples))
-                if left:
-                    seeds = tuple(sample.seed for sample in left)
-                    unit = Unit((grid.model.label,), prompt, None, (), reader.shared, stacked, seeds)
-                    yield Group(unit, (grid.model,), left)
-    elif by == "prompt":
-        for grid in job.grids:
-            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
-                usable = list(reader.read((sample,) for sample in samples))
-                if usable:
-                    observed_all, left = tuple(o for _, o in usable), [item[0] for item, _ in usable]
-                    seeds = tuple(sample.seed for sample in left)
-                    unit = Unit((grid.model.label,), prompt, None, observed_all, reader.shared, seeds=seeds)
-                    yield Group(unit, (grid.model,), left)
-    else:
+    if issubclass(job.unit_kind, SetMetric):
         for grid in job.grids:
             yield from _make_set_units(grid, reader)
+    elif issubclass(job.unit_kind, PromptMetric):
+        for grid in job.grids:
+            for prompt, samples in groupby(grid, key=lambda sample: sample.prompt):
+                left, observed, stacked = _read_prompt(job, reader, list(samples))
+                if left:
+                    seeds = tuple(sample.seed for sample in left)
+                    unit = Unit((grid.model.label,), prompt, None, observed, reader.shared, stacked, seeds)
+                    yield Group(unit, (grid.model,), left)
+    else:
+        for item, answered in reader.read(job.items()):
+            models = tuple(planned.model for planned in item)
+            labels = tuple(model.label for model in models)
+            unit = Unit(labels, item[0].prompt, item[0].seed, (answered,), reader.shared)
+            yield Group(unit, models, item[:1])
+
+
+def _read_prompt(
+    job: Job, reader: Reader, samples: Sequence[PlannedSample]
+) -> tuple[list[PlannedSample], tuple[Observed, ...], dict[str, Any]]:
+    """Read the samples of a prompt: those with all answers, and the answers for each, or stacked."""
+    if job.unit_kind is StackedMetric:
+        left, stacked = reader.stack(samples)
+        return left, (), stacked
+    usable = list(reader.read((sample,) for sample in samples))
+    return [item[0] for item, _ in usable], tuple(observed for _, observed in usable), {}
 
 
 class _Chosen(Sequence[PlannedSample]):

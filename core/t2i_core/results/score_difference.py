@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from ..api.metric import Metric, SettledMeasure
+from ..api.metric import Metric, PairMetric, SetMetric, TableMetric
+from ..api.metric_output import SettledMeasure
 from ..api.plugin_guard import guard_plugin
 from ..api.plugin_info import MetricInfo
 from ..api.resolver import ResolvedComponent
@@ -82,7 +83,7 @@ def compare_headlines(
     """
     if table.empty or not {a, b} <= set(table["model"].unique()):
         return None
-    if scoring.instance.group_by == "model":
+    if isinstance(scoring.instance, SetMetric):
         return _jackknife_difference(scoring, table, a, b)
     headline = scoring.measures[0]
     rows = select_shared(table[table["prompt"].isin(same)], a, b)
@@ -99,7 +100,7 @@ def compare_headlines(
 def compute_headline(scoring: Scoring, table: pd.DataFrame) -> float:
     """Return a model's headline score, computed from its rows; NaN if it has none. Not for metrics of pairs."""
     headline = scoring.measures[0].name
-    if scoring.instance.group_by == "model":
+    if isinstance(scoring.instance, SetMetric):
         return split_left_out(table, headline)[0]
     own = select_aggregated(scoring, table)
     aggregated = make_statistic(scoring, own)(np.ones(len(own)))
@@ -118,20 +119,21 @@ def select_shared(table: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
 
 def find_clusters(scoring: Scoring, rows: pd.DataFrame) -> Clusters:
     """Return the clusters to resample, as arguments of the statistics."""
-    strata = scoring.instance.strata
+    metric, strata = scoring.instance, scoring.instance.strata
+    crossed = metric.crossed if isinstance(metric, PairMetric) else True
     return {
         "prompt": rows["cluster"].cat.codes.to_numpy(),
         # values of a prompt, which the table may hold besides those of its images, have no seed
         "seed": rows["seed"].cat.codes.to_numpy() if "seed" in rows and rows["seed"].notna().all() else None,
         # if each prompt has its own noise, images of one seed have nothing in common
-        "crossed": scoring.instance.crossed and scoring.noise == "shared",
+        "crossed": crossed and scoring.noise == "shared",
         "strata": rows[strata].cat.codes.to_numpy() if strata and strata in rows else None,
     }
 
 
 def select_aggregated(scoring: Scoring, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows from which the metric computes its own scores."""
-    names = scoring.instance.aggregates
+    names = scoring.instance.aggregates if isinstance(scoring.instance, TableMetric) else None
     return table if names is None else table[table["measure"].isin(names)]
 
 
@@ -140,9 +142,13 @@ def make_statistic(scoring: Scoring, table: pd.DataFrame) -> Statistic:
     if table.empty:
         return lambda _: {}
 
+    instance = scoring.instance
+    with guard_plugin(scoring.metric, "to aggregate its rows"):
+        prepared = instance.prepare(table) if isinstance(instance, TableMetric) else table
+
     def statistic(weights: NDArray[np.float64]) -> Mapping[str, float]:
         with guard_plugin(scoring.metric, "to aggregate its rows"):
-            found = scoring.instance.aggregate(table, weights)
+            found = instance.aggregate(prepared, weights)
             if not isinstance(found, Mapping):
                 raise TypeError(f"gave {type(found).__name__}; it must give scores by name")
             return found

@@ -29,7 +29,6 @@ from .components import ComponentContract
 from .faults import Faults
 from .parts import TEST_JUDGE, TEST_MODEL, TEST_PROMPTS, StaticResolver
 
-
 _RUNS: WeakKeyDictionary[type, Run] = WeakKeyDictionary()
 """The run of each suite."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -93,9 +94,8 @@ def in_runs(battles: Battles, rounds: int) -> Ends:
         }
     )
     metric = Elo(Setup(None, EloOptions()))
-    found = statistic_intervals(
-        lambda weights: metric.aggregate(table, weights), table["prompt"], None, rounds=rounds
-    )
+    read = metric.prepare(table)
+    found = statistic_intervals(partial(metric.aggregate, read), table["prompt"], None, rounds=rounds)
     return {name: (one.lo, one.hi) for name, one in found.items()}
 
 

@@ -11,7 +11,18 @@ from math import inf, nan
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from t2i_core.api import Excluded, Metric, Need, Note, PerTable, Query, Row, Sample, Setup, Unit
+from t2i_core.api import (
+    Excluded,
+    Need,
+    Note,
+    PairMetric,
+    Query,
+    Row,
+    Sample,
+    Setup,
+    TableMetric,
+    Unit,
+)
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
@@ -28,10 +39,9 @@ NEED = "preferred"
 POSITION = "position"
 
 
-class Elo(Metric):
+class Elo(TableMetric, PairMetric):
     """Ratings of two or more models; battles of one prompt are resampled together."""
 
-    group_by = "pair"
     # battles of one prompt in both orders and under several seeds are not independent: prompts are what is sampled
     crossed = False
 
@@ -39,7 +49,6 @@ class Elo(Metric):
         super().__init__(setup)
         if not self.options.battles:
             self.needs = (Need(NEED, "prefer", queries=self._queries),)
-        self._fought = PerTable(self._read)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse files of battles that have nothing of these prompts."""
@@ -104,9 +113,17 @@ class Elo(Metric):
             self._of_files[key] = left
         return [battle for battle in waiting if battle.seed in (None, unit.seed)]
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Read | None:
+        """Read the decided battles; None if there are none."""
+        battles = battles_of(table)
+        data, rows, present = fought(battles, self.options.ties)
+        if not len(rows):
+            return None
+        models = tuple(battles.models[i] for i in present)
+        return _Read(data, rows, models, settle(data, models, self.options.position))
+
+    def aggregate(self, read: _Read | None, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return each model's rating and, where it can be told, what it is worth to be shown first, in points."""
-        read = self._fought(table)
         if read is None:
             return {}
         names = [*read.models, POSITION] if read.settled.order else read.models
@@ -128,16 +145,8 @@ class Elo(Metric):
             yield Note(
                 "people voted: what others would have said is in the intervals of t2i analyze, not in these"
             )
-        read = self._fought(table)
+        read = self.prepare(table)
         yield from map(Note, ("no battle was decided",) if read is None else read.settled.notes)
-
-    def _read(self, table: pd.DataFrame) -> _Read | None:
-        battles = battles_of(table)
-        data, rows, present = fought(battles, self.options.ties)
-        if not len(rows):
-            return None
-        models = tuple(battles.models[i] for i in present)
-        return _Read(data, rows, models, settle(data, models, self.options.position))
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield ratings with ranks, verdicts, what sources beside say, and a summary of the run's metrics."""

@@ -13,7 +13,7 @@ from t2i_arena_elo.options import EloOptions, RewardMetricOptions
 from t2i_arena_elo.reward_tests import analyses as reward_analyses
 from t2i_arena_elo.summary import ModelStanding, winner
 from t2i_core.api.errors import BadOption
-from t2i_core.api.metric import Measure
+from t2i_core.api.metric_output import Measure
 from t2i_core.api.study import Study
 from t2i_core.statistics import holm
 

@@ -139,7 +139,7 @@ def test_aggregate_under_weights_is_the_rating_of_battles_so_often(tournament, t
     weights = often[[int(p[1:]) for p in table["prompt"]]].astype(float)
     repeated = [b for b, n in zip(battles, weights, strict=True) for _ in range(int(n))]
     expected = rate(Battles.of(repeated), rounds=2)
-    found = metric.aggregate(table, weights)
+    found = metric.aggregate(metric.prepare(table), weights)
     assert found.pop("position") == pytest.approx(expected.position.points, abs=1e-4)
     assert found == pytest.approx(dict(expected.table[["model", "rating"]].to_numpy()), abs=1e-4)
 
@@ -148,8 +148,8 @@ def test_weights_that_leave_no_maximum_give_no_rating(table_of):
     battles = [Battle("p", "a", "b", "left"), Battle("q", "a", "b", "right"), Battle("q", "b", "a", "right")]
     metric = Elo(Setup(None, EloOptions(position=False)))
     table = table_of(battles)
-    assert np.isfinite(list(metric.aggregate(table, np.ones(3)).values())).all()
-    assert np.isnan(list(metric.aggregate(table, np.array([1.0, 0.0, 1.0])).values())).all()
+    assert np.isfinite(list(metric.aggregate(metric.prepare(table), np.ones(3)).values())).all()
+    assert np.isnan(list(metric.aggregate(metric.prepare(table), np.array([1.0, 0.0, 1.0])).values())).all()
 
 
 # battles of files ---------------------------------------------------------------------------------------------

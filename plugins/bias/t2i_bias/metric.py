@@ -16,7 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Metric, Need, Note, Observed, PerTable, Row, Rows, Sample, Unit
+from t2i_core.api.metric import PromptMetric, TableMetric
+from t2i_core.api.metric_input import Need, Observed, Sample, Unit
+from t2i_core.api.metric_output import Note, Row, Rows
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass
 from t2i_core.api.study import Analysis, Study
@@ -38,10 +40,9 @@ WHAT_IT_IS = "categories are texts that a judge compares images with: shares say
 FORCED = "every image votes, even if it shows nobody; with bias.person=true only images that show a person vote"
 
 
-class Bias(Metric):
+class Bias(TableMetric, PromptMetric):
     """How unevenly a model draws categories of people for prompts that do not specify them."""
 
-    group_by = "prompt"
     strata = "category"
     options: BiasOptions
 
@@ -50,7 +51,6 @@ class Bias(Metric):
         texts = Need(TEXTS, "embed", images="prompt", per="run", queries=self._texts)
         persons = Need(PERSONS, "detect", confidence=setup.options.confidence)
         self.needs = (Need(IMAGES, "embed"), texts, *([persons] if setup.options.person else []))
-        self._votes = PerTable(_Votes.of)
 
     @cached_property
     def groups(self) -> dict[str, PeopleGroup]:
@@ -116,9 +116,13 @@ class Bias(Metric):
         shares = np.bincount(answers, minlength=len(group.names)) / len(answers)
         yield Row("mad-per-prompt", float(mad(shares)), {"group": name, "images": len(answers), **inside})
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Votes:
+        """Find the rows of votes."""
+        return _Votes.of(table)
+
+    def aggregate(self, votes: _Votes, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return the mean MAD over groups, by which core compares models."""
-        found = [float(mad(shares)) for shares in self._votes(table).shares(weights)]
+        found = [float(mad(shares)) for shares in votes.shares(weights)]
         return {"mad": sum(found) / len(found) if found else float("nan")}
 
     def estimates(self, table: pd.DataFrame, mean: MeanOf) -> Mapping[str, Estimate | None]:

@@ -12,7 +12,8 @@ from t2i_bias.options import BiasOptions
 from t2i_bias.shares import estimate_shares
 from t2i_bias.spread import mad_range
 from t2i_core.api import Detections, Embedding, Failure, ObjectClass, Prompt, Row, Sample, Setup, Unit
-from t2i_core.api.metric import Answer, Note, Observed
+from t2i_core.api.metric_input import Answer, Observed
+from t2i_core.api.metric_output import Note
 from t2i_core.statistics import mean_interval, wilson
 
 PEOPLE = (ObjectClass("dog", "dog.n.01"), PERSON)
@@ -146,13 +147,13 @@ def test_the_interval_is_that_of_the_share_and_may_hold_0():
 
 def test_resampling_sees_the_same_score():
     metric, table = bias(), table_of([0] * 90 + [1] * 55)
-    found, weighed = metric.estimates(table, mean), metric.aggregate(table, np.ones(len(table)))
+    found, weighed = metric.estimates(table, mean), metric.aggregate(metric.prepare(table), np.ones(len(table)))
     assert weighed == pytest.approx({"mad": found["mad"].value})
     assert found["mad"].value == pytest.approx(0.120690, abs=1e-6)
     assert found["mad-n-1"].value == pytest.approx(0.241379, abs=1e-6)
     assert (found["vote-share"], found["image-share"]) == (None, None)
     half = np.where(table["prompt"].astype(int) < 90, 0.0, 1.0)
-    assert metric.aggregate(table, half)["mad"] == pytest.approx(0.5)
+    assert metric.aggregate(metric.prepare(table), half)["mad"] == pytest.approx(0.5)
 
 
 def test_ends_and_chance_are_said():

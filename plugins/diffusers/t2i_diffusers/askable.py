@@ -11,6 +11,7 @@ from t2i_core.api.errors import BadModel, NoJudge
 from .asking import asked, check_terms
 from .hub import folder_with, index_folder
 from .options import DiffusersOptions
+from .presets import KNOWN
 from .sources import SCHEDULER, parts_of, read_index, read_object, sources
 
 DENOISERS = ("unet", "transformer")
@@ -40,6 +41,8 @@ def check_askable(setup: Setup[DiffusersOptions], params: Iterable[Mapping[str, 
     known here, and BadOption for params that are not possible with it.
     """
     main = sources(setup.argument, setup.options)[0]
+    if any(known.repository == main.model and not known.likelihood for known in KNOWN):
+        raise NoJudge(f"{main}: draws from what its prior made of a text: there is no likelihood under a text")
     index = read_index(index_folder(main, setup.offline))
     if why := why_not(index["_class_name"], parts_of(index), setup.options.stages):
         raise NoJudge(f"{main}: {why}")

@@ -87,7 +87,6 @@ class KnownModel:
                 notes=self.notes if self.likelihood else f"{self.notes} {_NO_LIKELIHOOD}".strip(),
                 original=self.original,
             ),
-            lacks=frozenset() if self.likelihood else frozenset({"likelihood"}),
         )
 
 

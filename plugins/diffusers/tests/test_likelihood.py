@@ -506,6 +506,17 @@ def test_the_plan_refuses_models_that_draw_from_more_than_a_text(
         make_plan(Request((PICK,), (model,), ("captions",)), StaticResolver(source, *t2i_generators()))
 
 
+@pytest.mark.parametrize("model", ["unclip", "kandinsky21"])
+def test_a_known_model_without_a_likelihood_is_refused_before_it_is_fetched(model: str) -> None:
+    from t2i_diffusers.askable import check_askable
+    from t2i_diffusers.options import DiffusersOptions
+    from t2i_diffusers.presets import KNOWN
+
+    (known,) = (known for known in KNOWN if known.name == model)
+    with pytest.raises(NoJudge, match="there is no likelihood"):
+        check_askable(Setup(known.repository, DiffusersOptions(**known.options), offline=True), [])
+
+
 def copied(folder: Path, to: Path, scheduler: str) -> Path:
     """The same checkpoint with another scheduler, and without the weights of its denoiser."""
     shutil.copytree(folder, to, ignore=shutil.ignore_patterns("*.safetensors"))

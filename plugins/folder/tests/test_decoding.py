@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image as PILImage
 from pydantic import ValidationError
-from t2i_core.api import Features, JudgeInfo, Measure, Metric, MetricInfo, Need, Row
+from t2i_core.api import Features, JudgeInfo, Measure, MetricInfo, Need, Row, StackedMetric
 from t2i_core.engine.evaluation import evaluate
 from t2i_core.engine.request import ModelRequest
 from t2i_core.results.run import Run
@@ -21,11 +21,9 @@ from t2i_folder.plugin import t2i_generators
 (FOLDER,) = t2i_generators()
 
 
-class Height(Metric):
+class Height(StackedMetric):
     """The mean height of a prompt's images, as a judge of features says it."""
 
-    group_by = "prompt"
-    stacked = True
     needs = (Need("features", "features"),)
 
     def measure(self, unit: Any) -> Any:

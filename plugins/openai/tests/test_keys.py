@@ -11,7 +11,7 @@ import httpx2
 import openai
 import pytest
 from t2i_core import ModelRequest, evaluate
-from t2i_core.api import Measure, Metric, MetricInfo, Need, Query, Row
+from t2i_core.api import Measure, MetricInfo, Need, PairMetric, Query, Row
 from t2i_core.api.errors import BadOption
 from typer.testing import CliRunner
 
@@ -32,8 +32,7 @@ BAD = {
 }
 
 
-class Battles(Metric):
-    group_by = "pair"
+class Battles(PairMetric):
     needs = (Need("battle", "prefer", queries=lambda s: [Query((s[0].image, s[1].image), (s[0].prompt.text,))]),)
 
     def measure(self, unit):

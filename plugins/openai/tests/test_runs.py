@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from PIL import Image as PILImage
 from t2i_core import ModelRequest, evaluate
-from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, Query, Row
+from t2i_core.api import Derive, Measure, Metric, MetricInfo, Need, PairMetric, Query, Row
 from t2i_core.api.errors import BadModel, BadOption
 
 TEXTS = ["a cat", "a dog", "a horse", "a boat"]
@@ -45,10 +45,9 @@ def t2i(server, *more):
     return subprocess.run(arguments(server, *more), capture_output=True, text=True, timeout=240, check=False)
 
 
-class Battles(Metric):
+class Battles(PairMetric):
     """Who wins, asked in both orders."""
 
-    group_by = "pair"
     needs = (
         Need(
             "battle",

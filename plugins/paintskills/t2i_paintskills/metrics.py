@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from t2i_core.api import Detections
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
-from t2i_core.api.metric import Metric, Need, PerTable, Row, Unit
+from t2i_core.api.metric import Metric, TableMetric
+from t2i_core.api.metric_input import Need, Unit
+from t2i_core.api.metric_output import Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt, Scene
 from t2i_core.api.study import Analysis, Study
@@ -234,15 +236,11 @@ class SpatialSkill(_OneSkill):
     name, skills = "paintskills-spatial", ("spatial",)
 
 
-class PaintSkills(_SkillMetric):
+class PaintSkills(TableMetric, _SkillMetric):
     """Accuracy of each of the four skills, and their average."""
 
     name, skills = "paintskills", SKILLS
     strata = "skill"
-
-    def __init__(self, setup: Setup[SkillOptions]) -> None:
-        super().__init__(setup)
-        self._rows = PerTable(_SkillRows.of)
 
     def skill_of(self, prompt: Prompt) -> Skill:
         """Return the skill that the prompt's facet `skill` names."""
@@ -274,9 +272,13 @@ class PaintSkills(_SkillMetric):
         skill, correct, facets = decision
         yield Row(skill, float(correct[""]), facets)
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _SkillRows:
+        """Find the skill of each row."""
+        return _SkillRows.of(table)
+
+    def aggregate(self, rows: _SkillRows, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `paintskills`, the mean of the four skills' means; NaN if the weights of a skill sum to 0."""
-        return {"paintskills": self._rows(table).average(weights)}
+        return {"paintskills": rows.average(weights)}
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Answer, Metric, Need, Note, Row, Sample, Unit
+from t2i_core.api.metric import Metric
+from t2i_core.api.metric_input import Answer, Need, Sample, Unit
+from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 from t2i_core.io.prompt_file import read_prompts

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from t2i_core.api import Detections, Prompt, Row, Sample, Unit
-from t2i_core.api.metric import Answer, Observed
+from t2i_core.api.metric_input import Answer, Observed
 from t2i_paintskills.metrics import NEED
 from t2i_paintskills.skills import COLOURS, NAMES, SHAPES, SkillText
 

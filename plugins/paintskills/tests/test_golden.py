@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from t2i_core.api import Setup
-from t2i_core.api.metric import Row
+from t2i_core.api.metric_output import Row
 from t2i_paintskills import retrieval
 from t2i_paintskills.metrics import ColorSkill, ObjectSkill
 from t2i_paintskills.options import ColorOptions, ConfidenceOptions

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 from t2i_core.api.image import Image
-from t2i_core.api.metric import Measure
+from t2i_core.api.metric_output import Measure
 from t2i_core.api.text import escape_control_characters
 from t2i_core.results.run import Run
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 from t2i_core.api.digest import digest_data
 from t2i_core.api.errors import T2IError
-from t2i_core.api.metric import Measure
+from t2i_core.api.metric_output import Measure
 from t2i_core.api.resolver import Resolver
 from t2i_core.api.study import Analysis
 from t2i_core.results.analysis import StoredMetrics, analyze_run, list_metrics

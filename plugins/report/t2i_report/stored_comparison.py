@@ -7,7 +7,8 @@ from math import isclose
 from typing import Any
 
 import pandas as pd
-from t2i_core.api.metric import Metric, SettledMeasure
+from t2i_core.api.metric import Metric, PairMetric
+from t2i_core.api.metric_output import SettledMeasure
 from t2i_core.api.options import select_result_options
 from t2i_core.api.plugin_guard import guard_plugin
 from t2i_core.api.plugin_info import MetricInfo
@@ -92,7 +93,7 @@ def _incomparable(
 ) -> str | None:
     """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
     said = [_measured(side, metric) for side in (a, b)]
-    if instance.group_by == "pair":
+    if isinstance(instance, PairMetric):
         return "it compares models within a run: its scores say how they compare"
     if None in said:
         return "one has no score"

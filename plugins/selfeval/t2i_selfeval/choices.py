@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Metric, PerTable, Row
-from t2i_core.api.plugin_info import Setup
+from t2i_core.api.metric import TableMetric
+from t2i_core.api.metric_output import Row
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
 
@@ -23,12 +22,8 @@ ABOVE, ABOVE_PAPER, ACCURACY, CHANCE = "above_chance", "above_papers_chance", "a
 NONE: Mapping[str, str] = {}
 
 
-class Choices(Metric):
+class Choices(TableMetric):
     """Picks a caption for each sample's image."""
-
-    def __init__(self, setup: Setup[Any]) -> None:
-        super().__init__(setup)
-        self._means = PerTable(_TaskMeans.of)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Refuse prompts that are no samples of one image with captions."""
@@ -48,12 +43,16 @@ class Choices(Metric):
         yield Row(ACCURACY, right)
         yield Row(CHANCE, chance)
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _TaskMeans:
+        """Find how right the decisions of each task are."""
+        return _TaskMeans.of(table)
+
+    def aggregate(self, means: _TaskMeans, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return the headline, the mean over tasks of accuracy minus chance.
 
         And, where all tasks are the paper's, the same with the paper's chances.
         """
-        return self._means(table).averages(weights)
+        return means.averages(weights)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
         """Yield tables by task, ablations, and where models differ, beside what people prefer."""

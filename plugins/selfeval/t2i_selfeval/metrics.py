@@ -8,7 +8,8 @@ import numpy as np
 from t2i_core.api import LikelihoodTerms
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Need, Note, Observed, Row, Sample, Unit
+from t2i_core.api.metric_input import Need, Observed, Sample, Unit
+from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 

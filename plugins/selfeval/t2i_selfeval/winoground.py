@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.failure import Failure
-from t2i_core.api.metric import Metric, Note, Row, Unit
+from t2i_core.api.metric import Metric
+from t2i_core.api.metric_input import Unit
+from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
 from t2i_core.api import LikelihoodTerms, Prompt, Sample, Setup, Unit
-from t2i_core.api.metric import Answer, Observed
+from t2i_core.api.metric_input import Answer, Observed
 from t2i_selfeval.samples import choice
 from t2i_torch_support.testing import one_thread  # noqa: F401  for all tests of this folder
 

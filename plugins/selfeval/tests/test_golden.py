@@ -73,10 +73,10 @@ def test_accuracy_less_the_papers_chance(golden: Any) -> None:
     metric = SelfEval(Setup(None, SelfEvalOptions()))
     for task, expected in case["expected"].items():
         own = table[table["task"] == names[task]].reset_index(drop=True)
-        scores = metric.aggregate(own, np.ones(len(own)))
+        scores = metric.aggregate(metric.prepare(own), np.ones(len(own)))
         assert 100 * scores[ABOVE_PAPER] == pytest.approx(expected, abs=1e-6)
         assert scores[ABOVE] == pytest.approx(scores[ABOVE_PAPER])
-    both = metric.aggregate(table, np.ones(len(table)))
+    both = metric.aggregate(metric.prepare(table), np.ones(len(table)))
     assert 100 * both[ABOVE_PAPER] == pytest.approx(np.mean(list(case["expected"].values())), abs=1e-6)
 
 

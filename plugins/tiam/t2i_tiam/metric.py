@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Derive, Metric, Need, Note, PerTable, Row, Unit
+from t2i_core.api.metric import TableMetric
+from t2i_core.api.metric_input import Derive, Need, Unit
+from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt, SceneObject
 from t2i_core.api.study import Analysis, Study
@@ -28,14 +30,13 @@ NOT_SCORED = (
 """What a result says once where prompts expect more than the paper's metric looks at."""
 
 
-class Tiam(Metric):
+class Tiam(TableMetric):
     """Are the objects of the prompt in the image, and in their colours?"""
 
     options: TiamOptions
 
     def __init__(self, setup: Setup[TiamOptions]) -> None:
         super().__init__(setup)
-        self._binding = PerTable(_Binding.of)
         options = setup.options
         self.columns = {name: i for i, name in enumerate(options.references)}
         self.thresholds = Thresholds(
@@ -88,13 +89,16 @@ class Tiam(Metric):
 
         return analyse(study, self.options, study.floors.get(NEED))
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Binding:
+        """Find which objects carry their colour."""
+        return _Binding.of(table)
+
+    def aggregate(self, binding: _Binding, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.
 
         It is the mean over prompts of each one's own share of found objects that carry their colour, prompts
         without any left out.
         """
-        binding = self._binding(table)
         return {"binding_per_prompt": binding.mean(weights)} if len(binding.bound) else {}
 
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Answer, Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.metric import PromptMetric
+from t2i_core.api.metric_input import Answer, Need, Sample, Unit
+from t2i_core.api.metric_output import Excluded, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
@@ -19,10 +21,9 @@ from .templates import with_article
 NEED = "texts"
 
 
-class ObjectCosine(Metric):
+class ObjectCosine(PromptMetric):
     """Cosine of the texts for the two objects of a prompt; looks at no image."""
 
-    group_by = "prompt"
     options: ObjectCosineOptions
 
     def __init__(self, setup: Setup[ObjectCosineOptions]) -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from t2i_core.api import Note, Observed, Prompt, Row, Sample, Scene, SceneObject, Segments, Setup, Unit
 from t2i_core.api.mask import PackedMask
-from t2i_core.api.metric import Answer
+from t2i_core.api.metric_input import Answer
 from t2i_core.api.study import Analysis, Study
 from t2i_core.results.images import find_images
 from t2i_tiam.labels import LABELS

@@ -12,7 +12,8 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import pearsonr, spearmanr
 from t2i_core.api import Embedding, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Answer, Excluded, Row
+from t2i_core.api.metric_input import Answer
+from t2i_core.api.metric_output import Excluded, Row
 from t2i_tiam.labels import LABELS
 from t2i_tiam.object_cosine import NEED, ObjectCosine
 from t2i_tiam.options import ObjectCosineOptions

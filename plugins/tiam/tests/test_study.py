@@ -148,7 +148,8 @@ def test_binding_per_prompt_is_the_runs_own_score_where_images_failed(runs):
     kept = [row for row in rows if row["prompt"] != prompts[1].id or row["seed"] < 1]
     table = runs.analyses(runs.study(kept))["binding"].table.set_index(["colour", "position"])
     rows = pd.DataFrame(kept).astype({"value": float})
-    score = Tiam(Setup(None, TiamOptions())).aggregate(rows, np.ones(len(rows)))["binding_per_prompt"]
+    metric = Tiam(Setup(None, TiamOptions()))
+    score = metric.aggregate(metric.prepare(rows), np.ones(len(rows)))["binding_per_prompt"]
     assert score == pytest.approx(4 / 5)
     assert table.loc[("all", "all"), "binding_per_prompt"] == pytest.approx(score)
 

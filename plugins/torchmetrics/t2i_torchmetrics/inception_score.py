@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import log_softmax
-from t2i_core.api import Excluded, Metric, Need, Note, Row, Setup, Unit
+from t2i_core.api import Excluded, Need, Note, Row, SetMetric, Setup, Unit
 
 from t2i_torchmetrics import remarks
 from t2i_torchmetrics.options import InceptionScoreOptions
@@ -27,10 +27,9 @@ def inception_score(log_probabilities: Floats) -> float:
     return max(float(np.exp(gain)), 1.0)
 
 
-class InceptionScore(Metric):
+class InceptionScore(SetMetric):
     """Are single images clear to a classifier, and all together varied?"""
 
-    group_by = "model"
     options: InceptionScoreOptions
 
     def __init__(self, setup: Setup[InceptionScoreOptions]) -> None:

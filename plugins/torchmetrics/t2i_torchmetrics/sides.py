@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from t2i_core.api import Metric, Need, Note, Query, Sample, Unit
+from t2i_core.api import Need, Note, Query, Sample, SetMetric, Unit
 from t2i_core.api.image import Image, load_image
 
 from t2i_torchmetrics import reference, remarks
@@ -18,10 +18,9 @@ from t2i_torchmetrics.options import ReferenceOptions
 GENERATED, REFERENCE = "features", "reference"
 
 
-class Distance(Metric):
+class Distance(SetMetric):
     """A metric between a model's images and those of a folder, both seen by the same judge."""
 
-    group_by = "model"
     name: ClassVar[str]
     options: ReferenceOptions
 

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from PIL import Image as PILImage
 from t2i_core.api import ClassScores, Embedding, Features, Generated, GeneratorInfo, JudgeInfo, Options
 from t2i_core.api.errors import BadFolder, BadOption
-from t2i_core.api.metric import Sample
+from t2i_core.api.metric_input import Sample
 from t2i_core.api.prompt import Prompt
 from t2i_core.engine.component import settle_component
 from t2i_core.engine.evaluation import evaluate

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
-from t2i_core.api.metric import Metric, Need, PerTable, Row, Unit
-from t2i_core.api.plugin_info import Setup
+from t2i_core.api.metric import TableMetric
+from t2i_core.api.metric_input import Need, Unit
+from t2i_core.api.metric_output import Row
 from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
 
@@ -49,14 +50,10 @@ def calibration_error(
     return float(np.abs(np.bincount(bin_of(confidence), weights * (correct - confidence))).sum() / total)
 
 
-class Calibration(Metric):
+class Calibration(TableMetric):
     """Expected calibration error, accuracy and mean confidence of the classifier."""
 
     needs = (Need(NEED, "classify", knows=True),)
-
-    def __init__(self, setup: Setup[Any]) -> None:
-        super().__init__(setup)
-        self._answers = PerTable(_Predictions.of)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
         """Reject images without a label."""
@@ -72,9 +69,12 @@ class Calibration(Metric):
         yield Row("accuracy", float(correct))
         yield Row("confidence", float(1 / odds.sum()), {"correct": int(correct)})
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def prepare(self, table: pd.DataFrame) -> _Predictions:
+        """Read the predictions."""
+        return _Predictions.of(table)
+
+    def aggregate(self, answers: _Predictions, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return `ece`; core computes accuracy and confidence as plain means."""
-        answers = self._answers(table)
         if not len(answers.confidence):
             return {}
         return {"ece": calibration_error(answers.confidence, answers.correct, weights[answers.rows])}

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from t2i_core.api import ClassScores
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Excluded, Metric, Need, PerTable, Row, Rows, Unit
+from t2i_core.api.metric import StackedMetric, TableMetric
+from t2i_core.api.metric_input import Need, Unit
+from t2i_core.api.metric_output import Excluded, Row, Rows
 from t2i_core.api.observation import Labels
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import ObjectClass, Prompt
@@ -52,12 +54,10 @@ def asked_class(prompt: Prompt) -> ObjectClass:
     return prompt.scene.objects[0].cls
 
 
-class _SynsetMetric(Metric):
+class _SynsetMetric(StackedMetric):
     """Base of the metrics that compare a classifier's answers with the synset of a prompt."""
 
     needs = (Need(NEED, "classify"),)
-    group_by = "prompt"
-    stacked = True
     headline: ClassVar[str]
     options: HypernymyOptions
 
@@ -93,16 +93,15 @@ class _SynsetMetric(Metric):
         return leaves.below.get(self.node(prompt), np.array([], np.intp))
 
 
-class _MeanOverSynsets(_SynsetMetric):
+class _MeanOverSynsets(TableMetric, _SynsetMetric):
     """Base of the scores that average over images within each synset, then over synsets."""
 
-    def __init__(self, setup: Setup[Any]) -> None:
-        super().__init__(setup)
-        self._shares = PerTable(_ImageShares.of)
+    def prepare(self, table: pd.DataFrame) -> _ImageShares:
+        """Count the images of each synset."""
+        return _ImageShares.of(table)
 
-    def aggregate(self, table: pd.DataFrame, weights: NDArray[np.float64]) -> Mapping[str, float]:
+    def aggregate(self, shares: _ImageShares, weights: NDArray[np.float64]) -> Mapping[str, float]:
         """Return the headline."""
-        shares = self._shares(table)
         # einsum, because for single vectors the threads of a BLAS product cost about a hundred times as much
         total = np.einsum("i,i", weights, shares.of_synset)
         mean = np.einsum("i,i,i", weights, shares.of_synset, shares.values) / total if total > 0 else float("nan")

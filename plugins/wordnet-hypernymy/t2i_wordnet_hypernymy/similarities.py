@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from t2i_core.api.failure import Failure
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.metric import Metric
+from t2i_core.api.metric_input import Need, Sample, Unit
+from t2i_core.api.metric_output import Excluded, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from t2i_core.api.judge import Query
-from t2i_core.api.metric import Answer, Excluded, Metric, Need, Row, Sample, Unit
+from t2i_core.api.metric import PromptMetric
+from t2i_core.api.metric_input import Answer, Need, Sample, Unit
+from t2i_core.api.metric_output import Excluded, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
@@ -23,10 +25,9 @@ from .prompts import text_of
 NEED = "texts"
 
 
-class HyponymCosine(Metric):
+class HyponymCosine(PromptMetric):
     """Mean cosine between the text for a synset and the texts for the synsets directly below it."""
 
-    group_by = "prompt"
     options: HyponymCosineOptions
 
     def __init__(self, setup: Setup[HyponymCosineOptions]) -> None:

@@ -19,7 +19,7 @@ from t2i_core.api import (
     Unit,
 )
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Answer
+from t2i_core.api.metric_input import Answer
 from t2i_wordnet_hypernymy.calibration import Calibration, bin_of, calibration_error
 
 DOG, CAT = ObjectClass("dog", "dog.n.01"), ObjectClass("cat", "cat.n.01")
@@ -68,7 +68,7 @@ def test_the_score_and_the_curve_are_of_the_same_rows(tmp_path):
     table = pd.DataFrame(rows)
     metric = Calibration(Setup(None, Options()))
     weights = np.array([9, 9, 9, 1.0, 1, 1])
-    assert metric.aggregate(table, weights)["ece"] == pytest.approx((0.612 + 0.497) / 3)
+    assert metric.aggregate(metric.prepare(table), weights)["ece"] == pytest.approx((0.612 + 0.497) / 3)
     (curve,) = metric.analyses(Study(table, pd.DataFrame(), tmp_path))
     assert curve.table["images"].tolist() == [1, 2]
     np.testing.assert_allclose(curve.table["accuracy"], [1, 0.5])

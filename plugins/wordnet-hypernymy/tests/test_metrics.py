@@ -72,7 +72,8 @@ def table_of(*synsets):
 @pytest.mark.parametrize("metric_class", [Isp, Scs])
 def test_a_score_is_the_mean_over_synsets_of_the_mean_over_images(metric_class):
     table = table_of([0.2, 0.4], [0.5], [0.1, 0.2, 0.6])  # images that failed are not there
-    (score,) = made(metric_class).aggregate(table, np.ones(6)).values()
+    metric = made(metric_class)
+    (score,) = metric.aggregate(metric.prepare(table), np.ones(6)).values()
     assert score == pytest.approx((0.3 + 0.5 + 0.3) / 3)
 
 
@@ -141,12 +142,13 @@ def test_answers_of_another_judge_are_read_by_its_own_classes():
 def test_each_synset_counts_once_however_many_images_it_has():
     table = pd.DataFrame({"measure": "isp", "prompt": list("aaab"), "value": [0.2, 0.4, 0.6, 1.0]})
     metric = made(Isp)
-    assert metric.aggregate(table, np.ones(4))["isp"] == pytest.approx(0.7)
-    assert metric.aggregate(table, np.array([1, 1, 1, 3.0]))["isp"] == pytest.approx((0.4 + 3) / 4)
+    assert metric.aggregate(metric.prepare(table), np.ones(4))["isp"] == pytest.approx(0.7)
+    assert metric.aggregate(metric.prepare(table), np.array([1, 1, 1, 3.0]))["isp"] == pytest.approx((0.4 + 3) / 4)
     other = pd.DataFrame({"measure": "isp", "prompt": list("ab"), "value": [0.0, 1.0]})
     third = pd.DataFrame({"measure": "isp", "prompt": list("ab"), "value": [1.0, 1.0]})
-    assert [metric.aggregate(t, np.ones(2))["isp"] for t in (other, third, other)] == [0.5, 1.0, 0.5]
-    assert np.isnan(metric.aggregate(other, np.zeros(2))["isp"])
+    of_each = [metric.aggregate(metric.prepare(t), np.ones(2))["isp"] for t in (other, third, other)]
+    assert of_each == [0.5, 1.0, 0.5]
+    assert np.isnan(metric.aggregate(metric.prepare(other), np.zeros(2))["isp"])
 
 
 @pytest.mark.parametrize("metric", [Isp, Scs])

@@ -20,7 +20,7 @@ from t2i_core.api import (
 )
 from t2i_core.api.errors import BadPrompts
 from t2i_core.api.image import Image
-from t2i_core.api.metric import Answer
+from t2i_core.api.metric_input import Answer
 from t2i_wordnet_hypernymy.options import SimilarityOptions
 from t2i_wordnet_hypernymy.similarities import (
     NEED,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from t2i_core.api import Embedding, Excluded, ObjectClass, Prompt, Sample, Scene, SceneObject, Setup, Unit
 from t2i_core.api.errors import BadPrompts
-from t2i_core.api.metric import Answer
+from t2i_core.api.metric_input import Answer
 from t2i_wordnet_hypernymy.options import HyponymCosineOptions
 from t2i_wordnet_hypernymy.texts import HyponymCosine
 

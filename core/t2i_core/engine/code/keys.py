@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...api.errors import NotReused
-from ...api.metric import Need
+from ...api.metric_input import Need
 from ..component import Component
 from ..job import Job
 from ..sample import Model
