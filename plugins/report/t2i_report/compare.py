@@ -182,9 +182,9 @@ def as_text(found: ModelComparison, most: int) -> str:
     prompts = found.prompts()
     for metric, own in prompts.groupby("metric", sort=False):
         shown = own if len(own) <= 2 * most else pd.concat([own.head(most), own.tail(most)])
-        head = (
-            f"{len(own)} prompts" if len(own) <= 2 * most else f"{most} lowest and highest of {len(own)} prompts"
-        )
+        head = f"{len(own)} prompts"
+        if len(own) > 2 * most:
+            head = f"the {most} lowest and {most} highest of {head}"
         lines += ["", f"{metric}: {head}"]
         lines += _aligned(
             [
