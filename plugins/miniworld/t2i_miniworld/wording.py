@@ -93,7 +93,7 @@ def say(reading: Reading, style: Style, rng: np.random.Generator | None = None) 
 
     Raises:
         ValueError: If the content cannot be expressed: no phrase or more than four, leaves without a name, a
-            number above four or left open, several paints, or relations other than one between the first two things.
+            number above four or left open, several paints, or a relation that is not between the first two things.
     """
     if not 1 <= len(reading.phrases) <= 4 or len(reading.sides) not in (0, 2):
         raise ValueError("a text must have one to four phrases and at most one relation")
