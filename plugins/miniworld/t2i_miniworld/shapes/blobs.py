@@ -58,7 +58,7 @@ class Egg:
     pitch: float = 0.0
 
     def distance(self, points: FloatArray) -> FloatArray:
-        """Return the signed distance of points (..., 3), negative inside; exact at the surface, else approximate."""
+        """Return the signed distance of points (..., 3), negative inside, and exact only at the surface."""
         local = (points - np.asarray(self.centre)) @ self._axes()
         k0 = np.linalg.norm(local / self.radii, axis=-1)
         k1 = np.linalg.norm(local / np.square(self.radii), axis=-1)
