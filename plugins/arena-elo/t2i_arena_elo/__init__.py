@@ -1,1 +1,1 @@
-"""Which of two models' images is better? Elo ratings from people, models and rewards."""
+"""Elo ratings of models from pairwise preferences of people, judge models and reward models."""

@@ -1,4 +1,4 @@
-"""What a run's battles say beyond the ratings: ranks, verdicts, subsets, and the images that fought."""
+"""Analyses of a run's battles: ratings with ranks, verdicts, subsets, and counts of images."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ import pandas as pd
 from t2i_core.api.study import Analysis, Study
 
 from .battles import VERDICTS, Battles
-from .beside import compared
+from .beside import compare_sources
 from .options import EloOptions
 from .ratings import Ratings, rate
 from .rows import battles_of
 from .summary import top_one
 
 ALL = "all"
+IMAGES = "Number of images of each model, and of those that it also has for another prompt."
 
 
 def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
-    """Yield all that can be said of a run's battles."""
+    """Yield all analyses of a run's battles."""
     battles = battles_of(study.table, prompt="cluster")
     whole = _rated(battles, options)
-    summary = f"Ratings, 95 % intervals over {whole.clusters}, resampled and by the sandwich; ranks."
+    summary = f"Ratings and ranks, with 95 % intervals over {whole.clusters}: bootstrap (low, high) and sandwich."
     yield Analysis("ratings", " ".join([summary, *whole.notes]), whole.table, partial(_bars, whole.table))
-    yield Analysis("position", "What it is worth to be shown first.", _position(battles, whole))
+    yield Analysis("position", "Advantage of being shown first, in Elo points.", _position(battles, whole))
     levels = {
         facet: {str(level): battles_of(rows, prompt="cluster") for level, rows in own}
         for facet in options.by
@@ -37,13 +38,13 @@ def analyses(study: Study, options: EloOptions) -> Iterator[Analysis]:
     for facet, found in by_level.items():
         tables = [ratings.table.assign(**{facet: level}) for level, ratings in found.items()]
         table = pd.concat(tables, ignore_index=True)
-        yield Analysis(f"ratings by {facet}", f"The same for each {facet}, with its battles alone.", table)
+        yield Analysis(f"ratings by {facet}", f"Ratings from the battles of each {facet} alone.", table)
     shares = [_verdicts(battles, ALL, ALL)]
     shares += [_verdicts(own, facet, level) for facet, of in levels.items() for level, own in of.items()]
-    summary = "How battles ended, as shares of those of each model; of those without a verdict too."
+    summary = "Outcomes of each model's battles, as shares of all of them, including those without a verdict."
     yield Analysis("verdicts", summary, pd.concat(shares, ignore_index=True), partial(_stack, shares[0]))
-    yield Analysis("images", "Images of each model, and how many are another prompt's too.", images(study.samples))
-    yield from compared(study, options)
+    yield Analysis("images", IMAGES, images(study.samples))
+    yield from compare_sources(study, options)
     yield from top_one(study, whole, by_level)
 
 
@@ -52,7 +53,7 @@ def _rated(battles: Battles, options: EloOptions) -> Ratings:
 
 
 def _position(battles: Battles, ratings: Ratings) -> pd.DataFrame:
-    """The fitted term, and how often the first was preferred in all."""
+    """Return a table with the fitted order term and the observed share of wins of the image shown first."""
     decided = np.bincount(battles.verdict, minlength=len(VERDICTS))
     won = int(decided[0]) + int(decided[1])
     found = ratings.position
@@ -69,7 +70,7 @@ def _position(battles: Battles, ratings: Ratings) -> pd.DataFrame:
 
 
 def _verdicts(battles: Battles, facet: str, level: str) -> pd.DataFrame:
-    """Shares by model: won, lost, and the verdicts that are the same from either side."""
+    """Return the shares of outcomes by model: won, lost, and the verdicts that do not depend on the side."""
     names = ("won", "lost", *VERDICTS[2:])
     counts = np.zeros((len(battles.models), len(names)), np.int64)
     turned = np.array([1, 0, *range(2, len(names))])
@@ -83,7 +84,7 @@ def _verdicts(battles: Battles, facet: str, level: str) -> pd.DataFrame:
 
 
 def images(samples: pd.DataFrame) -> pd.DataFrame:
-    """Count each model's images; `shared` are those that several prompts have (a retrieval's duplicates)."""
+    """Count each model's images; `shared` counts those that occur for several prompts, as in retrieval."""
     lines = []
     for model, own in samples.groupby("model", sort=False, observed=True):
         there = own[own["status"] == "ok"]

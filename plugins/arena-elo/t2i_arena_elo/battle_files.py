@@ -1,4 +1,4 @@
-"""Battles in files: a table (.csv), or an object a line (.jsonl)."""
+"""Files of battles: CSV tables, or JSON lines with one object per line."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ COLUMNS = tuple(field.name for field in fields(Battle))
 _REQUIRED = ("prompt", "left", "right", "verdict")
 
 KINDS = (".csv", ".jsonl")
-"""Endings of their names."""
+"""File name extensions."""
 
 _LARGEST = 2**63 - 1
-"""Of a seed, as columns hold it."""
+"""Largest seed, which columns store as int64."""
 
 
 def write_battles(path: Path, battles: Iterable[Battle]) -> None:
-    """Write a table (.csv) or an object a line (.jsonl); what is not known is left empty.
+    """Write battles as a table (.csv) or as JSON lines (.jsonl). Unknown values are left empty.
 
-    Raises BadOption for another ending.
+    Raises:
+        BadOption: If the file has another extension.
     """
     kind = _kind(path)
     with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
@@ -44,15 +45,16 @@ def write_battles(path: Path, battles: Iterable[Battle]) -> None:
         else:
             for battle in battles:
                 known = {name: value for name, value in asdict(battle).items() if value not in (None, "", False)}
-                # 0 == False: a first seed and the first second of 1970 are known
+                # 0 == False, so the line above drops a seed or time of 0
                 known |= {name: 0 for name in ("seed", "time") if getattr(battle, name) == 0}
                 file.write(json.dumps(known, ensure_ascii=False) + "\n")
 
 
 def read_battles(path: Path) -> Battles:
-    """Read what `write_battles` wrote, or anything with the columns prompt, left, right, verdict.
+    """Read a file of battles with at least the columns prompt, left, right and verdict.
 
-    Raises BadOption with file, line and fault.
+    Raises:
+        BadOption: If the file cannot be read, a line is not valid, or there are no battles.
     """
     lines: Iterable[tuple[int, Mapping[str, Any]]]
     if _kind(path) == ".csv":
@@ -69,26 +71,30 @@ def read_battles(path: Path) -> Battles:
 
     found = Battles.of(battles())
     if not len(found):
-        raise BadOption(f"{path}: holds no battles")
+        raise BadOption(f"{path}: has no battles")
     return found
 
 
 def _kind(path: Path) -> str:
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise BadOption(f"{path}: want a file of battles, .csv or .jsonl")
+        raise BadOption(f"{path}: not a file of battles; its name must end in .csv or .jsonl")
     return kind
 
 
 def _battle(cells: Mapping[str, Any]) -> Battle:
-    """One battle from the cells of a line. Raises ValueError."""
+    """Return the battle in the cells of a line.
+
+    Raises:
+        ValueError: If a cell is missing or not valid.
+    """
     # the prompt may be unknown
     if missing := next((name for name in _REQUIRED[1:] if cells.get(name) in (None, "")), None):
-        raise ValueError(f"no {missing}")
+        raise ValueError(f"{missing!r} is empty; fill it in")
     texts = {name: _text(cells.get(name), name) for name in ("prompt", "left", "right", "subset", "judge")}
     human, seed, time = cells.get("human", ""), cells.get("seed"), cells.get("time")
     if human not in (True, False, "", "yes", "no"):
-        raise ValueError(f"human is {human!r}; want yes or no")
+        raise ValueError(f"'human' must be yes or no (got {human!r})")
     return Battle(
         **texts,
         verdict=cast(Verdict, cells["verdict"]),
@@ -102,19 +108,19 @@ def _text(cell: Any, name: str) -> str:
     if cell is None:
         return ""
     if not isinstance(cell, str | int | float):
-        raise ValueError(f"{name} is {cell!r}; want a text")
+        raise ValueError(f"{name!r} must be a text (got {cell!r})")
     if not is_writable(str(cell)):
-        raise ValueError(f"{name} is {cell!r}, which tables cannot hold")
+        raise ValueError(f"{name!r} has characters that tables cannot store (got {cell!r})")
     return str(cell)
 
 
 def _number(text: Any, name: str, kind: type[int] | type[float]) -> Any:
-    what = "whole number" if kind is int else "number"
+    what = "an integer" if kind is int else "a number"
     try:
         number = kind(text)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} is {text!r}; want a {what}") from None
+        raise ValueError(f"{name!r} must be {what} (got {text!r})") from None
     whole = kind is float or number == text or isinstance(text, str)
     if not (whole and 0 <= number <= _LARGEST):
-        raise ValueError(f"{name} is {text!r}; want a {what} from 0")
+        raise ValueError(f"{name!r} must be {what} from 0 to {_LARGEST} (got {text!r})")
     return number

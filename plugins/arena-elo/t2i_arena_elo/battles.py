@@ -1,4 +1,4 @@
-"""Battles: what was said of two models' images of one prompt, one by one and as columns."""
+"""Battles: verdicts on two models' images of one prompt, as objects and as columns."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 Verdict = Literal["left", "right", "tie", "both-bad", "unparsable", "refused", "failed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-"""The first four decide a battle; an answer that says none, one that was refused, and one that failed do not."""
+"""All verdicts. The first four decide a battle. `unparsable` is an answer without a verdict."""
 
 DECIDED = 4
-"""So many verdicts, from the first, decide."""
+"""Number of verdicts that decide a battle; they are the first of `VERDICTS`."""
 
 NOBODY = "nobody named"
-"""What a judge is called of whom battles do not say who it was."""
+"""Name of a judge that the battles do not name."""
 
 Codes = NDArray[np.int32]
 
@@ -27,17 +27,19 @@ Codes = NDArray[np.int32]
 class Battle:
     """One verdict on two models' images of one prompt.
 
-    prompt:   the prompt's id; empty where it is not known
-    left:     the model whose image was shown on the left, or first
-    right:    the other
-    verdict:  `left` and `right` name the better image
-    subset:   the prompt's category
-    judge:    the annotator, or the model that judged
-    human:    whether that is a person
-    seed:     that both images were drawn with; None where it is not known, or where several were shown
-    time:     seconds since 1970 (UTC); None where it is not known
+    Attributes:
+        prompt: Id of the prompt; empty if unknown.
+        left: Model whose image was shown on the left, or first.
+        right: The other model.
+        verdict: `left` and `right` name the better image.
+        subset: Category of the prompt.
+        judge: The annotator, or the judge model.
+        human: Whether the judge is a person.
+        seed: Seed of both images; None if unknown, or if several images were shown on each side.
+        time: Seconds since 1970 (UTC); None if unknown.
 
-    Raises ValueError for a verdict that is none and for a model against itself.
+    Raises:
+        ValueError: If the verdict is not one of `VERDICTS`, or both models are the same.
     """
 
     prompt: str
@@ -52,20 +54,29 @@ class Battle:
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
-            raise ValueError(f"the verdict {self.verdict!r}; want one of {', '.join(VERDICTS)}")
+            raise ValueError(f"'verdict' must be one of {', '.join(VERDICTS)} (got {self.verdict!r})")
         if self.left == self.right:
-            raise ValueError(f"{self.left!r} against itself")
+            raise ValueError(f"'left' and 'right' must be two models (got {self.left!r} twice)")
 
 
 @dataclass(frozen=True)
 class Battles:
-    """Many battles as columns: a code per battle, int32 (n,), into a table of distinct texts.
+    """Many battles as columns of n values. Texts are stored once and referred to by integer codes.
 
-    left, right: codes into `models`
-    verdict:     int8 (n,), index into `VERDICTS`
-    human:       bool (n,)
-    seed:        int64 (n,), -1 where it is not known
-    time:        float64 (n,), NaN where it is not known
+    Attributes:
+        models: Distinct models.
+        prompts: Distinct prompt ids.
+        subsets: Distinct categories.
+        judges: Distinct judges.
+        left: int32 (n,), index into `models`.
+        right: int32 (n,), index into `models`.
+        prompt: int32 (n,), index into `prompts`.
+        subset: int32 (n,), index into `subsets`.
+        judge: int32 (n,), index into `judges`.
+        verdict: int8 (n,), index into `VERDICTS`.
+        human: bool (n,).
+        seed: int64 (n,); -1 if unknown.
+        time: float64 (n,), seconds since 1970 (UTC); NaN if unknown.
     """
 
     models: tuple[str, ...]
@@ -84,7 +95,7 @@ class Battles:
 
     @classmethod
     def of(cls, battles: Iterable[Battle], models: Sequence[str] = ()) -> Self:
-        """Gather battles. `models` come first, in this order, whether they fought or not."""
+        """Return battles as columns. `models` come first, in this order, even without battles."""
         tables: dict[str, dict[str, int]] = {name: {} for name in ("models", "prompts", "subsets", "judges")}
         for model in models:
             tables["models"].setdefault(model, len(tables["models"]))
@@ -118,7 +129,7 @@ class Battles:
         people: Sequence[str] = (),
         judge: NDArray[Any] | None = None,
     ) -> Self:
-        """Gather battles that are columns of codes already, into these models, prompts and, if any, people."""
+        """Return battles from columns of codes into `models`, `prompts` and, if given, `people`."""
         count = len(left)
         none = np.zeros(count, np.int32)
         judge = judge.astype(np.int32) if people and judge is not None else none
@@ -146,16 +157,16 @@ class Battles:
             )
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        """Return some of the battles, by mask or by index; the tables of texts stay as they are."""
+        """Return the selected battles, by mask or by index. The tables of texts stay unchanged."""
         columns = ("left", "right", "prompt", "subset", "judge", "verdict", "human", "seed", "time")
         return replace(self, **{name: getattr(self, name)[which] for name in columns})
 
     @property
     def decided(self) -> NDArray[np.bool_]:
-        """Which battles have a verdict that decides."""
+        """Mask of the battles with a verdict that decides, bool (n,)."""
         return self.verdict < DECIDED
 
     def counts(self) -> dict[Verdict, int]:
-        """How many battles ended with each verdict."""
+        """Return the number of battles by verdict."""
         found = np.bincount(self.verdict, minlength=len(VERDICTS)).tolist()
         return dict(zip(VERDICTS, found, strict=True))

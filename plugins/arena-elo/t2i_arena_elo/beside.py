@@ -1,4 +1,4 @@
-"""This run's battles beside those of others: another judge's, people's, or the same with definitions."""
+"""Comparison of a run's battles with other sources: another judge, people, or prompts with definitions."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ from t2i_core.statistics import mean_interval
 
 from .battles import DECIDED, NOBODY, VERDICTS, Battles
 from .options import EloOptions
-from .ratings import MEAN, POINTS, fought, settle
+from .ratings import MEAN, POINTS, decided_battles, fit_ratings
 from .rows import battles_of
 from .sources import read_source
 
 HERE = "this run"
 _POINTS = np.array([1.0, 0.0, 0.5, 0.5])
 _ORIENTED = ("first", "second", *VERDICTS[2:])
-"""Verdicts on two models in the order of their names, whichever was shown on the left."""
+"""Verdicts on two models in the alphabetical order of their names, whichever was shown on the left."""
 
 
-def compared(study: Study, options: EloOptions) -> Iterator[Analysis]:
-    """Yield, of each source beside: whose ratings rank alike, which verdicts agree, and who wins more here."""
+def compare_sources(study: Study, options: EloOptions) -> Iterator[Analysis]:
+    """Yield comparisons with each other source: rank correlation, confusion of verdicts, and changes by model.
+
+    Raises:
+        BadOption: If a source has no vote that counts, or no battle of this run's prompts and models.
+    """
     here = battles_of(study.table)
     sources = {HERE: here, **_sources(options.beside)}
     judged = {**sources, **{name: own for title, all_ in sources.items() for name, own in _judges(title, all_)}}
     if len(judged) > 1:
-        summary = "Spearman's rho between the ratings that two judges, annotators or runs give the same models."
+        summary = "Spearman's rho between the ratings of the same models by two judges, annotators or runs."
         yield Analysis("judges", summary, _spearman(judged, options))
     for name, there in sources.items():
         if name != HERE:
@@ -42,19 +46,19 @@ def compared(study: Study, options: EloOptions) -> Iterator[Analysis]:
             if not total:
                 raise BadOption(f"{name}: has no battle of this run's prompts and models")
             summary = (
-                f"Verdicts here (rows) and of {name} (columns) on the same images; {same} of {total} agree. "
-                "`first` is the model whose name comes first, wherever it was shown."
+                f"Verdicts of this run (rows) and {name} (columns) on the same images; {same} of {total} agree. "
+                "`first` is the model that comes first in alphabetical order, wherever it was shown."
             )
             yield Analysis(f"confusion with {name}", summary, table.reset_index(names="here"))
             summary = (
-                f"Share of battles won (ties half) here less that of {name}, on the prompts that both have, with "
-                "its 95 % interval over these; and the change of rating."
+                f"Share of battles won in this run minus the share in {name}, ties counted half, on the prompts "
+                "that both have, with its 95 % interval over prompts; and the change of the rating."
             )
             yield Analysis(f"change from {name}", summary, change(here, there, options))
 
 
 def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:
-    """Read other runs and files by name."""
+    """Read other runs and files, by name."""
     found: dict[str, Battles] = {}
     for path in paths:
         source = read_source(path)
@@ -65,27 +69,32 @@ def _sources(paths: tuple[Path, ...]) -> dict[str, Battles]:
 
 
 def _judges(title: str, battles: Battles) -> Iterator[tuple[str, Battles]]:
-    """Yield the battles of each judge, where there are several."""
+    """Yield the battles of each judge, if there are several."""
     own = np.unique(battles.judge)
     for code in own if len(own) > 1 else []:
         yield f"{title}: {battles.judges[code] or NOBODY}", battles.take(battles.judge == code)
 
 
 class Strengths(NamedTuple):
-    """Ratings by model, without intervals, and whether they are regularised."""
+    """Ratings by model, without intervals.
+
+    Attributes:
+        ratings: Rating by model.
+        regularised: Whether draws were added, as in `ratings.ModelFit`.
+    """
 
     ratings: pd.Series[float]
     regularised: bool
 
 
 def strengths(battles: Battles, options: EloOptions) -> Strengths:
-    """Rate the models of decided battles."""
-    data, _, present = fought(battles, options.ties)
+    """Rate the models of decided battles, without intervals."""
+    data, _, present = decided_battles(battles, options.ties)
     models = tuple(battles.models[i] for i in present)
     if not models:
         return Strengths(pd.Series(dtype=np.float64), False)
-    settled = settle(data, models, options.position)
-    return Strengths(pd.Series(MEAN + POINTS * settled.fit.theta, index=models), settled.regularised)
+    model_fit = fit_ratings(data, models, options.position)
+    return Strengths(pd.Series(MEAN + POINTS * model_fit.fit.theta, index=models), model_fit.regularised)
 
 
 def _spearman(judged: Mapping[str, Battles], options: EloOptions) -> pd.DataFrame:
@@ -102,7 +111,7 @@ def _spearman(judged: Mapping[str, Battles], options: EloOptions) -> pd.DataFram
 
 
 def _keyed(battles: Battles) -> pd.DataFrame:
-    """Each battle by prompt, seed and the two models in the order of their names, with its verdict so turned."""
+    """Return a row for each battle, with the two models in alphabetical order and the verdict turned to match."""
     models = np.array(battles.models, dtype=object)
     left, right = models[battles.left], models[battles.right]
     turned = left > right
@@ -119,7 +128,7 @@ def _keyed(battles: Battles) -> pd.DataFrame:
 
 
 def confusion(here: Battles, there: Battles) -> pd.DataFrame:
-    """Count pairs of verdicts on the same images; a battle whose seed is not known is taken with those of any."""
+    """Count pairs of verdicts on the same images. A battle with an unknown seed matches every seed."""
     both = _keyed(here).merge(_keyed(there), on=["prompt", "a", "b"], suffixes=("", "_there"))
     alike = (both["seed"] == both["seed_there"]) | (both["seed"] < 0) | (both["seed_there"] < 0)
     counts = np.zeros((len(VERDICTS), len(VERDICTS)), np.int64)
@@ -128,7 +137,7 @@ def confusion(here: Battles, there: Battles) -> pd.DataFrame:
 
 
 def change(here: Battles, there: Battles, options: EloOptions) -> pd.DataFrame:
-    """Compare each model's share of battles won in two sources, paired by prompt, and its ratings."""
+    """Compare each model's share of battles won in two sources, paired by prompt, and its rating."""
     rated, beside = (strengths(each, options) for each in (here, there))
     shares = [_shares(each) for each in (here, there)]
     lines = []
@@ -147,7 +156,7 @@ def change(here: Battles, there: Battles, options: EloOptions) -> pd.DataFrame:
 
 
 def _shares(battles: Battles) -> pd.Series[float]:
-    """Share of decided battles won, ties half, by model and prompt."""
+    """Return the share of decided battles won, ties counted half, by model and prompt."""
     decided = battles.take(battles.decided)
     got = _POINTS[decided.verdict]
     prompts = np.array(decided.prompts, dtype=object)[decided.prompt]

@@ -7,7 +7,9 @@ import typer
 from .page.command import export, serve, tally
 
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Battles between models: rate them, and have people vote."
+    no_args_is_help=True,
+    add_completion=False,
+    help="Collect people's votes on images, and rate models from battles.",
 )
 
 for command in (serve, tally, export):

@@ -1,4 +1,4 @@
-"""Wikimedia Commons: the search, and files, asked politely."""
+"""Client of Wikimedia Commons: search and download, with retries when the server is busy."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 BUSY = (429, 500, 502, 503, 504)
-"""Answers after which the same may be asked again."""
+"""HTTP status codes after which a request is retried."""
 LARGEST = 50_000_000
-"""No file is read beyond so many bytes."""
+"""Maximum size of a file in bytes."""
 _LONGEST_WAIT = 120.0
 
 
 class Unanswered(Exception):
-    """The server gave no answer, or none that can be used; in words."""
+    """Raised if the server does not answer, or its answer cannot be used."""
 
 
 @dataclass(frozen=True)
 class Hit:
     """A file that the search found.
 
-    url:     of the file itself, or of a picture of it that is as wide as asked
-    sha1:    of the file itself, as Commons has it
-    licence, author: as its page says
+    Attributes:
+        title: Title on Commons.
+        url: Address of the file, or of a version scaled down to the requested width.
+        page: Address of its description page.
+        sha1: SHA-1 of the original file.
+        licence: Licence as the page states it.
+        author: Author as the page states it.
     """
 
     title: str
@@ -42,12 +46,14 @@ class Hit:
 
 @dataclass(frozen=True)
 class Commons:
-    """A server that speaks MediaWiki's API.
+    """Client of a server with the MediaWiki API.
 
-    contact: for its operators, who ask for one in the name of every program
-    timeout: of one answer, in seconds
-    retries: after no answer, or one that says to wait
-    sleep:   waits so many seconds
+    Attributes:
+        server: Address of the API.
+        contact: Contact address, which the operators require in the User-Agent header.
+        timeout: Seconds to wait for a response.
+        retries: Number of retries after no response, or a response that asks to wait.
+        sleep: Function that waits for a number of seconds.
     """
 
     server: str
@@ -57,80 +63,93 @@ class Commons:
     sleep: Callable[[float], None] = time.sleep
 
     def search(self, words: str, place: int, width: int) -> Hit | None:
-        """Return the file at a place (from 0) of what a search among pictures finds; None where there is none.
+        """Return one result of a search among pictures.
 
-        Raises Unanswered.
+        Args:
+            words: The search words.
+            place: Index of the result, from 0.
+            width: Width in pixels to which wider pictures are scaled down.
+
+        Returns:
+            The file, or None if there are not that many results.
+
+        Raises:
+            Unanswered: If the server does not answer as expected.
         """
-        asked = {
+        parameters = {
             "action": "query", "format": "json", "formatversion": 2, "maxlag": 5,
             "generator": "search", "gsrnamespace": 6, "gsrsearch": f"filetype:bitmap {words}",
             "gsrlimit": 1, "gsroffset": place,
             "prop": "imageinfo", "iiprop": "url|sha1|extmetadata", "iiurlwidth": width,
             "iiextmetadatafilter": "LicenseShortName|Artist",
         }  # fmt: skip
-        answer = self._ask(asked)
+        answer = self._query(parameters)
         try:
             pages = answer.get("query", {}).get("pages", [])
             return _hit(pages[0]) if pages else None
         except KeyError as error:
-            raise Unanswered(f"{self.server} gave a file without {error}") from error
+            raise Unanswered(f"{self.server}: the search result has no field {error}") from error
         except (AttributeError, IndexError, TypeError) as error:
-            raise Unanswered(f"{self.server} gave an answer of another form ({error})") from error
+            raise Unanswered(f"{self.server}: the answer has an unexpected form ({error})") from error
 
     def fetch(self, url: str) -> bytes:
-        """Return a file. Raises Unanswered."""
+        """Return the content of a file.
+
+        Raises:
+            Unanswered: If the address is not HTTP(S), or the file cannot be downloaded.
+        """
         if urlsplit(url).scheme not in ("http", "https"):
-            raise Unanswered(f"{url} is no address of the web")
+            raise Unanswered(f"{url} is not an http(s) address")
         return self._get(url, lambda data: data)
 
-    def _ask(self, asked: dict[str, Any]) -> dict[str, Any]:
-        return self._get(f"{self.server}?{urlencode(asked)}", _answer)
+    def _query(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        return self._get(f"{self.server}?{urlencode(parameters)}", _parse_answer)
 
     def _get(self, url: str, read: Callable[[bytes], Any]) -> Any:
-        """Ask, and where the server is busy or gone, again: each time twice as long later, or when it says."""
+        """Request an address. While the server is busy or unreachable, retry with exponential backoff."""
         headers = {"User-Agent": f"t2i-arena-elo/0.1 ({self.contact})"}
         for left in range(self.retries, -1, -1):
             wait = 2.0 ** (self.retries - left)
             try:
                 with urlopen(Request(url, headers=headers), timeout=self.timeout) as answer:
                     data = answer.read(LARGEST + 1)
-                    said_length = answer.headers.get("Content-Length", "")
-                    promised = int(said_length) if said_length.isdecimal() else 0
+                    length = answer.headers.get("Content-Length", "")
+                    promised = int(length) if length.isdecimal() else 0
                 if len(data) < min(promised, LARGEST):
                     raise http.client.IncompleteRead(data, promised - len(data))
                 if len(data) > LARGEST:
-                    raise Unanswered(f"{url} holds more than {LARGEST} bytes")
+                    raise Unanswered(f"{url} is larger than {LARGEST} bytes")
                 return read(data)
             except HTTPError as error:
-                said: Exception = error
+                cause: Exception = error
                 if error.code not in BUSY:
                     raise Unanswered(f"{url}: {error}") from error
                 after = error.headers.get("Retry-After", "")
                 wait = float(after) if after.isdigit() else wait
             except (URLError, http.client.HTTPException, OSError, _Busy) as error:
-                said = error
+                cause = error
             if left:
                 self.sleep(min(wait, _LONGEST_WAIT))
-        raise Unanswered(f"{urlsplit(url).hostname} gave no answer in {self.retries + 1} tries ({said})")
+        raise Unanswered(f"{urlsplit(url).hostname} gave no answer in {self.retries + 1} tries ({cause})")
 
 
 class _Busy(Exception):
-    """The API says to come again."""
+    """Raised if the API asks to retry later."""
 
 
-def _answer(data: bytes) -> dict[str, Any]:
+def _parse_answer(data: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise Unanswered(f"the server's answer is not JSON: {data[:80]!r}") from error
     if not isinstance(answer, dict):
-        raise Unanswered(f"the server's answer is no object: {data[:80]!r}")
+        raise Unanswered(f"the server's answer is not a JSON object: {data[:80]!r}")
     if "error" in answer:
         error = answer["error"]
-        said = error.get("info", "") if isinstance(error, dict) else str(error)
+        message = error.get("info", "") if isinstance(error, dict) else str(error)
         if isinstance(error, dict) and error.get("code") in ("maxlag", "ratelimited", "readonly"):
-            raise _Busy(said)
-        raise Unanswered(f"the server refuses: {said}")
+            raise _Busy(message)
+        raise Unanswered(f"the server returned an error: {message}")
     return answer
 
 

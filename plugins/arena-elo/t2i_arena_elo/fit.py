@@ -1,9 +1,13 @@
 """Bradley-Terry by maximum likelihood, for one set of battles or many at once.
 
-The log-odds that the left model wins are theta_left - theta_right + gamma, where gamma, the order term, is what it
-is worth to be shown first. A tie is half a win for each. All that the fit needs of battles are their numbers by
-pair and order, each model's wins, and the left ones' wins (sufficient statistics), so it works on small tables
-however many battles there were. Sources: Bradley and Terry 1952; the order term: Davidson and Beaver 1977.
+The log-odds that the left model wins are theta_left - theta_right + gamma, where gamma, the order term, is the
+advantage of being shown first. A tie is half a win for each model. The sufficient statistics are the number of
+battles by pair and order, each model's wins, and the wins of the left models, so the fit works on small tables
+however many battles there are.
+
+References:
+    Bradley and Terry: Rank analysis of incomplete block designs. 1952.
+    Davidson and Beaver: On extending the Bradley-Terry model to incorporate within-pair order effects. 1977.
 """
 
 from __future__ import annotations
@@ -18,19 +22,20 @@ from scipy.special import expit
 Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""Newton ends after a step that moves no strength by more: the next would be about its square."""
+"""Newton's method stops after a step that moves no strength by more; the next step is about its square."""
 LEAST = 1e-6
-"""A battle of less weight is as good as none: strengths that rest on it alone cannot be had in doubles."""
+"""Smallest weight of a battle that counts; double precision cannot resolve strengths that depend on less."""
 _STEPS = 200
 
 
 @dataclass(frozen=True)
 class BattleTally:
-    """What the fit needs of battles; leading axes, where there are any, are independent sets.
+    """Sufficient statistics of battles. Leading axes, if any, are independent sets of battles.
 
-    fought: float (..., K, K), battles with model i on the left and j on the right
-    wins:   float (..., K), each model's wins, ties half
-    first:  float (...), wins of whoever was on the left, ties half
+    Attributes:
+        fought: float (..., K, K), number of battles with model i on the left and j on the right.
+        wins: float (..., K), wins of each model, ties counted half.
+        first: float (...), wins of the models on the left, ties counted half.
     """
 
     fought: Floats
@@ -40,10 +45,11 @@ class BattleTally:
 
 @dataclass(frozen=True)
 class Fit:
-    """Strengths on the log-odds scale.
+    """Fitted strengths on the log-odds scale.
 
-    theta: float (..., K), mean 0
-    gamma: float (...), 0 where it was not fitted
+    Attributes:
+        theta: float (..., K), strengths with mean 0.
+        gamma: float (...), the order term; 0 if it was not fitted.
     """
 
     theta: Floats
@@ -51,8 +57,15 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Fought:
-    """Decided battles as numbers: codes of the models, and 1 where the left one won, 0 the right, .5 neither."""
+class DecidedBattles:
+    """Decided battles as arrays.
+
+    Attributes:
+        models: Number of models K.
+        left: int32 (n,), index of the model on the left.
+        right: int32 (n,), index of the model on the right.
+        score: float (n,), 1 if the left model won, 0 if the right one did, 0.5 if neither.
+    """
 
     models: int
     left: NDArray[np.int32]
@@ -60,7 +73,7 @@ class Fought:
     score: Floats
 
     def tally(self, weight: Floats | None = None) -> BattleTally:
-        """Sum up what the fit needs; each battle counts `weight` times, once by default."""
+        """Return the sufficient statistics. Each battle counts `weight` times, float (n,); once by default."""
         weight = np.ones(len(self.left)) if weight is None else weight
         models, gained = self.models, weight * self.score
         fought = np.bincount(self.left * models + self.right, weight, models * models).reshape(models, models)
@@ -69,13 +82,17 @@ class Fought:
 
 
 def maximise(data: BattleTally, *, order: bool, prior: float = 0.0, start: Fit | None = None) -> Fit:
-    """Find the strengths of greatest likelihood by Newton's method, damped, for all sets at once.
+    """Return the strengths of maximum likelihood, by a damped Newton's method, for all sets at once.
 
-    order:  fit the order term
-    prior:  so many draws of each model against an imagined one of strength 0; without it, every model must be in
-            one strongly connected win graph (`groups`), or there is no maximum
+    Args:
+        data: Sufficient statistics of the battles.
+        order: Whether to fit the order term.
+        prior: Number of draws of each model added against an imaginary model of strength 0. With 0, all models
+            must be in one strongly connected win graph (`groups`); otherwise there is no maximum.
+        start: Starting point; if None, all strengths are 0.
 
-    Raises ArithmeticError where it does not converge, which no such data should do.
+    Raises:
+        ArithmeticError: If the method does not converge, which should not happen if there is a maximum.
     """
     models = data.wins.shape[-1]
     theta = np.zeros_like(data.wins, dtype=np.float64) if start is None else start.theta + np.zeros_like(data.wins)
@@ -84,24 +101,24 @@ def maximise(data: BattleTally, *, order: bool, prior: float = 0.0, start: Fit |
     fixed[:models, :models] = 0.0 if prior else 1.0 / models  # strengths are relative: their mean stays
     if not order:
         fixed[-1, -1] = 1.0
-    # what is added to a Hessian must be of its size
+    # the term added to the Hessian is scaled to the Hessian's magnitude
     size = np.maximum(data.fought.sum(axis=(-2, -1)), 1e-300)[..., None, None]
     for _ in range(_STEPS):
         gradient, hessian = _slopes(data, theta, gamma, order, prior)
         step = np.linalg.solve(hessian + fixed * size, gradient[..., None])[..., 0]
-        if not prior:  # what rounding has put into their mean would be added anew with each step
+        if not prior:  # otherwise rounding errors in the mean would add up from step to step
             step[..., :-1] -= step[..., :-1].mean(axis=-1, keepdims=True)
         longest = np.abs(step).max(axis=-1)
-        # no battle's log-odds move by more than `reach`, so along the step the curvature is at most e^(reach s)
-        # times what it was, and so far the likelihood grows all the way (Sun and Tran-Dinh 2019, for the
-        # logistic); whole steps may jump to and fro for ever
+        # No battle's log-odds move by more than `reach`, so at a fraction s of the step the curvature is at most
+        # e^(reach s) times its value here. A step shortened accordingly increases the likelihood (Sun and
+        # Tran-Dinh 2019, for logistic models); full steps may oscillate forever.
         reach = 2 * np.abs(step[..., :-1]).max(axis=-1) + np.abs(step[..., -1])
         step *= (np.log1p(reach) / np.maximum(reach, 1e-300))[..., None]
         theta = theta + step[..., :-1]
         gamma = gamma + step[..., -1]
         if longest.max(initial=0.0) < TOLERANCE:
             return Fit(theta - theta.mean(axis=-1, keepdims=True), gamma)
-    raise ArithmeticError(f"the strengths still moved after {_STEPS} steps")
+    raise ArithmeticError(f"the fit did not converge in {_STEPS} steps")
 
 
 def information(data: BattleTally, fit: Fit, *, order: bool, prior: float = 0.0) -> Floats:
@@ -110,7 +127,7 @@ def information(data: BattleTally, fit: Fit, *, order: bool, prior: float = 0.0)
 
 
 def _slopes(data: BattleTally, theta: Floats, gamma: Floats, order: bool, prior: float) -> tuple[Floats, Floats]:
-    """Gradient and negative Hessian of the log-likelihood, gamma last (0 where it is not fitted)."""
+    """Return the gradient and the negative Hessian of the log-likelihood, gamma last (0 if it is not fitted)."""
     models = theta.shape[-1]
     odds = expit(theta[..., :, None] - theta[..., None, :] + gamma[..., None, None])
     expected = data.fought * odds
@@ -135,10 +152,19 @@ def _slopes(data: BattleTally, theta: Floats, gamma: Floats, order: bool, prior:
 
 
 def groups(beat: NDArray[np.bool_]) -> list[list[int]]:
-    """Return the strongly connected groups of models, the strongest first where that can be said.
+    """Return the strongly connected groups of models.
 
-    beat: bool (K, K), whether i has ever beaten or drawn with j. Within a group strengths have a greatest
-    likelihood, between groups there is none: the ratio of two may be as large as one likes (Ford 1957).
+    Within a group, strengths have a maximum likelihood estimate. Between groups there is none, because the ratio
+    of two strengths may be arbitrarily large.
+
+    Args:
+        beat: bool (K, K), whether i has ever beaten or drawn with j.
+
+    Returns:
+        Indices of the models of each group; a group comes before the groups that it has beaten.
+
+    References:
+        Ford: Solution of a ranking problem from binary comparisons. 1957.
     """
     number, label = connected_components(beat, directed=True, connection="strong")
     members = [np.flatnonzero(label == each).tolist() for each in range(number)]
@@ -156,13 +182,15 @@ def groups(beat: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def has_order_term(won: NDArray[np.bool_], lost: NDArray[np.bool_]) -> bool:
-    """Whether the order term has a greatest likelihood, in battles of one strongly connected group.
+    """Return whether the order term has a maximum likelihood estimate, for one strongly connected group.
 
-    won, lost: bool (K, K), whether the left model i has ever beaten (lost to) the right model j; a tie is both.
+    There is none if some change of the strengths together with a larger (or smaller) term makes no verdict less
+    likely. Each verdict bounds the difference of two strengths; all bounds can be met if and only if no cycle of
+    them has a negative sum.
 
-    It has none where strengths can be found under which, with a larger (or smaller) term, no verdict becomes less
-    likely: each verdict bounds a difference of two strengths, and such bounds can be kept exactly where no cycle
-    of them has a negative sum.
+    Args:
+        won: bool (K, K), whether model i on the left has ever beaten or drawn with model j on the right.
+        lost: bool (K, K), whether model i on the left has ever lost to or drawn with model j on the right.
     """
     return all(_has_negative_cycle(won, lost, sign) for sign in (1.0, -1.0))
 

@@ -8,36 +8,37 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from t2i_core.api.options import ExecutionOption, Options
 
-BY = "Facets of prompts at whose levels the analyses look, where prompts have them."
+BY = "Facets of prompts by which the analyses break results down; facets that no prompt has are ignored."
 
 
 class EloOptions(Options):
     """Options of `elo`."""
 
     ties: Literal["half", "omit"] = Field(
-        "half", description="half: a tie, and both bad, is half a win for each. omit: such battles are left out."
+        "half",
+        description="half: a tie, or both bad, counts as half a win for each model. omit: drop such battles.",
     )
-    position: bool = Field(True, description="Fit what it is worth to be shown first, as a term of its own.")
-    both_orders: bool = Field(True, description="Ask about each two images in both orders.")
+    position: bool = Field(True, description="Fit the advantage of being shown first as a separate term.")
+    both_orders: bool = Field(True, description="Ask about every pair of images in both orders.")
     share: float = Field(
-        1.0, gt=0, le=1, description="Share of the pairs of models that is asked about, drawn for each image anew."
+        1.0, gt=0, le=1, description="Share of the image pairs that the judge is asked about, drawn per image."
     )
     pilot: Path | None = Field(
         None,
-        description="A file of battles so far (.csv, .jsonl): pairs of which another battle would tell more are "
-        "drawn more often; share is that of all pairs together.",
+        description="File of earlier battles (.csv, .jsonl): pairs of models whose next battle is more "
+        "informative are drawn more often. `share` still holds on average over all pairs.",
     )
     definition: str = Field(
-        "definition", description="Facet of prompts whose text is shown to the judge too, where prompts have it."
+        "definition", description="Facet of prompts whose text, if present, the judge sees in addition."
     )
     battles: tuple[Path, ...] = Field(
-        (), description="Files of battles (.csv, .jsonl) that are rated; no judge is asked, and no image made."
+        (), description="Files of battles (.csv, .jsonl) to rate; no judge runs and no image is generated."
     )
     by: Annotated[tuple[str, ...], ExecutionOption()] = Field(("subset",), description=BY)
     beside: Annotated[tuple[Path, ...], ExecutionOption()] = Field(
         (),
-        description="What the analyses compare with: folders of other runs of elo (by another judge, with "
-        "definitions), files of battles, or people's votes as t2i arena serve keeps them.",
+        description="Sources to compare with in the analyses: folders of other elo runs (another judge, or with "
+        "definitions), files of battles, or files of votes from t2i arena serve.",
     )
 
 
@@ -51,17 +52,22 @@ class WikimediaOptions(Options):
     """Options of the generator `wikimedia`."""
 
     search: Literal["lemma", "text"] = Field(
-        "lemma", description="lemma: the names of the prompt's objects, where it says them. text: its whole text."
+        "lemma",
+        description="lemma: search for the names of the prompt's objects, if known. text: for its whole text.",
     )
-    width: int = Field(1024, ge=64, le=4096, description="Pictures that are wider are fetched in this width.")
+    width: int = Field(
+        1024, ge=64, le=4096, description="Maximum width in pixels; wider pictures are fetched scaled down."
+    )
     server: str = Field("https://commons.wikimedia.org/w/api.php", description="Address of a MediaWiki API.")
     contact: Annotated[str, ExecutionOption()] = Field(
         "no contact given",
-        description="Your address or page: the server's operators want to know whom to write to, and may refuse "
-        "programs that do not say.",
+        description="Your e-mail address or web page, sent with every request. The server may refuse requests "
+        "without one.",
     )
-    timeout: Annotated[float, ExecutionOption()] = Field(30.0, gt=0, description="Seconds to wait for an answer.")
-    retries: Annotated[int, ExecutionOption()] = Field(5, ge=0, description="Tries after one without an answer.")
+    timeout: Annotated[float, ExecutionOption()] = Field(30.0, gt=0, description="Seconds to wait for a response.")
+    retries: Annotated[int, ExecutionOption()] = Field(
+        5, ge=0, description="Retries after a request without a response."
+    )
 
     @field_validator("server")
     @classmethod

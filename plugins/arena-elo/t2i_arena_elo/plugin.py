@@ -1,4 +1,7 @@
-"""What t2i-arena-elo offers: ratings, rewards, and a baseline that retrieves. Imports nothing heavy."""
+"""Components of t2i-arena-elo: the metrics `elo` and `reward`, and the retrieval baseline `wikimedia`.
+
+This module imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ TAXONOMY = (
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer ratings from battles, and means of rewards."""
+    """Return the metrics `elo` (ratings from battles) and `reward` (mean rewards)."""
     return [
         MetricInfo(
             name="elo",
-            summary="Which of two models' images is better? Bradley-Terry ratings of two or more models.",
+            summary="Bradley-Terry ratings of two or more models, from pairwise preferences between their images.",
             options=EloOptions,
             create=_elo,
             code=(
@@ -40,26 +43,32 @@ def t2i_metrics() -> list[MetricInfo]:
             ),
             loading=Loading(weights=_battles),
             measures=(
-                Measure("elo", "Rating: 400 points are odds of 10 to 1, the models' mean is 1000."),
-                Measure("win", "What model_a got: 1, 0, or .5 where neither won.", 0, 1, higher_is_better=None),
                 Measure(
-                    "no-verdict", "An answer that decides nothing: a row for each.", 1, 1, higher_is_better=None
+                    "elo", "Rating on the Elo scale: a gap of 400 points means odds of 10 to 1; the mean is 1000."
                 ),
+                Measure(
+                    "win",
+                    "Points of model_a: 1 for a win, 0 for a loss, 0.5 if neither won.",
+                    0,
+                    1,
+                    higher_is_better=None,
+                ),
+                Measure("no-verdict", "One row for each answer without a verdict.", 1, 1, higher_is_better=None),
             ),
             defaults=Defaults(prompts="easy-concepts", seeds=1),
             about=About(
                 citation=f"{TAXONOMY}; Bradley and Terry 1952",
-                notes="Asks a judge twice about each two models' images of each prompt; elo.share draws some.",
+                notes="Asks a judge about every pair of images in both orders; elo.share samples the pairs.",
             ),
         ),
         MetricInfo(
             name="reward",
-            summary="Mean of a reward model's values, with tests between models.",
+            summary="Mean reward of each model's images, with significance tests between models.",
             options=RewardMetricOptions,
             about=About(citation=TAXONOMY),
             create=_reward,
             code=("reward.py",),
-            measures=(Measure("reward", "Reward, on the judge's own scale; mean over images.", facets=("*",)),),
+            measures=(Measure("reward", "Reward on the judge's own scale, averaged over images.", facets=("*",)),),
             defaults=Defaults(prompts="easy-concepts", seeds=1),
         ),
     ]
@@ -67,19 +76,19 @@ def t2i_metrics() -> list[MetricInfo]:
 
 @hookimpl
 def t2i_generators() -> list[GeneratorInfo]:
-    """Offer the baseline that retrieves."""
+    """Return the retrieval baseline `wikimedia`."""
     return [
         GeneratorInfo(
             name="wikimedia",
-            summary="No model: the picture that a search of Wikimedia Commons puts first.",
+            summary="A retrieval baseline without a model: the first result of a search on Wikimedia Commons.",
             options=WikimediaOptions,
             create=_wikimedia,
             reads_scene=True,
             code=("commons.py", "retrieval.py"),
             about=About(
                 citation=TAXONOMY,
-                licence="each picture's own: see `record` in samples.csv",
-                notes="Asks a public server about each prompt, one after another; say whom to write to (contact).",
+                licence="differs between pictures: see `record` in samples.csv",
+                notes="Sends one request per prompt to a public server; set `contact` to your address.",
             ),
         )
     ]

@@ -1,4 +1,4 @@
-"""Ratings from battles: Bradley-Terry on the Elo scale, with intervals and ranks."""
+"""Bradley-Terry ratings of battles on the Elo scale, with intervals and ranks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from t2i_core.statistics.design import Design
 
 from .battles import Battles, Verdict
 from .clusters import design_of
-from .fit import Fit, Floats, Fought, groups, has_order_term, maximise
-from .resampling import resampled, sandwich
+from .fit import DecidedBattles, Fit, Floats, groups, has_order_term, maximise
+from .resampling import bootstrap, sandwich
 
 POINTS = 400 / np.log(10)
-"""Elo points of one unit of log-odds."""
+"""Elo points per unit of log-odds."""
 MEAN = 1000.0
 """Mean rating of the models."""
 PRIOR = 1.0
-"""Draws against a model of mean rating that each model is given where there is no maximum without them."""
-REGULARISED = "regularised, as if each model had also drawn once with one of the mean rating"
+"""Number of draws against a model of mean rating added for each model if there is no maximum otherwise."""
+REGULARISED = "regularised: each model gets one added draw against a model of mean rating"
 
 Ties = Literal["half", "omit"]
 _SCORE = np.array([1.0, 0.0, 0.5, 0.5])
@@ -30,10 +30,13 @@ _SCORE = np.array([1.0, 0.0, 0.5, 0.5])
 
 @dataclass(frozen=True)
 class PositionEffect:
-    """What it is worth to be shown first (on the left).
+    """Advantage of being shown first (on the left).
 
-    points: on the Elo scale, with its interval
-    share:  of wins against an equal model
+    Attributes:
+        points: Advantage in Elo points.
+        low: Lower end of its interval.
+        high: Upper end of its interval.
+        share: Expected share of wins of the first of two equal models, from 0 to 1.
     """
 
     points: float
@@ -44,16 +47,17 @@ class PositionEffect:
 
 @dataclass(frozen=True)
 class Ratings:
-    """Ratings with all that must be known of them.
+    """Ratings of models, with intervals and ranks.
 
-    table:     a row for each model, the best first: model, rating, low, high (95 % interval, resampled),
-               sandwich_low, sandwich_high, rank, rank_low, rank_high (below those that are surely better, above
-               those that are surely worse), regularised (whether the rating rests on added draws, for there is no
-               greatest likelihood), battles, wins, losses, ties, both_bad. NaN: in no decided battle
-    position:  None where it was not asked for or cannot be told
-    counts:    battles by verdict, those that do not decide among them
-    clusters:  what the intervals resample, in words
-    notes:     sentences
+    Attributes:
+        table: A row for each model, the best first, with the columns model; rating; low and high (95 % bootstrap
+            interval); sandwich_low and sandwich_high; rank; rank_low and rank_high (possible ranks, from the
+            models that differ significantly); regularised (whether draws were added, because there is no maximum
+            likelihood estimate); battles; wins; losses; ties; both_bad. NaN for models without a decided battle.
+        position: The advantage of being shown first; None if it was not requested or cannot be estimated.
+        counts: Number of battles by verdict, including those that do not decide.
+        clusters: The resampling units, in words.
+        notes: Notes for the reader.
     """
 
     table: pd.DataFrame
@@ -74,32 +78,36 @@ def rate(
 ) -> Ratings:
     """Rate models by their battles.
 
-    ties:      `half`: a tie, and both bad, is half a win for each. `omit`: such battles are left out
-    order:     fit what it is worth to be shown first
-    rounds:    of the bootstrap
+    Intervals resample prompts and, if people judged, annotators crossed with prompts. Each battle without a known
+    prompt is resampled on its own. The result is deterministic for a given `rng_seed`.
 
-    Prompts are resampled, and where people judged, they too, crossed; battles whose prompt is not known are each
-    their own. Deterministic for one `rng_seed`.
+    Args:
+        battles: The battles.
+        ties: `half`: a tie, or both bad, counts as half a win for each model. `omit`: such battles are dropped.
+        order: Whether to fit the advantage of being shown first.
+        rounds: Number of bootstrap rounds.
+        rng_seed: Seed of the bootstrap.
+        level: Level of the intervals, between 0 and 1.
     """
-    data, which, present = fought(battles, ties)
+    data, which, present = decided_battles(battles, ties)
     table = _counted(battles)
     if not len(present):
         return Ratings(_ranked(table), None, battles.counts(), "", ("no battle was decided",))
-    settled = settle(data, tuple(battles.models[i] for i in present), order)
+    model_fit = fit_ratings(data, tuple(battles.models[i] for i in present), order)
+    fit, order, prior = model_fit.fit, model_fit.order, model_fit.prior
     design, clusters, notes = design_of(battles, which, data)
     if min(each.count for each in clusters) < 2:
         clusters = []
     covariances = [
         [
-            resampled(data, each, settled.fit, order=settled.order, prior=settled.prior, rounds=rounds,
-                      rng_seed=rng_seed + number)
+            bootstrap(data, each, fit, order=order, prior=prior, rounds=rounds, rng_seed=rng_seed + number)
             for number, each in enumerate(clusters)
         ],
-        [sandwich(data, each, settled.fit, order=settled.order, prior=settled.prior) for each in clusters],
-    ]  # fmt: skip
-    rating = MEAN + POINTS * settled.fit.theta
+        [sandwich(data, each, fit, order=order, prior=prior) for each in clusters],
+    ]
+    rating = MEAN + POINTS * fit.theta
     own = np.eye(len(present) + 1)[:-1]
-    halves = [POINTS * _half(design, terms, own, level) for terms in covariances]
+    halves = [POINTS * _half_width(design, terms, own, level) for terms in covariances]
     if clusters and not halves[0].any():
         notes = (*notes, f"no variation among {design.clusters}: the intervals have no width")
     columns: dict[str, Floats] = {"rating": rating}
@@ -107,32 +115,38 @@ def rate(
         columns |= {f"{prefix}low": rating - half, f"{prefix}high": rating + half}
     gaps = own[:, None] - own[None, :]
     apart = rating[:, None] - rating[None, :]
-    sure = np.abs(apart) > POINTS * _half(design, covariances[0], gaps, level)
+    sure = np.abs(apart) > POINTS * _half_width(design, covariances[0], gaps, level)
     columns["rank"] = (apart < 0).sum(axis=1) + 1.0
     columns["rank_low"] = (sure & (apart < 0)).sum(axis=1) + 1.0
     columns["rank_high"] = len(present) - (sure & (apart > 0)).sum(axis=1).astype(np.float64)
     for name, values in columns.items():
         table.loc[present, name] = values
     table = table.astype(dict.fromkeys(("rank", "rank_low", "rank_high"), "Int64"))
-    table.loc[present, "regularised"] = settled.regularised
+    table.loc[present, "regularised"] = model_fit.regularised
     position = None
-    if settled.order:
-        points = in_points(settled.fit.gamma)
-        half = float(POINTS * _half(design, covariances[0], np.eye(len(present) + 1)[-1], level))
-        position = PositionEffect(points, points - half, points + half, float(expit(settled.fit.gamma)))
-    return Ratings(
-        _ranked(table), position, battles.counts(), design.clusters, (*settled.notes, *notes, *design.notes)
-    )
+    if order:
+        points = in_points(fit.gamma)
+        half = float(POINTS * _half_width(design, covariances[0], np.eye(len(present) + 1)[-1], level))
+        position = PositionEffect(points, points - half, points + half, float(expit(fit.gamma)))
+    notes = (*model_fit.notes, *notes, *design.notes)
+    return Ratings(_ranked(table), position, battles.counts(), design.clusters, notes)
 
 
 def in_points(gamma: Floats) -> float:
-    """Return an order term on the Elo scale, without the last digits, which are rounding: 0 is 0."""
+    """Return an order term in Elo points, rounded to nine decimals so that rounding errors around 0 become 0."""
     return round(float(POINTS * gamma), 9) + 0.0
 
 
 @dataclass(frozen=True)
-class Settled:
-    """A fit, and how it could be made: with the order term or without, with draws added or without, and why."""
+class ModelFit:
+    """A fit, and the model that was fitted.
+
+    Attributes:
+        fit: The strengths.
+        order: Whether the order term was fitted.
+        prior: Number of draws added for each model.
+        notes: Why draws were added or the order term was left out.
+    """
 
     fit: Fit
     order: bool
@@ -141,50 +155,59 @@ class Settled:
 
     @property
     def regularised(self) -> bool:
-        """Whether draws are added."""
+        """Whether draws were added."""
         return self.prior > 0
 
 
-def settle(data: Fought, models: tuple[str, ...], order: bool) -> Settled:
-    """Fit strengths; regularised where there is no maximum, without the order term where that has none."""
-    found, with_order = existing(data)
+def fit_ratings(data: DecidedBattles, models: tuple[str, ...], order: bool) -> ModelFit:
+    """Fit strengths, adding draws if there is no maximum, and leaving out an order term without a maximum.
+
+    Args:
+        data: The battles.
+        models: Names of the models, for notes.
+        order: Whether to fit the order term.
+    """
+    found, with_order = find_maxima(data)
     notes: list[str] = []
     if len(found) > 1:
-        said = " | ".join(", ".join(models[i] for i in group) for group in found)
+        listed = " | ".join(", ".join(models[i] for i in group) for group in found)
         notes.append(
-            f"no greatest likelihood: one of these groups never lost to another, or never met it: {said}. "
-            f"Ratings are {REGULARISED}"
+            "there is no maximum likelihood estimate, because one of these groups of models never lost to "
+            f"another, or never met it: {listed}. Ratings are {REGULARISED}"
         )
     if order and not with_order:
-        notes.append("what it is worth to be shown first cannot be told from these battles, and is left out")
+        notes.append("the advantage of being shown first cannot be estimated from these battles and is left out")
     order, prior = order and with_order, PRIOR if len(found) > 1 else 0.0
-    return Settled(maximise(data.tally(), order=order, prior=prior), order, prior, tuple(notes))
+    return ModelFit(maximise(data.tally(), order=order, prior=prior), order, prior, tuple(notes))
 
 
-def existing(data: Fought) -> tuple[list[list[int]], bool]:
-    """Return the groups within which strengths have a maximum (one, if all do), and whether the order term has."""
+def find_maxima(data: DecidedBattles) -> tuple[list[list[int]], bool]:
+    """Return the groups of models within which strengths have a maximum, and whether the order term has one.
+
+    There is a single group if all strengths have a maximum.
+    """
     won, lost = np.zeros((2, data.models, data.models), bool)
     won[data.left[data.score > 0], data.right[data.score > 0]] = True
     lost[data.left[data.score < 1], data.right[data.score < 1]] = True
     found = groups(won | lost.T)
-    if len(found) > 1:  # draws are added, strengths stay finite, and the term does where either side has ever won
+    if len(found) > 1:  # with added draws strengths are finite, and the term is if both sides have ever won
         return found, bool(won.any() and lost.any())
     return found, has_order_term(won, lost)
 
 
-def fought(battles: Battles, ties: Ties) -> tuple[Fought, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the battles that count as numbers, which of all they are, and which models are in them."""
+def decided_battles(battles: Battles, ties: Ties) -> tuple[DecidedBattles, NDArray[np.intp], NDArray[np.intp]]:
+    """Return the decided battles as arrays, their indices among all battles, and the indices of their models."""
     most = 4 if ties == "half" else 2
     which = np.flatnonzero(battles.verdict < most)
     left, right = battles.left[which], battles.right[which]
     present = np.flatnonzero(np.bincount(np.concatenate([left, right]), minlength=1))
     place = np.full(len(battles.models), -1, np.int32)
     place[present] = np.arange(len(present), dtype=np.int32)
-    return Fought(len(present), place[left], place[right], _SCORE[battles.verdict[which]]), which, present
+    return DecidedBattles(len(present), place[left], place[right], _SCORE[battles.verdict[which]]), which, present
 
 
-def _half(design: Design, covariances: list[Floats], contrasts: Floats, level: float) -> Floats:
-    """Half the width of each contrast's interval, (..., K+1): t over clusters; NaN without covariances."""
+def _half_width(design: Design, covariances: list[Floats], contrasts: Floats, level: float) -> Floats:
+    """Return half the width of the t interval of each contrast, (..., K+1); NaN without covariances."""
     if not covariances:
         return np.full(contrasts.shape[:-1], np.nan)
     each = np.stack([np.einsum("...i,ij,...j->...", contrasts, one, contrasts) for one in covariances], axis=-1)
@@ -196,7 +219,7 @@ def _half(design: Design, covariances: list[Floats], contrasts: Floats, level: f
 
 
 def _counted(battles: Battles) -> pd.DataFrame:
-    """How each model's battles ended, those that were decided."""
+    """Return a table with the outcomes of each model's decided battles, and empty columns for ratings."""
     models = len(battles.models)
     ended = np.zeros((models, 4), np.int64)  # by verdict as the model saw it
     decided = battles.decided

@@ -1,7 +1,7 @@
-"""What would other prompts and annotators have said? Covariances of strengths, resampled and by the sandwich.
+"""Covariances of fitted strengths over prompts and annotators, by bootstrap and by the sandwich estimator.
 
-Both give, for one way of clustering battles, the covariance of theta and gamma. Battles of one prompt, in both
-orders and by whomever, are never taken for independent.
+Each function returns the covariance of theta and gamma for one clustering of the battles. Battles of one prompt,
+in both orders and by all judges, are never treated as independent.
 """
 
 from __future__ import annotations
@@ -12,23 +12,45 @@ from scipy import sparse
 from scipy.special import expit
 
 from .clusters import BattleClusters
-from .fit import BattleTally, Fit, Floats, Fought, information, maximise
+from .fit import BattleTally, DecidedBattles, Fit, Floats, information, maximise
 
 _TOGETHER = 64
-"""So many sets are fitted at once: their tables stay in the processor's cache."""
+"""Number of bootstrap rounds that are fitted at once; their tables fit into the processor's cache."""
 _NUMBERS = 4_000_000
-"""About so many numbers are held at a time, so that memory stays flat."""
+"""Approximate number of values held in memory at a time, which limits memory use."""
 _LIGHTEST = 1e-3
-"""No cluster weighs less, so that none on which strengths rest is as good as left out."""
+"""Smallest weight of a cluster, so that no cluster that the fit depends on is practically dropped."""
 
 
-def resampled(
-    data: Fought, clusters: BattleClusters, fit: Fit, *, order: bool, prior: float, rounds: int, rng_seed: int
+def bootstrap(
+    data: DecidedBattles,
+    clusters: BattleClusters,
+    fit: Fit,
+    *,
+    order: bool,
+    prior: float,
+    rounds: int,
+    rng_seed: int,
 ) -> Floats:
-    """Return the covariance, (K+1, K+1) with gamma last, by a Bayesian bootstrap of clusters (Rubin 1981).
+    """Return the covariance of the strengths by a Bayesian bootstrap of clusters.
 
-    Weights are exponential, so that no cluster is dropped whole, after which strengths may not exist; the variance
-    of a mean is then (G - 1) / (G + 1) of the unbiased one, for which the result makes up.
+    Weights are exponential, so no cluster is dropped completely and a maximum exists in every round. With G
+    clusters the variance of a mean is then (G - 1) / (G + 1) of the unbiased one; the result corrects for this.
+
+    Args:
+        data: The battles.
+        clusters: Clusters of the battles; battles that are not resampled keep weight 1.
+        fit: The fit to all battles, the starting point of each round.
+        order: Whether the order term is fitted.
+        prior: Number of added draws, as in `maximise`.
+        rounds: Number of bootstrap rounds.
+        rng_seed: Seed of the weights.
+
+    Returns:
+        float (K+1, K+1), gamma last.
+
+    References:
+        Rubin: The Bayesian Bootstrap. 1981.
     """
     rng = np.random.default_rng(rng_seed)
     part = np.flatnonzero(clusters.codes >= 0)
@@ -36,7 +58,7 @@ def resampled(
     fought, gained = _tables(data, clusters, part)
     per_pass = max(1, min(rounds, _NUMBERS // data.models**2))
     drawn = [
-        _strengths(_weighed(rng, clusters.times, fought, gained, n, fixed), fit, order, prior)
+        _strengths(_weighted_tally(rng, clusters.times, fought, gained, n, fixed), fit, order, prior)
         for n in [per_pass] * (rounds // per_pass) + [rounds % per_pass] * (rounds % per_pass > 0)
     ]
     count = clusters.count
@@ -44,9 +66,9 @@ def resampled(
 
 
 def _tables(
-    data: Fought, clusters: BattleClusters, part: NDArray[np.intp]
+    data: DecidedBattles, clusters: BattleClusters, part: NDArray[np.intp]
 ) -> tuple[sparse.csc_array, sparse.csc_array]:
-    """What each cluster has of each pair's battles, (K * K, clusters), and of wins, (K + 1, clusters)."""
+    """Return each cluster's battles by pair, (K * K, clusters), and its wins, (K + 1, clusters)."""
     left, right, score, codes = data.left[part], data.right[part], data.score[part], clusters.codes[part]
     share, models = clusters.shares[part], data.models
     fought = sparse.csc_array(
@@ -59,7 +81,7 @@ def _tables(
     return fought, sparse.csc_array((values, (rows, columns)), shape=(models + 1, len(clusters.times)))
 
 
-def _weighed(
+def _weighted_tally(
     rng: np.random.Generator,
     times: Floats,
     fought: sparse.csc_array,
@@ -67,7 +89,7 @@ def _weighed(
     rounds: int,
     fixed: BattleTally,
 ) -> BattleTally:
-    """Sum up the battles under each round's weights of the clusters."""
+    """Return the battles summed under the weights of each round."""
     models = fixed.wins.size
     pairs, wins = np.zeros((models**2, rounds), np.float32), np.zeros((models + 1, rounds), np.float32)
     alone = bool((times == 1).all())
@@ -77,7 +99,7 @@ def _weighed(
         size = (len(times[some]), rounds)
         if alone:
             weight = rng.standard_exponential(size, dtype=np.float32)
-        else:  # the sum of so many exponential weights
+        else:  # the sum of `times` exponential weights
             weight = rng.standard_gamma(times[some, None], size).astype(np.float32)
         np.maximum(weight, _LIGHTEST, out=weight)
         pairs += fought[:, some] @ weight
@@ -90,7 +112,7 @@ def _weighed(
 
 
 def _strengths(data: BattleTally, start: Fit, order: bool, prior: float) -> Floats:
-    """Fit each round: (rounds, K+1), gamma last."""
+    """Return the strengths fitted in each round, (rounds, K+1), gamma last."""
     found = []
     for begin in range(0, len(data.wins), _TOGETHER):
         some = slice(begin, begin + _TOGETHER)
@@ -100,11 +122,16 @@ def _strengths(data: BattleTally, start: Fit, order: bool, prior: float) -> Floa
     return np.concatenate(found)
 
 
-def sandwich(data: Fought, clusters: BattleClusters, fit: Fit, *, order: bool, prior: float) -> Floats:
-    """Return the covariance, (K+1, K+1) with gamma last, robust to what clusters have in common.
+def sandwich(data: DecidedBattles, clusters: BattleClusters, fit: Fit, *, order: bool, prior: float) -> Floats:
+    """Return the covariance of the strengths, robust to dependence within clusters.
 
-    The inverse information on either side of the sum over clusters of their scores' outer products (Liang and
-    Zeger 1986).
+    The estimate is the inverse information on both sides of the sum of the outer products of the clusters' scores.
+
+    Returns:
+        float (K+1, K+1), gamma last.
+
+    References:
+        Liang and Zeger: Longitudinal data analysis using generalized linear models. 1986.
     """
     models = data.models
     residual = data.score - expit(fit.theta[data.left] - fit.theta[data.right] + fit.gamma)

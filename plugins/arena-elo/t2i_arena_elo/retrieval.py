@@ -1,4 +1,4 @@
-"""Generator `wikimedia`: no model, but the picture that a search of Wikimedia Commons puts first."""
+"""Generator `wikimedia`: a baseline that retrieves pictures from Wikimedia Commons instead of generating them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from .options import WikimediaOptions
 
 
 class Wikimedia:
-    """What a search finds for each prompt: under seed 0 the first picture, under 1 the second, ..."""
+    """Search results for each prompt: seed 0 gives the first picture, seed 1 the second, and so on."""
 
     def __init__(self, setup: Setup[WikimediaOptions]) -> None:
         options = setup.options
         if setup.offline:
-            raise BadModel(f"'wikimedia' is a server ({options.server}): it cannot be asked offline")
+            raise BadModel(f"'wikimedia' needs a server ({options.server}): run it without --offline")
         self.options = options
         self.commons = Commons(options.server, options.contact, options.timeout, options.retries)
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the manifest says of it."""
+        """Settings for the manifest."""
         return {"server": self.options.server}
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
-        """Yield each request with what was found; nothing found is missing, no answer has failed."""
+        """Yield each request with its picture.
+
+        A request without a search result is missing; a request without a response from the server has failed.
+        """
         for request in requests:
             yield request, self._find(request)
 
@@ -38,7 +41,7 @@ class Wikimedia:
         try:
             hit = self.commons.search(words, request.seed, self.options.width)
             if hit is None:
-                return Failure(f"nothing is found for {words!r} at place {request.seed + 1}", missing=True)
+                return Failure(f"the search for {words!r} has no result number {request.seed + 1}", missing=True)
             pixels = decode(self.commons.fetch(hit.url), hit.title)
         except (Unanswered, DamagedImage) as error:
             return Failure(str(error))
@@ -52,7 +55,7 @@ class Wikimedia:
         return Generated(pixels, {"searched": words, **record})
 
     def words(self, prompt: Prompt) -> str:
-        """What is searched for: the names of the prompt's objects, or its text."""
+        """Return the search words: the names of the prompt's objects, or its text."""
         if self.options.search == "lemma" and prompt.scene is not None and prompt.scene.objects:
             return " ".join(dict.fromkeys(cls.name for cls in prompt.scene.classes))
         return prompt.text

@@ -1,4 +1,4 @@
-"""Metric `reward`: the mean of a reward model's values, and how models' values differ."""
+"""Metric `reward`: the mean of a reward model's values, with tests between models."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ NEED = "reward"
 
 
 class RewardMean(Metric):
-    """How good images are for their prompts, on the judge's own scale."""
+    """Mean reward of images for their prompts, on the judge's own scale."""
 
     needs = (Need(NEED, "reward"),)
 
     def measure(self, unit: Unit) -> Iterator[Row]:
-        """Turn one image into one row."""
+        """Yield one row with the image's reward."""
         yield Row("reward", unit.one().one(NEED).value)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield tests of differences between models, distributions, and means at levels of facets."""
+        """Yield distributions of rewards, summaries by facet, and tests of differences between models."""
         from .reward_tests import analyses
 
         yield from analyses(study, self.options)

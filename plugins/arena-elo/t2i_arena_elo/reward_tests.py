@@ -1,4 +1,4 @@
-"""Do models' rewards differ? Tests paired by prompt, the paper's own test, and distributions."""
+"""Analyses of rewards: distributions, tests paired by prompt, and the paper's unpaired test."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scipy.stats import mannwhitneyu, wilcoxon
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import holm
 
-from .analyses import images
+from .analyses import IMAGES, images
 from .options import RewardMetricOptions
 
 
 def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
-    """Yield distributions, tests between each two models, and the images that were judged."""
+    """Yield distributions of rewards, tests between each two models, and counts of images."""
     rows = study.table[study.table["measure"] == "reward"]
     groups = rows.groupby("model", sort=False, observed=True)["value"]
     values = {str(model): own.to_numpy(np.float64) for model, own in groups}
@@ -27,23 +27,31 @@ def analyses(study: Study, options: RewardMetricOptions) -> Iterator[Analysis]:
     for facet in options.by:
         if facet in rows:
             table = rows.groupby([facet, "model"], sort=False, observed=True)["value"].describe().reset_index()
-            yield Analysis(f"rewards by {facet}", f"The same for each {facet}.", table)
+            yield Analysis(f"rewards by {facet}", f"Rewards by model, separately for each {facet}.", table)
     if len(values) > 1:
-        summary = "Wilcoxon's test of the models' differences, paired by prompt; p adjusted by Holm's method."
+        summary = (
+            "Wilcoxon signed-rank test between each two models, paired by prompt; p adjusted by Holm's method."
+        )
         yield Analysis("wilcoxon", summary, paired(rows))
         summary = (
-            "The paper's test: Mann-Whitney on all images, as if prompts had nothing in common. p of the row's "
+            "The paper's test: Mann-Whitney on all images, ignoring that models share prompts. Two-sided p-values "
+            "of the row's and the column's model, not adjusted."
         )
-        yield Analysis(
-            "mann-whitney", summary + "and the column's model, two-sided, not adjusted.", unpaired(values)
-        )
-    yield Analysis("images", "Images of each model, and how many are another prompt's too.", images(study.samples))
+        yield Analysis("mann-whitney", summary, unpaired(values))
+    yield Analysis("images", IMAGES, images(study.samples))
 
 
 def paired(rows: pd.DataFrame) -> pd.DataFrame:
-    """Test each two models on the prompts that both have; several seeds of a prompt count with their mean.
+    """Compare each two models on the prompts that both have, by Wilcoxon's signed-rank test.
 
-    `p` is two-sided (Pratt's way with prompts on which both are alike), NaN where no prompt tells them apart.
+    The seeds of a prompt are averaged first. Prompts on which both models are equal are handled by Pratt's method.
+
+    Args:
+        rows: Rows of the measure `reward`.
+
+    Returns:
+        A row for each two models with the two-sided p-value, adjusted by Holm's method; NaN if the models are
+        equal on every prompt.
     """
     wide = rows.astype({"cluster": str, "model": str}).pivot_table(
         index="cluster", columns="model", values="value", aggfunc="mean", sort=False
@@ -59,7 +67,7 @@ def paired(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def unpaired(values: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Return the matrix of p-values of Mann and Whitney's test."""
+    """Return the matrix of two-sided p-values of the Mann-Whitney test."""
     table = pd.DataFrame(np.nan, index=list(values), columns=list(values))
     for a, b in combinations(values, 2):
         table.loc[a, b] = table.loc[b, a] = float(mannwhitneyu(values[a], values[b]).pvalue)

@@ -1,4 +1,4 @@
-"""Battles as rows of a run's table of measurements, and back."""
+"""Conversion of battles to rows of the table of measurements, and back."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from .battles import VERDICTS, Battle, Battles, Verdict
 WIN = "win"
 NONE = "no-verdict"
 POINTS = {"left": 1.0, "right": 0.0, "tie": 0.5, "both-bad": 0.5}
-"""What the left model gets."""
+"""Points of the left model, by verdict."""
 
 
 def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
-    """Return a battle's row: what the unit's `first` model got, or that there was no verdict.
+    """Return the row of a battle.
 
-    number: tells apart battles that are alike in all else
+    Args:
+        battle: The battle.
+        first: The first model of the unit, whose points the row holds.
+        number: Distinguishes battles that are equal in everything else.
+
+    Returns:
+        A row of the measure `win`, or of `no-verdict` if the battle is not decided.
     """
     turned = battle.left != first
     facets: dict[str, str | int | float] = {
@@ -38,10 +44,12 @@ def row_of(battle: Battle, first: str, number: int | None = None) -> Row:
 
 
 def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "subset") -> Battles:
-    """Return the battles of a table of measurements (of one metric `elo`), row for row.
+    """Return the battles of a table of measurements of one metric `elo`, one for each row, in the same order.
 
-    prompt: the column that says their prompt; `cluster` where prompts that belong together are to be resampled so
-    subset: the facet of prompts that says their category
+    Args:
+        table: The rows.
+        prompt: Column with the prompt; `cluster` to resample related prompts together.
+        subset: Facet of prompts with their category.
     """
     models = _Codes()
     a, b = models.of(table["model_a"]), models.of(table["model_b"])
@@ -70,7 +78,7 @@ def battles_of(table: pd.DataFrame, *, prompt: str = "prompt", subset: str = "su
 
 
 class _Codes:
-    """A code for each distinct text, the same in every column that it is asked for."""
+    """Integer codes of distinct texts, shared by all columns that are encoded with it."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
@@ -81,16 +89,16 @@ class _Codes:
         return own[codes] if len(own) else np.empty(0, np.int32)
 
 
-def of_pair(battles: Battles) -> Mapping[tuple[str, frozenset[str]], list[Battle]]:
-    """Gather battles by prompt and the two models."""
+def battles_by_pair(battles: Battles) -> Mapping[tuple[str, frozenset[str]], list[Battle]]:
+    """Group battles by prompt and pair of models."""
     found: dict[tuple[str, frozenset[str]], list[Battle]] = {}
     for battle in battles:
         found.setdefault((battle.prompt, frozenset((battle.left, battle.right))), []).append(battle)
     return found
 
 
-def numbered(battles: list[Battle], first: str) -> Iterator[Row]:
-    """Return the rows of one unit's battles; those alike in all else get numbers."""
+def rows_of_unit(battles: list[Battle], first: str) -> Iterator[Row]:
+    """Yield the rows of one unit's battles. Battles that are equal in everything else are numbered."""
     seen: dict[tuple[str, str, Verdict, bool], int] = {}
     for battle in battles:
         alike = (battle.left, battle.judge, battle.verdict, battle.human)
@@ -98,7 +106,7 @@ def numbered(battles: list[Battle], first: str) -> Iterator[Row]:
         yield row_of(battle, first, count if count > 1 else None)
 
 
-def verdict_of(said: str) -> Verdict:
-    """Return a judge's verdict in the words of battles: `first` is left, for it was shown first."""
+def verdict_of(answer: str) -> Verdict:
+    """Return the verdict of a battle for a judge's answer. The first image counts as the left one."""
     words = {"first": "left", "second": "right", "both_bad": "both-bad"}
-    return cast(Verdict, words.get(said, said))
+    return cast(Verdict, words.get(answer, answer))

@@ -1,4 +1,4 @@
-"""The battles of other runs."""
+"""Battles of stored runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from .rows import battles_of
 
 
 def battles_of_run(folder: Path) -> Battles:
-    """Read the battles of a run of `elo`, each with its judge. Raises BadFolder for a folder that is none."""
+    """Read the battles of a run of `elo`, each with its judge.
+
+    Raises:
+        BadFolder: If the folder is not a run, or the run has no battles.
+    """
     run = load_run(folder)
     table = run.measurements()
     own = table[table["metric"].str.rpartition("/")[2] == "elo"].dropna(axis="columns", how="all")
     if own.empty:
-        raise BadFolder(f"{folder}: has no battles; want a run of the metric elo")
-    asked = own["metric"].map({r.metric: r.judge.name if r.judge else "" for r in run.results})
-    # battles of files say themselves who judged
-    said = own.get("judge", pd.Series("", index=own.index)).astype(object).fillna("")
-    return battles_of(own.assign(judge=said.where(said != "", asked)))
+        raise BadFolder(f"{folder}: has no battles; name a run of the metric elo")
+    judge_of_run = own["metric"].map({r.metric: r.judge.name if r.judge else "" for r in run.results})
+    # battles that came from files name their judge themselves
+    judge_of_row = own.get("judge", pd.Series("", index=own.index)).astype(object).fillna("")
+    return battles_of(own.assign(judge=judge_of_row.where(judge_of_row != "", judge_of_run)))

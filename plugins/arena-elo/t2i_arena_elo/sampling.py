@@ -1,4 +1,4 @@
-"""Which pairs of models to ask about: those of which another battle tells most."""
+"""Information gain of another battle, by pair of models, for sampling the pairs that a judge is asked about."""
 
 from __future__ import annotations
 
@@ -10,29 +10,35 @@ from scipy.special import expit
 
 from .battles import Battles
 from .fit import information
-from .ratings import fought, settle
+from .ratings import decided_battles, fit_ratings
 
 
 def gains(battles: Battles) -> Mapping[frozenset[str], float]:
-    """Return, for each two models that have fought, how much one more battle of theirs would tell, 1 on average.
+    """Return the relative information gain of one more battle between each two models; the mean is 1.
 
-    That is by how much the sum of the ratings' variances would fall (A-optimal design): with C the covariance that
-    the likelihood gives, x the difference of the two and q = p (1 - p), q |C x|^2 / (1 + q x'C x).
+    The gain is the decrease of the sum of the ratings' variances (A-optimal design): q |C x|^2 / (1 + q x'C x),
+    where C is the covariance from the likelihood, x the contrast of the two models, and q = p (1 - p).
+
+    Args:
+        battles: Earlier battles. Models without a decided battle are left out.
+
+    Returns:
+        Gain by pair of models; empty if fewer than two models took part.
     """
-    data, _, present = fought(battles, "half")
+    data, _, present = decided_battles(battles, "half")
     models = [battles.models[i] for i in present]
     if len(models) < 2:
         return {}
-    settled = settle(data, tuple(models), order=False)
-    known = information(data.tally(), settled.fit, order=False, prior=settled.prior)[:-1, :-1]
-    covariance = np.linalg.pinv(known, hermitian=True)
-    theta = settled.fit.theta
+    model_fit = fit_ratings(data, tuple(models), order=False)
+    hessian = information(data.tally(), model_fit.fit, order=False, prior=model_fit.prior)[:-1, :-1]
+    covariance = np.linalg.pinv(hessian, hermitian=True)
+    theta = model_fit.fit.theta
     found = {}
     for i, j in combinations(range(len(models)), 2):
         column = covariance[:, i] - covariance[:, j]
         odds = float(expit(theta[i] - theta[j]))
-        doubt = odds * (1 - odds)
-        told = doubt * float(column @ column) / (1 + doubt * float(column[i] - column[j]))
-        found[frozenset((models[i], models[j]))] = told
+        variance = odds * (1 - odds)
+        gain = variance * float(column @ column) / (1 + variance * float(column[i] - column[j]))
+        found[frozenset((models[i], models[j]))] = gain
     mean = float(np.mean(list(found.values())))
-    return {pair: told / mean for pair, told in found.items()}
+    return {pair: gain / mean for pair, gain in found.items()}

@@ -1,4 +1,4 @@
-"""Ratings as plain data, and as lines for a reader."""
+"""Ratings as JSON data and as text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from .ratings import Ratings
 
 MARK = "*"
-"""Stands behind ratings that are regularised."""
+"""Marks regularised ratings."""
 
 
 def plain(ratings: Ratings) -> dict[str, Any]:
-    """Return ratings as plain data, what does not exist as null."""
+    """Return ratings as data for JSON; missing values are None."""
     table = ratings.table.astype(object).where(ratings.table.notna(), None)
     position = ratings.position
     return {
@@ -23,8 +23,8 @@ def plain(ratings: Ratings) -> dict[str, Any]:
     }
 
 
-def said(ratings: Ratings) -> str:
-    """Return ratings as lines for a reader."""
+def as_lines(ratings: Ratings) -> str:
+    """Return ratings as lines of text."""
     lines = [f"{'rank':>8}  {'rating':>7}  {'95 % interval':>18}  {'battles':>8}  model"]
     for row in ratings.table.astype(object).where(ratings.table.notna(), None).to_dict("records"):
         rank = "" if row["rank"] is None else f"{row['rank']} ({row['rank_low']}-{row['rank_high']})"

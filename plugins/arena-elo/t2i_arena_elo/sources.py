@@ -1,4 +1,4 @@
-"""Where verdicts come from: runs, files of battles, and people's votes."""
+"""Sources of verdicts: runs, files of battles, and files of people's votes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from .runs import battles_of_run
 
 @dataclass(frozen=True)
 class VoteSource:
-    """What one file or folder brings.
+    """Verdicts and answers of one file or folder.
 
-    battles:  verdicts on two models' images, each with its judge
-    answers:  what people saw in one model's images: model, prompt, annotator, question, answer
-    left_out: how many answers do not count, by why
+    Attributes:
+        name: Path of the file or folder.
+        battles: Verdicts on two models' images, each with its judge.
+        answers: Answers about one model's images: model, prompt, annotator, question, answer.
+        left_out: Number of answers that do not count, by reason.
     """
 
     name: str
@@ -27,7 +29,12 @@ class VoteSource:
 
 
 def read_source(path: Path) -> VoteSource:
-    """Read votes of the page, a file of battles, or a run of `elo`. Raises BadFolder or BadOption."""
+    """Read a file of votes, a file of battles, or a run of `elo`.
+
+    Raises:
+        BadFolder: If the folder is not a run of `elo`, or the file has no votes.
+        BadOption: If a file of battles cannot be read.
+    """
     if path.is_dir():
         return VoteSource(str(path), battles_of_run(path))
     if path.suffix.lower() in KINDS:

@@ -1,4 +1,4 @@
-"""Who comes out first, by metric and subset: the taxonomy benchmark's Table 1, by its rules."""
+"""Best model by metric and subset, by the rules of Table 1 of the taxonomy benchmark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ratings import Ratings
 
 
 class ModelStanding(NamedTuple):
-    """A model's score with its interval; NaN where there is none."""
+    """A model's score with its interval; NaN if unknown."""
 
     value: float
     low: float
@@ -24,9 +24,17 @@ class ModelStanding(NamedTuple):
 
 
 def winner(scores: Mapping[str, ModelStanding], lower: bool) -> str:
-    """Name the best: two that tie with a slash between, more as `Draw`; `*` where the next is within its interval.
+    """Return the name of the best model.
 
-    Scores tie where they are the same to three digits, as a table would show them.
+    Scores tie if they are equal when rounded to three significant digits.
+
+    Args:
+        scores: Score of each model; models without a finite score are ignored.
+        lower: Whether lower scores are better.
+
+    Returns:
+        The name; `A/B` for two that tie; `Draw` for more. A `*` follows if the next score lies within the interval
+        of the best. Empty if no score is finite.
     """
     known = {model: score for model, score in scores.items() if math.isfinite(score.value)}
     if not known:
@@ -42,12 +50,17 @@ def winner(scores: Mapping[str, ModelStanding], lower: bool) -> str:
 
 
 def top_one(study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ratings]]) -> Iterator[Analysis]:
-    """Yield a line for each metric of the run: the winner on all prompts and at each level of the facets.
+    """Yield a table with the best model by metric, on all prompts and at each level of the facets.
 
-    Of other metrics the headline counts, where it is a mean of rows and says which end of it is better.
+    Other metrics of the run are represented by their headline measure, if it says whether higher is better.
+
+    Args:
+        study: The run.
+        whole: Ratings from all battles.
+        by_level: Ratings by facet and level.
     """
     heads = Counter(["metric", "all", *(level for of in by_level.values() for level in of)])
-    # levels of two facets may be called alike
+    # levels of two facets may have the same name
     columns = {
         (facet, level): level if heads[level] == 1 else f"{facet}: {level}"
         for facet, of in by_level.items()
@@ -68,7 +81,10 @@ def top_one(study: Study, whole: Ratings, by_level: Mapping[str, Mapping[str, Ra
             if facet in rows:
                 line[column] = winner(_scores(rows[rows[facet].astype(str) == level]), lower)
         lines.append(line)
-    summary = "The best model by metric and subset: A/B tie, Draw: more do, *: the next lies within the interval."
+    summary = (
+        "The best model by metric and subset. A/B: these two tie. Draw: more than two tie. *: the next model lies "
+        "within the interval of the best."
+    )
     yield Analysis("top-1", summary, pd.DataFrame(lines).fillna(""))
 
 
@@ -77,7 +93,7 @@ def _of(ratings: Ratings) -> dict[str, ModelStanding]:
 
 
 def _scores(rows: pd.DataFrame) -> dict[str, ModelStanding]:
-    """Each model's mean over images, or the value of its whole set, which has rows without blocks beside."""
+    """Return each model's score: the mean over images, or the value of its whole set with a jackknife interval."""
     found = {}
     for model, own in rows.groupby("model", sort=False, observed=True):
         if "left_out" in own and own["left_out"].notna().all():

@@ -1,4 +1,4 @@
-"""`t2i arena tally`: people's and models' verdicts rated together, and how far they agree."""
+"""`t2i arena tally`: ratings from the verdicts of people and models, and the agreement between judges."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pandas as pd
 from t2i_core.api.errors import BadOption
 from t2i_core.api.text import escape_control_characters
 
-from .agreement import Said, alpha, verdicts
+from .agreement import Answer, alpha, verdicts
 from .battles import DECIDED, NOBODY, VERDICTS, Battle, Battles
 from .page.questions import UNKNOWN
 from .ratings import Ratings, Ties, rate
-from .shown import plain, said
+from .shown import as_lines, plain
 from .sources import VoteSource
 
 PEOPLE, TOGETHER = "people", "together"
@@ -25,13 +25,14 @@ PEOPLE, TOGETHER = "people", "together"
 
 @dataclass(frozen=True)
 class SourceTally:
-    """What all sources say.
+    """Ratings, verdicts and agreement from all sources.
 
-    ratings:   of people, of each model that judged and, where there are several of these, together
-    verdicts:  how each judge's battles ended
-    agreement: alpha of people, of people and models, and of each question about images
-    seen:      what people saw in images, counted
-    left_out:  how many answers do not count, by why
+    Attributes:
+        ratings: Ratings by people, by each judge model and, if there are several of these, by all together.
+        verdicts: Outcomes of the battles of each judge.
+        agreement: Alpha of people, of people and models, and of each question about images.
+        seen: Counts of people's answers about images.
+        left_out: Number of answers that do not count, by reason.
     """
 
     ratings: dict[str, Ratings]
@@ -41,18 +42,23 @@ class SourceTally:
     left_out: dict[str, int]
 
     def plain(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """Return the tally as data for JSON."""
         return {**vars(self), "ratings": {name: plain(ratings) for name, ratings in self.ratings.items()}}
 
 
 def tally(
     sources: Sequence[VoteSource], ties: Ties = "half", rounds: int = 1000, order: bool = True
 ) -> SourceTally:
-    """Rate models by all battles of all sources, and say how far judges agree, where there are two or more.
+    """Rate models by the battles of all sources, and compute the agreement between judges.
 
-    order: fit what it is worth to be shown first
+    Args:
+        sources: Files and runs.
+        ties: How ties count, as in `rate`.
+        rounds: Number of bootstrap rounds.
+        order: Whether to fit the advantage of being shown first.
 
-    Raises BadOption where no vote counts.
+    Raises:
+        BadOption: If no vote counts.
     """
     battles = list(chain.from_iterable(source.battles for source in sources))
     answers = list(chain.from_iterable(source.answers for source in sources))
@@ -71,7 +77,7 @@ def tally(
         kinds["verdicts of people and models"] = verdicts(battles)
     for question in dict.fromkeys(answer[3] for answer in answers):
         kinds[f"{question}, as people saw it"] = _units(answers, question)
-    several = len({judge for said in kinds.values() for _, judge, _ in said}) > 1
+    several = len({judge for given in kinds.values() for _, judge, _ in given}) > 1
     left_out: Counter[str] = Counter()
     for source in sources:
         left_out.update(dict(source.left_out))
@@ -82,7 +88,7 @@ def tally(
             if part
         },
         _verdicts(battles),
-        [_agreement(of, said) for of, said in kinds.items() if said and several],
+        [_agreement(of, given) for of, given in kinds.items() if given and several],
         [
             {"model": model, "question": question, "answer": answer, "count": count}
             for (model, question, answer), count in sorted(Counter((a[0], a[3], a[4]) for a in answers).items())
@@ -91,7 +97,7 @@ def tally(
     )
 
 
-def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[Said]:
+def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> list[Answer]:
     return [
         ((model, prompt), annotator, answer)
         for model, prompt, annotator, question, answer in answers
@@ -99,19 +105,19 @@ def _units(answers: Iterable[tuple[str, str, str, str, str]], wanted: str) -> li
     ]
 
 
-def _agreement(of: str, said: list[Said]) -> dict[str, Any]:
-    value, units = alpha(said)
-    judges = len({judge for _, judge, _ in said})
+def _agreement(of: str, answers: list[Answer]) -> dict[str, Any]:
+    value, units = alpha(answers)
+    judges = len({judge for _, judge, _ in answers})
     return {"of": of, "alpha": None if math.isnan(value) else value, "units": units, "judges": judges}
 
 
 def _title(judge: str) -> str:
-    """What a model that judged is called among the ratings."""
+    """Return the name of a judge model among the ratings."""
     return f"judge {judge}" if judge in (PEOPLE, TOGETHER) else judge or NOBODY
 
 
 def _verdicts(battles: Iterable[Battle]) -> list[dict[str, Any]]:
-    """How each judge's battles ended, people first."""
+    """Count the outcomes of each judge's battles, people first."""
     ended: dict[tuple[bool, str], Counter[str]] = {}
     for battle in battles:
         ended.setdefault((not battle.human, battle.judge), Counter())[battle.verdict] += 1
@@ -122,8 +128,8 @@ def _verdicts(battles: Iterable[Battle]) -> list[dict[str, Any]]:
 
 
 def as_text(found: SourceTally) -> str:
-    """A tally for a reader."""
-    parts = [f"ratings, {name}\n{said(ratings)}" for name, ratings in found.ratings.items()]
+    """Return a tally as text."""
+    parts = [f"ratings, {name}\n{as_lines(ratings)}" for name, ratings in found.ratings.items()]
     if found.verdicts:
         rows = [{**row, "human": "yes" if row["human"] else "no"} for row in found.verdicts]
         used = [name for name in rows[0] if name not in VERDICTS[DECIDED:] or any(row[name] for row in rows)]
@@ -136,7 +142,7 @@ def as_text(found: SourceTally) -> str:
         ]
         parts.append(f"Krippendorff's alpha, nominal, over units that two or more judged\n{_table(rows)}")
         if not all(row["units"] for row in rows):
-            parts[-1] += "\nwhere no two judged the same there is none: t2i arena serve --each 2 has them do"
+            parts[-1] += "\nalpha needs items that two judges have judged; t2i arena serve --each 2 collects them"
     if found.left_out:
         why = ", ".join(f"{count} {why}" for why, count in found.left_out.items())
         parts.append(f"answers that do not count: {why}")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from t2i_arena_elo.battles import Battles
-from t2i_arena_elo.rows import numbered
+from t2i_arena_elo.rows import rows_of_unit
 
 HERE = Path(__file__).parent
 
@@ -34,7 +34,7 @@ def _table_of(battles, **facets):
     lines = []
     for battle in battles:
         a, b = sorted((battle.left, battle.right))
-        for row in numbered([battle], a):
+        for row in rows_of_unit([battle], a):
             lines.append(
                 {
                     "model_a": a, "model_b": b, "prompt": battle.prompt, "cluster": battle.prompt,

@@ -55,7 +55,7 @@ def test_models_come_first_in_the_order_given():
 
 @pytest.mark.parametrize("fields", [("p", "a", "a", "tie"), ("p", "a", "b", "win")])
 def test_what_is_no_battle_is_refused(fields):
-    with pytest.raises(ValueError, match=r"against itself|want one of left, right"):
+    with pytest.raises(ValueError, match=r"must be two models|must be one of left, right"):
         Battle(*fields)
 
 
@@ -66,26 +66,38 @@ HEAD = ",".join(COLUMNS) + "\n"
     ("name", "text", "fault"),
     [
         ("b.csv", None, "no such file"),
-        ("b.txt", "", r"want a file of battles, .csv or .jsonl"),
+        ("b.txt", "", r"must end in .csv or .jsonl"),
         ("b.csv", "prompt,left\np,a\n", "line 1: no column 'right'"),
-        ("b.csv", HEAD, "holds no battles"),
-        ("b.csv", "prompt,left,right,verdict\np,a,,tie\n", "line 2: no right"),
-        ("b.csv", "prompt,left,right,verdict\np,a,b,first\n", "line 2: the verdict 'first'"),
-        ("b.csv", "prompt,left,right,verdict\np,a,b,tie\np,a,a,tie\n", "line 3: 'a' against itself"),
-        ("b.csv", "prompt,left,right,verdict,seed\np,a,b,tie,x\n", "line 2: seed is 'x'; want a whole number"),
+        ("b.csv", HEAD, "has no battles"),
+        ("b.csv", "prompt,left,right,verdict\np,a,,tie\n", "line 2: 'right' is empty"),
+        ("b.csv", "prompt,left,right,verdict\np,a,b,first\n", "line 2: 'verdict' must be .* .got 'first'"),
+        (
+            "b.csv",
+            "prompt,left,right,verdict\np,a,b,tie\np,a,a,tie\n",
+            "line 3: .*must be two models .got 'a' twice",
+        ),
+        ("b.csv", "prompt,left,right,verdict,seed\np,a,b,tie,x\n", "line 2: 'seed' must be an integer .got 'x'"),
         (
             "b.csv",
             "prompt,left,right,verdict,seed\np,a,b,tie,-1\n",
-            "line 2: seed is '-1'; want a whole number from 0",
+            "line 2: 'seed' must be an integer from 0 to .* .got '-1'",
         ),
-        ("b.csv", "prompt,left,right,verdict,time\np,a,b,tie,nan\n", "line 2: time is 'nan'"),
-        ("b.csv", "prompt,left,right,verdict,human\np,a,b,tie,1\n", "line 2: human is '1'; want yes or no"),
-        ("b.jsonl", "{}\n", "line 1: no left"),
+        ("b.csv", "prompt,left,right,verdict,time\np,a,b,tie,nan\n", "line 2: 'time' must be a number"),
+        ("b.csv", "prompt,left,right,verdict,human\np,a,b,tie,1\n", "line 2: 'human' must be yes or no .got '1'"),
+        ("b.jsonl", "{}\n", "line 1: 'left' is empty"),
         ("b.jsonl", "\n[1]\n", "line 2: want a JSON object with prompt, left, right, verdict"),
         ("b.jsonl", "{\n", "line 1: not JSON"),
         ("b.jsonl", "[" * 200_000, "line 1: not JSON"),
-        ("b.jsonl", '{"prompt": "p", "left": "a", "right": "b", "verdict": ["tie"]}\n', "line 1: the verdict"),
-        ("b.jsonl", '{"prompt": "p", "left": "a", "right": "b", "verdict": "tie", "human": []}\n', "human is"),
+        (
+            "b.jsonl",
+            '{"prompt": "p", "left": "a", "right": "b", "verdict": ["tie"]}\n',
+            "line 1: 'verdict' must be",
+        ),
+        (
+            "b.jsonl",
+            '{"prompt": "p", "left": "a", "right": "b", "verdict": "tie", "human": []}\n',
+            "'human' must be",
+        ),
     ],
 )
 def test_a_wrong_file_gets_one_line(tmp_path, name, text, fault):
@@ -119,15 +131,15 @@ def test_null_is_what_is_not_known(tmp_path):
 @pytest.mark.parametrize(
     ("field", "value", "fault"),
     [
-        ("prompt", ["p"], r"prompt is \['p'\]; want a text"),
-        ("judge", "a\0b", "judge is 'a.x00b', which tables cannot hold"),
-        ("prompt", "\ud800", "prompt is '.ud800', which tables cannot hold"),
-        ("left", {"a": 1}, "left is {'a': 1}; want a text"),
-        ("seed", 1.5, "seed is 1.5; want a whole number"),
-        ("seed", 10**20, "want a whole number"),
-        ("seed", 1e30, "want a whole number"),
-        ("seed", float("inf"), "want a whole number"),
-        ("time", float("nan"), "want a number"),
+        ("prompt", ["p"], r"'prompt' must be a text .got \['p'\]"),
+        ("judge", "a\0b", "'judge' has characters .* .got 'a.x00b'"),
+        ("prompt", "\ud800", "'prompt' has characters .* .got '.ud800'"),
+        ("left", {"a": 1}, "'left' must be a text .got {'a': 1}"),
+        ("seed", 1.5, "'seed' must be an integer"),
+        ("seed", 10**20, "must be an integer"),
+        ("seed", 1e30, "must be an integer"),
+        ("seed", float("inf"), "must be an integer"),
+        ("time", float("nan"), "must be a number"),
     ],
 )
 def test_values_of_the_wrong_kind_are_refused(tmp_path, field, value, fault):

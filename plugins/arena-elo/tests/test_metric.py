@@ -185,7 +185,7 @@ def test_battles_of_a_file_are_rated_and_nothing_is_drawn(tmp_path):
 
 def test_a_file_of_other_prompts_is_refused(tmp_path):
     write_battles(tmp_path / "votes.csv", [Battle("x", "a", "b", "tie")])
-    with pytest.raises(BadPrompts, match="no battle has an id of these prompts"):
+    with pytest.raises(BadPrompts, match="no battle has the id of one of these prompts"):
         run(by_number, battles=[str(tmp_path / "votes.csv")])
 
 

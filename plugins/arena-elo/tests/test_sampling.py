@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from t2i_arena_elo.battles import Battle, Battles
 from t2i_arena_elo.fit import information
-from t2i_arena_elo.ratings import fought, settle
+from t2i_arena_elo.ratings import decided_battles, fit_ratings
 from t2i_arena_elo.sampling import gains
 
 
 def variance(battles):
     """The sum of the ratings' variances, by the likelihood."""
-    data, _, present = fought(battles, "half")
-    fit = settle(data, tuple(map(str, present)), order=False)
+    data, _, present = decided_battles(battles, "half")
+    fit = fit_ratings(data, tuple(map(str, present)), order=False)
     return np.trace(np.linalg.pinv(information(data.tally(), fit.fit, order=False)[:-1, :-1])), fit.fit
 
 

@@ -132,7 +132,7 @@ def test_nothing_found_is_missing_and_no_failure_of_work(generate):
     found = generate("nothing")
     assert isinstance(found, Failure)
     assert found.missing
-    assert "nothing is found for 'nothing'" in found.reason
+    assert "search for 'nothing' has no result" in found.reason
 
 
 BUSY = {
@@ -164,15 +164,15 @@ def test_one_that_does_not_answer_is_given_up_in_one_line(server):
 WRONG = {
     "gone": ((404, {}, b""), "404"),
     "no JSON": ((200, {}, b"<html>"), "not JSON"),
-    "no object": ((200, {}, b"[]"), "no object"),
+    "no object": ((200, {}, b"[]"), "not a JSON object"),
     "too deep": ((200, {}, b"[" * 200_000), "not JSON"),
-    "another form": ((200, {}, b'{"query": []}'), "another form"),
-    "another form of a file": ((200, {}, b'{"query": {"pages": {"7": {}}}}'), "without 0"),
-    "refused": ((200, {}, b'{"error": {"code": "badvalue", "info": "Bad value"}}'), "refuses: Bad value"),
-    "no picture": ((200, {}, b'{"query": {"pages": [{"title": "x"}]}}'), "without 'imageinfo'"),
+    "another form": ((200, {}, b'{"query": []}'), "unexpected form"),
+    "another form of a file": ((200, {}, b'{"query": {"pages": {"7": {}}}}'), "no field 0"),
+    "refused": ((200, {}, b'{"error": {"code": "badvalue", "info": "Bad value"}}'), "error: Bad value"),
+    "no picture": ((200, {}, b'{"query": {"pages": [{"title": "x"}]}}'), "no field 'imageinfo'"),
     "a file of mine": (
         (200, {}, b'{"query": {"pages": [{"title": "x", "imageinfo": [{"url": "file:///etc/hostname"}]}]}}'),
-        "no address of the web",
+        "not an http",
     ),
 }
 

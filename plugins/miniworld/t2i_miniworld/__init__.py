@@ -1,1 +1,1 @@
-"""A small world with a known truth: rendered scenes and judges trained on them."""
+"""The mini world: rendered scenes with known ground truth, and models and judges trained on them."""

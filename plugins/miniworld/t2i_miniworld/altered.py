@@ -1,4 +1,4 @@
-"""Captions that are nearly right: true of a picture but for one thing changed."""
+"""Captions that are almost true: one aspect of a picture's things is changed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from t2i_miniworld.phrases import Reading
 from t2i_miniworld.statements import holds
 from t2i_miniworld.vocabulary import LEAVES, SYNSETS
 
-#: What may be wrong in a caption, as an evaluation sorts it.
+#: Aspects that may be wrong in a caption, by which evaluations group results.
 ASPECTS = ("object", "colour", "count", "relation", "attribute")
 
 
 def wrong_statement(
     shown: Sequence[Instance], aspect: str, rng: np.random.Generator, tries: int = 8
 ) -> Reading | None:
-    """A statement that would be true of these things were one aspect of them another; None if none is found."""
+    """Return a statement that would be true if one aspect of these things were different; None if not found."""
     for _ in range(tries):
         changed = _CHANGES[aspect](list(shown), rng)
         if changed is not None and not holds(reading := statement(changed, rng), shown):
@@ -32,7 +32,7 @@ def wrong_statement(
 
 
 def _object(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:
-    """One thing is of another leaf, and so are those that are like it."""
+    """Change the leaf of one thing, and of those equal to it."""
     old = shown[int(rng.integers(len(shown)))]
     leaf = str(rng.choice([leaf for leaf in LEAVES if LEAVES[leaf] != old.cls.name]))
     kind = LEAVES[leaf]
@@ -44,7 +44,7 @@ def _object(shown: list[Instance], rng: np.random.Generator) -> list[Instance] |
 
 
 def _colour(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:
-    """A painted thing has another paint, and so have those that are like it; or two exchange theirs."""
+    """Change the paint of a painted thing, and of those equal to it; or exchange the paints of two things."""
     painted = [one for one in shown if one.colour is not None]
     if not painted:
         return None
@@ -66,7 +66,7 @@ def _painted(one: Instance, paint: str | None) -> Instance:
 
 
 def _count(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:
-    """One thing more, like one of those shown, or one less, of which others stay."""
+    """Add a thing equal to one of those shown, or remove one of several equal things."""
     at = int(rng.integers(len(shown)))
     twins = sum(one.cls == shown[at].cls for one in shown)
     if twins > 1 and (len(shown) == MOST or rng.random() < 0.5):
@@ -75,7 +75,7 @@ def _count(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | 
 
 
 def _relation(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:
-    """Two things in each other's places, or turned about."""
+    """Exchange the places of two things, or turn their arrangement."""
     if len(shown) != 2:
         return None
     one, other = shown
@@ -90,7 +90,7 @@ def _turned(box: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
 
 
 def _attribute(shown: list[Instance], rng: np.random.Generator) -> list[Instance] | None:
-    """A person wears another coat, another hat or none, other hair."""
+    """Change a person's coat, hat or hair."""
     people = [at for at, one in enumerate(shown) if one.cls.name == "human" and one.colour is None]
     if not people:
         return None

@@ -1,4 +1,4 @@
-"""What the truth kept with an image says of the things in it, and of how they stand to each other."""
+"""Queries on the ground truth of an image: the leaf of a thing, and the relation of two things."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from t2i_core.api import Instance
 
 
 def leaf_of(instance: Instance) -> str:
-    """The lowest synset of a drawn thing."""
+    """Return the lowest synset of a drawn thing."""
     leaf: str = instance.attributes["synset"]
     return leaf
 
 
 def relation_of(subject: Instance, object_: Instance) -> str:
-    """How one thing stands to another, by the centres of their boxes (PaintSkills' rule: ties are vertical)."""
+    """Return the relation of one thing to another, by the centres of their boxes.
+
+    As in PaintSkills, ties between the axes count as vertical.
+    """
     (x, y), (x_other, y_other) = _centre(subject), _centre(object_)
     if abs(x - x_other) > abs(y - y_other):
         return "left" if x < x_other else "right"

@@ -1,7 +1,7 @@
-"""Changes to training pictures that leave what they show as it is: view, colour, blur, noise, JPEG.
+"""Augmentation of training pictures: view, colour, blur, noise and JPEG.
 
-They are wide enough that pictures of other makers (a small diffusion model's) are no surprise, and narrow enough
-that a thing keeps the looks that tell its class.
+The changes are strong enough to cover pictures of other sources (a small diffusion model), and weak enough that
+the class of each thing stays recognisable.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-#: From RGB to brightness and two axes of colour (YIQ); a turn of the two is a shift of hue.
+#: Matrix from RGB to YIQ: brightness and two colour axes. Rotating the two axes shifts the hue.
 _YIQ = torch.tensor([[0.299, 0.587, 0.114], [0.5959, -0.2746, -0.3213], [0.2115, -0.5227, 0.3112]])
 
 
 def augment(images: Tensor, labels: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Change a batch: images (N, 3, H, W) in 0 to 1 and labels (N, H, W), both by the same random views."""
+    """Augment a batch: images (N, 3, H, W), 0 to 1, and labels (N, H, W), with the same random views."""
     images, labels = _view(images, labels, random)
     return degrade(images, random), labels
 
 
 def degrade(images: Tensor, random: torch.Generator) -> Tensor:
-    """Change colours and sharpness of images (N, 3, H, W), 0 to 1, and nothing's place.
+    """Change colours and sharpness of images (N, 3, H, W), 0 to 1, without moving anything.
 
-    Each change of sharpness is made to a share of the pictures: blur to 35 %, fewer pixels to 20 %, noise to
-    60 %, JPEG to 30 %.
+    Changes of sharpness apply to a share of the pictures: blur to 35 %, lower resolution to 20 %, noise to 60 %,
+    and JPEG to 30 %.
     """
     images = _colour(images, random).clamp(0, 1)
     for share, change in ((0.35, _blurred), (0.2, _coarse), (0.6, _noisy), (0.3, _compressed)):
@@ -38,7 +38,7 @@ def degrade(images: Tensor, random: torch.Generator) -> Tensor:
 
 
 def blur(image: Tensor, sigma: float) -> Tensor:
-    """A picture (3, H, W) under a Gaussian of ``sigma`` pixels."""
+    """Blur a picture (3, H, W) with a Gaussian of ``sigma`` pixels."""
     reach = max(1, round(3 * sigma))
     kernel = torch.exp(-0.5 * (torch.arange(-reach, reach + 1) / sigma) ** 2)
     kernel = (kernel / kernel.sum()).view(1, 1, 1, -1)
@@ -47,7 +47,7 @@ def blur(image: Tensor, sigma: float) -> Tensor:
 
 
 def shift_hue(images: Tensor, turns: Tensor) -> Tensor:
-    """Pictures (N, 3, H, W) with their colours turned about grey, each by its own share of a circle (N,)."""
+    """Shift the hue of pictures (N, 3, H, W), each by its own fraction of a full circle (N,)."""
     angle = 2 * torch.pi * turns
     cos, sin, one, zero = angle.cos(), angle.sin(), torch.ones_like(angle), torch.zeros_like(angle)
     turn = torch.stack([one, zero, zero, zero, cos, -sin, zero, sin, cos], dim=1).view(-1, 3, 3)
@@ -55,7 +55,7 @@ def shift_hue(images: Tensor, turns: Tensor) -> Tensor:
 
 
 def compress(image: Tensor, quality: int) -> Tensor:
-    """A picture (3, H, W), 0 to 1, after JPEG of a ``quality`` of 1 to 95."""
+    """Compress a picture (3, H, W), 0 to 1, by JPEG with a ``quality`` of 1 to 95."""
     pixels = (image.permute(1, 2, 0) * 255).round().to(torch.uint8).numpy()
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "JPEG", quality=quality)
@@ -71,7 +71,7 @@ def _draw(low: float, high: float, random: torch.Generator) -> float:
 
 
 def _view(images: Tensor, labels: Tensor, random: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Mirror half of them, zoom by .85 to 1.5, turn by up to 8 degrees, shift by up to 15 %."""
+    """Mirror half of the images; zoom by .85 to 1.5, rotate by up to 8 degrees, shift by up to 15 %."""
     count = len(images)
     zoom = 1 / torch.exp(_uniform(-0.16, 0.4, count, random))
     mirror = torch.where(_uniform(0, 1, count, random) < 0.5, -1.0, 1.0)
@@ -90,7 +90,7 @@ def _view(images: Tensor, labels: Tensor, random: torch.Generator) -> tuple[Tens
 
 
 def _colour(images: Tensor, random: torch.Generator) -> Tensor:
-    """Vary brightness, gamma, contrast, saturation, hue and the balance of the channels, each by itself."""
+    """Vary brightness, gamma, contrast, saturation, hue and the balance of the channels independently."""
     count = len(images)
 
     def each(low: float, high: float) -> Tensor:
@@ -110,7 +110,7 @@ def _blurred(image: Tensor, random: torch.Generator) -> Tensor:
 
 
 def _coarse(image: Tensor, random: torch.Generator) -> Tensor:
-    """Scaled down to 50 to 90 % and up again."""
+    """Scale down to 50 to 90 % and up again."""
     size = tuple(image.shape[-2:])
     small = nn.functional.interpolate(
         image[None], scale_factor=_draw(0.5, 0.9, random), mode="bilinear", antialias=True
@@ -119,7 +119,7 @@ def _coarse(image: Tensor, random: torch.Generator) -> Tensor:
 
 
 def _noisy(image: Tensor, random: torch.Generator) -> Tensor:
-    """Noise of up to 7 %."""
+    """Add noise of up to 7 %."""
     return image + _draw(0, 0.07, random) * torch.randn(image.shape, generator=random)
 
 

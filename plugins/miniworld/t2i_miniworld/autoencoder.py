@@ -1,4 +1,4 @@
-"""The autoencoder of `mini`: a small AutoencoderKL, 128 x 128 pixels to 16 x 16 latents of 4 channels."""
+"""Autoencoder of `mini`: a small AutoencoderKL from 128 x 128 pixels to 16 x 16 latents with 4 channels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import Tensor, nn
 
 LATENTS, FACTOR = 4, 8
 
-#: Mean and spread of the pictures' numbers, in -1 to 1.
+#: Mean and standard deviation of the pictures' values, which lie between -1 and 1.
 _MEAN, _SPREAD = 0.2, 0.3
-#: log-variance of latents at first
+#: initial log-variance of the latents
 _SURE = -3.0
 
 
 def build(channels: tuple[int, ...] = (24, 32, 64, 96), scaling: float = 1.0) -> AutoencoderKL:
-    """Make one with random weights; ``scaling`` brings its latents to a standard deviation of 1."""
+    """Return an autoencoder with random weights; ``scaling`` scales its latents to a standard deviation of 1."""
     return AutoencoderKL(
         down_block_types=("DownEncoderBlock2D",) * len(channels),
         up_block_types=("UpDecoderBlock2D",) * len(channels),
@@ -26,7 +26,7 @@ def build(channels: tuple[int, ...] = (24, 32, 64, 96), scaling: float = 1.0) ->
         layers_per_block=1,
         latent_channels=LATENTS,
         norm_num_groups=8,
-        # Without attention a part of a picture is as good to train on as the whole.
+        # without attention, training on parts of pictures works as well as on whole ones
         mid_block_add_attention=False,
         sample_size=128,
         scaling_factor=scaling,
@@ -35,12 +35,12 @@ def build(channels: tuple[int, ...] = (24, 32, 64, 96), scaling: float = 1.0) ->
 
 @torch.no_grad()
 def begin_with_colours(network: AutoencoderKL) -> None:
-    """Set first weights by which the latents are the mean red, green and blue of each 8 x 8 pixels, and one free.
+    """Set initial weights so that three latents are the mean red, green and blue of 8 x 8 pixels; one is free.
 
-    From random ones a network of this size finds shapes in grey and stays there long: paints differ without order,
-    and grey is their middle. Here residual branches begin at nothing, and the first six channels carry each colour
-    and its negative, for silu(x) - silu(-x) = x. Norms take a picture's own mean and spread from it; that is left
-    to be learnt.
+    With random weights a network of this size learns grey shapes first and stays there for long, because grey is
+    the mean of the paints. Here residual branches start at zero, and the first six channels carry each colour and
+    its negative, because silu(x) - silu(-x) = x. Norms remove a picture's mean and spread; training has to correct
+    that.
     """
     for part in network.modules():
         if isinstance(part, ResnetBlock2D):
@@ -76,7 +76,7 @@ def begin_with_colours(network: AutoencoderKL) -> None:
 
 
 def _carry(conv: nn.Conv2d, kernel: Tensor) -> None:
-    """Hand the first six channels on, each for itself."""
+    """Set weights that pass on the first six channels, each to itself."""
     conv.weight[:6] = 0
     conv.bias[:6] = 0
     for channel in range(6):

@@ -1,4 +1,4 @@
-"""Prompts of one human who may wear anything, in the wording of DALL-Eval's: a photo of, a person with."""
+"""Prompts with one human who may wear anything, in DALL-Eval's wording ("a photo of", "a person with")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from t2i_core.api.prompt import ObjectClass, Prompt, Scene, SceneObject
 
 from t2i_miniworld.vocabulary import SYNSETS
 
-#: The human alone, each way of saying so another prompt.
+#: The human alone, in several wordings.
 ALONE = (
     "a human",
     "a photo of a human",
@@ -16,12 +16,12 @@ ALONE = (
     "an image of a human",
     "a photo of one human",
 )
-#: Of the other kinds those that live.
+#: Kinds of animals.
 ANIMALS = ("dog", "bird", "bear", "giraffe", "elephant", "zebra")
 
 
 def prompts() -> Iterator[Prompt]:
-    """Yield 5 prompts of a human alone, 6 of one with an animal, 19 with an object."""
+    """Yield 5 prompts with a human alone, 6 with a human and an animal, and 19 with a human and an object."""
     human = SceneObject(ObjectClass("human", SYNSETS["human"]))
     for text in ALONE:
         yield Prompt(id=text, text=text, scene=Scene((human,)), facets={"category": "alone"})

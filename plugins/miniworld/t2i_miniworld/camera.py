@@ -1,4 +1,4 @@
-"""The one camera of the mini world: it looks at the origin of the ground from a fixed distance."""
+"""Camera of the mini world, which looks at the origin of the ground from a fixed distance."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _HALF = np.tan(np.radians(FIELD_OF_VIEW / 2))
 
 
 def origin(elevation: float) -> FloatArray:
-    """Where the camera stands (3,): on the side of negative y, ``elevation`` degrees up."""
+    """Return the position of the camera (3,): on the side of negative y, ``elevation`` degrees up."""
     angle = np.radians(elevation)
     return DISTANCE * np.array([0, -np.cos(angle), np.sin(angle)])
 
 
 def project(points: FloatArray, elevation: float) -> tuple[FloatArray, FloatArray]:
-    """Picture positions (N, 2) and depths (N,) of world points (N, 3).
+    """Return picture positions (N, 2) and depths (N,) of world points (N, 3).
 
-    Positions count from the upper left corner, 0 to 1 across the picture; outside it they go on.
+    Positions are relative to the upper left corner, 0 to 1 across the picture; points outside have other values.
     """
     right, up, forward = _axes(elevation)
     offset = points - origin(elevation)
@@ -32,7 +32,7 @@ def project(points: FloatArray, elevation: float) -> tuple[FloatArray, FloatArra
 
 
 def ground_point(u: float, v: float, elevation: float) -> tuple[float, float]:
-    """The point (x, y) of the ground that shows at picture position (u, v), which must be below the horizon."""
+    """Return the point (x, y) of the ground at picture position (u, v), which must be below the horizon."""
     right, up, forward = _axes(elevation)
     ray = forward + 2 * _HALF * ((u - 0.5) * right + (0.5 - v) * up)
     start = origin(elevation)
@@ -41,7 +41,7 @@ def ground_point(u: float, v: float, elevation: float) -> tuple[float, float]:
 
 
 def horizon(elevation: float) -> float:
-    """The height of the horizon in the picture: 0 its upper edge, 1 its lower."""
+    """Return the height of the horizon in the picture: 0 is its upper edge, 1 its lower edge."""
     return float(0.5 - np.tan(np.radians(elevation)) / (2 * _HALF))
 
 

@@ -1,4 +1,4 @@
-"""Captions of training pictures: something true of all that a picture shows, in words drawn anew each time."""
+"""Captions of training pictures: true statements about all things of a picture, in randomly drawn words."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading, SideRelation
 from t2i_miniworld.vocabulary import LEAVES
 from t2i_miniworld.wording import STYLES, Style, say
 
-#: How often a paint is said, where things have one; an attribute of a person alone, and of one among others.
+#: Probability that a caption mentions a paint, an attribute of a person alone, and one of a person among others.
 _PAINT, _ALONE, _AMONG = 0.75, 0.35, 0.15
-#: How often a relation is said of two things that clearly stand so, and things of several kinds are named as one.
+#: Probability that a caption mentions a clear relation of two things, and names things of several kinds together.
 _RELATION, _TOGETHER = 0.5, 0.05
-#: A relation is clear when the boxes' centres are so many times as far apart along its axis as across it.
+#: Minimum ratio of the distances of the boxes' centres along the axis of a clear relation and across it.
 _CLEAR = 1.4
-#: How often a thing is called by its kind, by its leaf, or else by a class above its kind: one thing, and several.
+#: Probabilities of naming things by kind and by leaf, for one thing and for several; otherwise by a higher class.
 _ONE, _SEVERAL = (0.65, 0.15), (0.85, 0.08)
 
 
 def caption(shown: Sequence[Instance], rng: np.random.Generator) -> str:
-    """A caption of a picture that shows these things."""
+    """Return a caption of a picture with these things."""
     return words_for(statement(shown, rng), rng)
 
 
 def words_for(reading: Reading, rng: np.random.Generator) -> str:
-    """A text that says this, in a style drawn at random."""
+    """Return a text with this content, in a randomly drawn style."""
     styles = [style for style in STYLES if _suits(style, reading)]
     weights = np.array([STYLES[style] for style in styles])
     return say(reading, styles[int(rng.choice(len(styles), p=weights / weights.sum()))], rng)
 
 
 def statement(shown: Sequence[Instance], rng: np.random.Generator) -> Reading:
-    """Something true of all things shown: what each is called, how many, what they look like, where they stand."""
+    """Return a true statement about all things: names, numbers, looks and relations."""
     order = [shown[index] for index in rng.permutation(len(shown))]
     related = len(shown) == 2 and _clear(*order) and rng.random() < _RELATION
     groups = [[one] for one in order] if related else _groups(order, rng)
@@ -51,13 +51,13 @@ def statement(shown: Sequence[Instance], rng: np.random.Generator) -> Reading:
             SideRelation(phrases[second].leaves, OPPOSITE[predicate]),
         )
         if phrases[0].leaves == phrases[1].leaves and first == 1:
-            # Which of two of one name is meant is not said, so the first named is.
+            # if two things have the same name, the relation refers to the one named first
             sides = sides[1], sides[0]
     return Reading(phrases, sides)
 
 
 def _groups(order: Sequence[Instance], rng: np.random.Generator) -> list[list[Instance]]:
-    """What is named together: things of one kind, half of the time of one paint too; now and then everything."""
+    """Group things that are named together: by kind, in half of the cases by paint too; sometimes all things."""
     if len(order) > 1 and rng.random() < _TOGETHER:
         return [list(order)]
     by_paint = rng.random() < 0.5
@@ -73,14 +73,14 @@ def _phrase(group: Sequence[Instance], among: bool, rng: np.random.Generator) ->
     worn = {}
     if len(group) == 1 and leaves == {leaf_of(group[0])} and group[0].cls.name == "human":
         said = [name for name in ATTRIBUTES if rng.random() < (_AMONG if among else _ALONE)]
-        # Who is painted wears a coat of that paint.
+        # a painted human always wears a coat of that paint
         said = [name for name in said if not (name == "coat" and paints)]
         worn = {name: group[0].attributes[name] for name in said}
     return Phrase(leaves, len(group), paints, worn)
 
 
 def _class(group: Sequence[Instance], among: bool, rng: np.random.Generator) -> frozenset[str]:
-    """The leaves of a class that has a name and holds all of a group."""
+    """Return the leaves of a named class that contains all things of a group."""
     own = {leaf_of(one) for one in group}
     holding = [leaves for leaves in called() if own <= leaves]
     kinds = {LEAVES[leaf] for leaf in own}
@@ -96,7 +96,7 @@ def _class(group: Sequence[Instance], among: bool, rng: np.random.Generator) -> 
 
 
 def _suits(style: Style, reading: Reading) -> bool:
-    """Whether a style has words for a statement: a relation in one sentence starts from what is named first."""
+    """Return whether a style can express a statement: a relation in one sentence starts from the first thing."""
     return style.clause or not reading.sides or reading.sides[0].leaves == reading.phrases[0].leaves
 
 

@@ -1,6 +1,6 @@
-"""What stands in each cell of a grid over a picture: features midway through a network are to say so.
+"""Content of each cell of a grid over a picture, as an auxiliary training target for intermediate features.
 
-A vector or a list of boxes alone teaches a network slowly which pixels it is about.
+From a vector or a list of boxes alone, a network learns only slowly which pixels they refer to.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from t2i_miniworld.laws import ATTRIBUTES
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import LEAVES
 
-#: Cells along each side.
+#: Number of cells along each side.
 CELLS = 8
 _KINDS, _LOOKS = (None, *LEAVES), (None, *PAINTS)
-#: How many numbers a cell has: of each group one is true. The ground is a kind too.
+#: Sizes of the groups of values of a cell; one value of each group is true. The ground counts as a kind.
 GROUPS = (len(_KINDS), len(_LOOKS), *map(len, ATTRIBUTES.values()))
 
 
 def cells_of(truth: Truth) -> Tensor:
-    """How much of each cell is ground or each leaf, has each look, is a human who wears what: 0 to 1.
+    """Return the fraction of each cell with each leaf or ground, each look, and each attribute of humans.
 
-    Of shape (sum(GROUPS), CELLS, CELLS).
+    Returns:
+        (sum(GROUPS), CELLS, CELLS), 0 to 1.
     """
     kinds, looks, *worn = (torch.zeros(size, CELLS, CELLS) for size in GROUPS)
     for one in truth.instances:
@@ -40,7 +41,7 @@ def cells_of(truth: Truth) -> Tensor:
 
 
 def cells_loss(logits: Tensor, true: Tensor) -> Tensor:
-    """Cross-entropy of what stands in cells (N, sum(GROUPS), CELLS, CELLS), and of its looks."""
+    """Return the cross-entropy of the content of cells (N, sum(GROUPS), CELLS, CELLS)."""
     (kinds, *rest), (true_kinds, *true_rest) = logits.split(GROUPS, dim=1), true.split(GROUPS, dim=1)
     loss = -(true_kinds * kinds.log_softmax(dim=1)).sum(dim=1).mean()
     for own, wanted in zip(rest, true_rest, strict=True):

@@ -1,4 +1,4 @@
-"""The things that live in the mini world, by name, and their bodies."""
+"""Kinds of things in the mini world, by name, and their bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from t2i_miniworld.shapes.mesh import MeshModel
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import SYNSETS
 
-#: Every form is built in this many variants, each with its own proportions and stance.
+#: Number of variants of each form, with different proportions and stances.
 VARIANTS = 5
 
 _KINDS = {kind.name: kind for family in (people, animals, vehicles, street, household) for kind in family.KINDS}
@@ -21,5 +21,5 @@ KINDS: dict[str, Kind] = {name: _KINDS[name] for name in SYNSETS if name in _KIN
 
 @cache
 def model(kind: str, form: str, variant: int) -> MeshModel:
-    """Build one variant of one form: the same in every process, kept after the first time."""
+    """Return one variant of one form. It is the same in every process, and cached."""
     return KINDS[kind].build(form, stream("shape", kind, form, variant))

@@ -1,4 +1,4 @@
-"""The mini-classifier's network: a MobileNetV3 of timm over the mini world's lowest synsets."""
+"""Network of `mini-classifier`: a MobileNetV3 (timm) for the mini world's lowest synsets."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ ARCHITECTURE = "mobilenetv3_small_100"
 WEIGHTS = Path(__file__).parent / "weights" / "mini-classifier"
 LABELS = tuple(LEAVES)
 
-#: Side of the square that the network sees, in pixels; timm scales other pictures to it, as a whole.
+#: Side in pixels of the network's square input; timm scales other pictures to it without cropping.
 SIDE = 96
 _MEAN, _DEVIATION = 0.5, 0.25
 
 
 def build() -> nn.Module:
-    """Make the network with fresh weights: one label per leaf of the vocabulary."""
+    """Return the network with random weights: one label for each leaf of the vocabulary."""
     network: nn.Module = timm.create_model(ARCHITECTURE, pretrained=False, num_classes=len(LABELS))
     return network
 
 
 def save(network: nn.Module, folder: Path) -> Path:
-    """Write the folder that timm loads (safetensors, half precision; labels in config.json) and return it."""
+    """Write a folder that timm loads (safetensors, half precision, labels in config.json) and return it."""
     looks = {
         "input_size": (3, SIDE, SIDE),
         "mean": (_MEAN,) * 3,
@@ -49,18 +49,18 @@ def save(network: nn.Module, folder: Path) -> Path:
 
 
 def load(folder: Path = WEIGHTS) -> nn.Module:
-    """Load trained weights for use, in single precision whatever precision they are kept in."""
+    """Return the network with trained weights, in single precision, ready for inference."""
     network: nn.Module = timm.create_model(f"local-dir:{folder}", pretrained=True)
     return network.eval().requires_grad_(False)
 
 
 def prepared(network: nn.Module, images: list[Image.Image]) -> Tensor:
-    """What the network takes (N, 3, SIDE, SIDE) of pictures of any size, as its own config says."""
+    """Convert pictures of any size to the network's input (N, 3, SIDE, SIDE), by its config."""
     change = create_transform(**resolve_model_data_config(network), is_training=False)
     return torch.stack([change(image) for image in images])
 
 
 def seen(views: Tensor) -> Tensor:
-    """What the network takes of sRGB pictures (N, 3, H, W), 0 to 1: the same as `prepared`, for training."""
+    """Convert sRGB pictures (N, 3, H, W), 0 to 1, to the network's input like `prepared`, for training."""
     small = nn.functional.interpolate(views, (SIDE, SIDE), mode="bilinear", antialias=True, align_corners=False)
     return (small - _MEAN) / _DEVIATION

@@ -20,7 +20,7 @@ from t2i_miniworld.vocabulary import SUBKINDS
 from t2i_miniworld.workers import map_ordered
 
 _TILE, _GAP, _LEFT, _TOP = 96, 4, 100, 26
-#: More light paths than pictures to be judged have: less grain, and a smaller file.
+#: Light paths per pixel, more than in other pictures, for less noise and a smaller file.
 _SAMPLES = 144
 _COLUMNS: tuple[str | None, ...] = (None, None, *PAINTS)
 _INK, _PAPER = (70, 72, 76), (255, 255, 255)
@@ -28,7 +28,7 @@ _INK, _PAPER = (70, 72, 76), (255, 255, 255)
 
 @dataclass(frozen=True)
 class Tile:
-    """One picture of the sheet: what it shows, its number, which varies the layout, and words to write on it."""
+    """One picture of the sheet: its things, its number, which varies the layout, and its caption."""
 
     things: tuple[Thing, ...]
     number: int
@@ -36,9 +36,10 @@ class Tile:
 
 
 def rows() -> Iterator[tuple[str, tuple[Tile, ...]]]:
-    """The sheet's rows, each with its name.
+    """Yield the rows of the sheet, each with its name.
 
-    Every kind natural twice and in every paint; every sub-kind; people; and scenes of two, three and four things.
+    They show every kind twice with natural looks and once in every paint, every sub-kind, people, and scenes of
+    two, three and four things.
     """
     for kind in KINDS:
         yield kind, tuple(Tile((Thing(kind, paint),), column) for column, paint in enumerate(_COLUMNS))
@@ -49,7 +50,7 @@ def rows() -> Iterator[tuple[str, tuple[Tile, ...]]]:
     ]
     for start in range(0, len(leaves), len(_COLUMNS)):
         yield "sub-kinds", tuple(leaves[start : start + len(_COLUMNS)])
-    # Numbers of their own: these poses differ from those of the kind's row.
+    # separate numbers, so that these poses differ from those of the kind's row
     forms = KINDS["human"].forms
     coats = [None, None, *PAINTS]
     yield (
@@ -64,7 +65,7 @@ def rows() -> Iterator[tuple[str, tuple[Tile, ...]]]:
 
 
 def _several(count: int, column: int) -> Tile:
-    """Natural and painted things by turns; every fifth picture shows several of one kind."""
+    """Return a tile with several things, alternately natural and painted; every fifth has a single kind."""
     rng = stream("contact-sheet", count, column)
     kinds = [str(kind) for kind in rng.choice(list(KINDS), size=count, replace=False)]
     if column % 5 == 4:
@@ -105,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
     path = parser.parse_args().path
-    # Six bits a channel: nobody sees the difference, and the file is half as large.
+    # six bits per channel: no visible difference, and half the file size
     page = np.asarray(sheet())
     Image.fromarray(page & 0xFC | page >> 6).save(path, optimize=True)
 

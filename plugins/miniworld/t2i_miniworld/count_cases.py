@@ -1,4 +1,4 @@
-"""Settings of the simulator's faults and laws, and what to count in the scenes of each: for `count_faults`."""
+"""Cases of `count_faults`: settings of the simulator's faults and laws, and what to count in their scenes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from t2i_miniworld.streams import stream
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS, LEAVES
 
-#: The rate of a fault wherever one is enough.
+#: Rate of a fault in cases that need only one rate.
 RATE = 0.3
 _ANIMAL = ObjectClass("animal", "animal.n.01")
 _HUMAN, _DOG, _BUS, _BEAR, _ROOT = (*(LABELS[at] for at in (0, 4, 3, 18)), ObjectClass("entity", "entity.n.01"))
@@ -33,10 +33,13 @@ _VOTERS, _IMAGES = 9, 8
 class Case:
     """Scenes with certain options, and what to count in them.
 
-    request  number of the scene -> what to draw
-    count    truths, in order -> rows of the table
-    laid     what is counted depends on where things stand
-    times    so many scenes for each that the table has of others
+    Attributes:
+        name: Name of the case.
+        options: Options of the simulator.
+        request: Function from the number of a scene to its request.
+        count: Function from ground truths, in order, to rows of the table.
+        laid: Whether the count depends on places.
+        times: Factor of the number of scenes.
     """
 
     name: str

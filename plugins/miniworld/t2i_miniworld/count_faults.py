@@ -1,12 +1,12 @@
 """Count the simulator's faults and laws in its own annotations: ``python -m t2i_miniworld.count_faults``.
 
-Makes scenes for each setting, reads what their annotations say is there, and compares how often it is so with the
-rate that was set, or the number that follows from it. Annotations need no picture: what is counted is known before
-anything is drawn, and most of it before anything has a place. Some scenes of each setting are drawn as well, and
-must say the same.
+For each setting, this makes scenes, reads their annotations, and compares the observed frequency of each fault
+with its rate, or with a number that follows from the rate. Annotations do not need a picture: the counted facts
+are known before rendering, and most of them before the layout. Some scenes of each setting are rendered too and
+must agree.
 
-Each row is a test. Its p-value must exceed the alarm, that is `ALARM` shared by all rows: of a thousand right
-programs one fails anywhere in the table.
+Each row is a test. Its p-value must exceed `ALARM` divided by the number of rows, so a correct program fails
+anywhere in the table once in a thousand runs.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from t2i_miniworld.scene import Placed, PlacedScene, ScenePlan, Stage
 from t2i_miniworld.simulator import annotation, cast_of, err, faults_of, key_of, prepare, simulate
 from t2i_miniworld.workers import map_ordered
 
-#: One right program in a thousand fails a row of the table.
+#: Probability that a correct program fails a row of the table.
 ALARM = 1e-3
-#: Things without a place are never looked at.
+#: Stage of things without a place, which are never rendered.
 _NOWHERE = Stage(12, 40, 45, 0.8, 0.5, 0, (180, 180, 180), (200, 200, 200))
 _CHUNK = 250
 
@@ -46,9 +46,16 @@ def run(
     workers: int | None = None,
     cases: Sequence[Case] | None = None,
 ) -> Rows:
-    """Count in ``scenes`` scenes of each case, of which ``drawn`` are drawn; where places matter, in ``layouts``.
+    """Return the rows of the table.
 
-    Faults know nothing of layouts, which serve several cases; each case has a salt of its own for its faults.
+    Faults do not depend on layouts, so several cases share layouts. Each case has its own salt for its faults.
+
+    Args:
+        scenes: Number of scenes of each case.
+        layouts: Number of layouts, for cases in which places matter.
+        drawn: Number of scenes of each case that are rendered.
+        workers: Number of processes; by default one per core.
+        cases: The cases; all by default.
     """
     cases = CASES if cases is None else cases
     pairs = [plan for _, plan in map_ordered(_pair_plan, _seen(range(layouts), "layouts"), workers)]
@@ -70,7 +77,7 @@ def run(
 
 
 def _seen(jobs: Sequence[Any], what: str) -> Iterator[Any]:
-    """The jobs, with a line about them on standard error."""
+    """Yield the jobs, with a progress line on standard error."""
     for number, job in enumerate(jobs, 1):
         if sys.stderr.isatty():
             print(f"\r{what}: {number} of {len(jobs)}\033[K", end="", file=sys.stderr, flush=True)
@@ -87,7 +94,7 @@ def _annotations(
     layouts: int,
     job: tuple[range, list[ScenePlan]],
 ) -> list[Truth]:
-    """What scenes show: of these plans, each time with faults of its own, or of things without a place."""
+    """Return the ground truth of scenes: of these plans with new faults, or of things without a place."""
     numbers, plans = job
     if not plans:
         requests = [request(number) for number in numbers]
@@ -103,7 +110,7 @@ def _annotations(
 
 
 def _nowhere(options: SimulatorOptions, request: ImageRequest) -> PlacedScene:
-    """The scene of a request with everything in it but not yet in its place."""
+    """Return the scene of a request before the layout, without places."""
     cast, key = cast_of(options, request), key_of(options, request)
     right, wrong = (
         tuple(pose(slot, thing, *key) for slot, thing in enumerate(things))
@@ -114,7 +121,7 @@ def _nowhere(options: SimulatorOptions, request: ImageRequest) -> PlacedScene:
 
 
 def _shown(scene: PlacedScene, request: ImageRequest, laid: bool) -> Truth:
-    """The annotations of a scene that is not drawn: of all but masks, which stay empty."""
+    """Return the annotations of a scene that is not rendered, with empty masks."""
     instances = tuple(annotation(placed, _mask(placed, scene, laid)) for placed in scene.placed)
     return Truth((10_000, 10_000), instances, request.prompt.scene, request.prompt.text)
 
@@ -125,7 +132,7 @@ def _mask(placed: Placed, scene: PlacedScene, laid: bool) -> PackedMask:
 
 
 def _agrees(options: SimulatorOptions, request: ImageRequest) -> bool:
-    """Whether a drawn picture's annotations say, thing by thing, what was counted without drawing it."""
+    """Return whether the annotations of the rendered picture equal those computed without rendering."""
     drawn = simulate(options, request)
     assert isinstance(drawn, Generated), drawn
     assert drawn.truth is not None
@@ -144,7 +151,7 @@ def _said(instances: Sequence[Instance]) -> list[tuple[Any, ...]]:
 
 
 def _independence(scenes: int) -> Rows:
-    """All faults at once: whether each happens without regard to the others."""
+    """Test, with all faults at once, that they are independent of each other."""
     happened = _decisions(scenes)
     for (one, slot), (other, its) in combinations(_EVENTS, 2):
         # Two things matter where it is the same fault.
@@ -158,7 +165,7 @@ def _independence(scenes: int) -> Rows:
 
 
 def _indifference(plans: Sequence[ScenePlan]) -> Rows:
-    """All faults at once: whether each happens without regard to the second thing's place and to the light."""
+    """Test, with all faults at once, that they are independent of the second thing's place and of the light."""
     happened = _decisions(len(plans))
     for fault, slot in _EVENTS:
         if 2 in slot:
@@ -169,7 +176,7 @@ def _indifference(plans: Sequence[ScenePlan]) -> Rows:
 
 
 def _decisions(scenes: int) -> dict[tuple[str, tuple[int, ...]], list[bool]]:
-    """For each event, in which scenes it happens."""
+    """Return, for each event, in which scenes it happens."""
     faults = FaultRates(**dict.fromkeys(_FAULTS, RATE))
     draws = [Draw(faults, *key_of(SimulatorOptions(), related(number))) for number in range(scenes)]
     return {(fault, slot): [draw.happens(fault, *slot) for draw in draws] for fault, slot in _EVENTS}
@@ -195,7 +202,7 @@ _QUANTITIES: dict[str, Callable[[ScenePlan], float]] = {
 
 
 def main() -> None:
-    """Print the table; exit with 1 where a row fails."""
+    """Print the table. Exit with code 1 if a row fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenes", type=int, default=5000, help="of each setting")
     parser.add_argument("--layouts", type=int, default=1000)

@@ -1,4 +1,4 @@
-"""What was counted, against what should be: each row of the table is a test with a p-value."""
+"""Rows of the table of counts: each compares observed and expected values by a test with a p-value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.stats import binomtest, chisquare, ks_2samp, norm
 
 @dataclass(frozen=True)
 class CountRow:
-    """One line of the table: what was counted in ``n`` cases, what was ``expected``, and the test's p-value."""
+    """A row of the table: the value observed in ``n`` cases, the ``expected`` value, and the p-value."""
 
     case: str
     what: str
@@ -21,14 +21,14 @@ class CountRow:
     p: float
 
     def line(self, alarm: float) -> str:
-        """The row in Markdown; it passes where p exceeds the alarm."""
+        """Return the row in Markdown. It passes if p exceeds ``alarm``."""
         passes = "yes" if self.p > alarm else "NO"
         cells = self.case, self.what, self.expected, self.found, str(self.n), f"{self.p:.2g}", passes
         return f"| {' | '.join(cells)} |"
 
 
 def share(case: str, what: str, expected: float, hits: Iterable[bool]) -> CountRow:
-    """A share, by the exact binomial test; of nothing, it fails."""
+    """Test a share by the exact binomial test. Without cases the row fails."""
     seen = list(hits)
     n, counted = len(seen), sum(seen)
     p = binomtest(counted, n, min(max(expected, 0), 1)).pvalue if n else 0.0
@@ -36,7 +36,7 @@ def share(case: str, what: str, expected: float, hits: Iterable[bool]) -> CountR
 
 
 def spread(case: str, what: str, shares: Sequence[float], counts: Sequence[int]) -> CountRow:
-    """Shares of several values, smallest and largest shown, by a chi-square test; of nothing, it fails."""
+    """Test the shares of several values by a chi-square test. Without cases the row fails."""
     n = sum(counts)
     p = chisquare(counts, np.multiply(shares, n)).pvalue if n else 0.0
     found = np.divide(counts, max(n, 1))
@@ -45,18 +45,18 @@ def spread(case: str, what: str, shares: Sequence[float], counts: Sequence[int])
 
 
 def alike(case: str, what: str, values: Sequence[float], happened: Sequence[bool]) -> CountRow:
-    """Whether values are spread alike with a fault and without, by the two-sample Kolmogorov-Smirnov test."""
+    """Test that values have the same distribution with a fault and without, by the Kolmogorov-Smirnov test."""
     with_, without = ([v for v, h in zip(values, happened, strict=True) if h is is_] for is_ in (True, False))
     if not (with_ and without):
         return CountRow(case, what, "", "", len(values), 0.0)
     means = (f"mean {np.mean(of):.3f}" for of in (without, with_))
-    # the exact p-value of many values can overflow; then the asymptotic one is as good
+    # the exact p-value can overflow for many values, for which the asymptotic one is accurate
     method = "exact" if len(values) <= 500 else "asymp"
     return CountRow(case, what, *means, len(values), float(ks_2samp(with_, without, method=method).pvalue))
 
 
 def mean(case: str, what: str, expected: float, values: Sequence[float]) -> CountRow:
-    """A mean of many values, by the normal approximation."""
+    """Test a mean of many values by the normal approximation."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     found = sum(values) / max(len(values), 1)
     p = 2 * norm.sf(abs(found - expected) / error) if error > 0 else 0.0

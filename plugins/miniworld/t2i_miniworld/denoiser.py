@@ -1,4 +1,4 @@
-"""The denoisers of `mini` and `mini-tiny`: small UNet2DConditionModels over the autoencoder's latents."""
+"""Denoisers of `mini` and `mini-tiny`: small UNet2DConditionModels on the autoencoder's latents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HEAD = 32
 
 
 def build(channels: tuple[int, ...], text_width: int) -> UNet2DConditionModel:
-    """Make one with random weights, which looks at the text at all scales but the finest, heads of 32 numbers.
+    """Return a denoiser with random weights and attention heads of 32 dimensions.
 
-    At the finest it would take half of the time of the whole.
+    It attends to the text at all scales except the finest, where attention would take half of the total time.
     """
     coarser = len(channels) - 1
     return UNet2DConditionModel(
@@ -27,13 +27,13 @@ def build(channels: tuple[int, ...], text_width: int) -> UNet2DConditionModel:
         layers_per_block=1,
         norm_num_groups=16,
         cross_attention_dim=text_width,
-        # diffusers reads this, by an old slip in its naming, as the number of heads.
+        # despite its name, diffusers reads this as the number of heads
         attention_head_dim=tuple(max(1, width // _HEAD) for width in channels),
     )
 
 
 def scheduler() -> DDIMScheduler:
-    """Stable Diffusion's noise schedule; the velocity is predicted, and steps go down from pure noise."""
+    """Return Stable Diffusion's noise schedule with velocity prediction; steps start from pure noise."""
     return DDIMScheduler(
         num_train_timesteps=1000,
         beta_start=0.00085,

@@ -1,6 +1,7 @@
-"""The mini-detector's network: a small RT-DETR (Zhao et al. 2024) over the mini world's kinds, on a MobileNetV3.
+"""Network of `mini-detector`: a small RT-DETR (Zhao et al. 2024) for the mini world's kinds, on a MobileNetV3.
 
-Its backbone begins as the mini-classifier's trunk. The head of colours is t2i-transformers' (`coloured-detector`).
+Its backbone is initialised with the trunk of `mini-classifier`. The colour head is part of t2i-transformers
+(`coloured-detector`).
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import LABELS
 
 CLASSES = LABELS
-#: What a thing without a paint is called among the colours.
+#: Colour label of things without a paint.
 NATURAL = "natural"
 COLOURS = (*PAINTS, NATURAL)
 
-#: Side of the square that the network sees, in pixels; other pictures are scaled to it.
+#: Side in pixels of the network's square input; other pictures are scaled to it.
 SIDE = 128
-#: What `classifier` prepares pictures with, so that its trunk sees what it was trained on.
+#: Normalisation of pictures, the same as in `classifier`, with which the trunk was trained.
 _MEAN, _DEVIATION = 0.5, 0.25
-#: Stages of the trunk that are looked at: of strides 8, 16 and 32.
+#: Stages of the trunk whose features are used: those with strides 8, 16 and 32.
 _STAGES = (2, 3, 4)
 _WIDTH, _QUERIES = 96, 30
 
 
 def build(start: Path | None = classifier.WEIGHTS) -> RTDetrForObjectDetection:
-    """Make the network; ``start`` holds the classifier whose trunk it begins with (None: fresh weights)."""
+    """Return the network, initialised with the trunk of the classifier in ``start`` (None: random weights)."""
     trunk = TimmBackboneConfig(backbone=classifier.ARCHITECTURE, out_indices=list(_STAGES))
     config = RTDetrConfig(
         backbone_config=trunk,
-        # the library's way to freeze them would lose the activations that timm keeps in the same layers
+        # freezing them this way would drop the activations that timm stores in the same layers
         freeze_backbone_batch_norms=False,
         id2label={number: one.name for number, one in enumerate(CLASSES)},
         label2id={one.name: number for number, one in enumerate(CLASSES)},
@@ -54,12 +55,12 @@ def build(start: Path | None = classifier.WEIGHTS) -> RTDetrForObjectDetection:
     if start is not None:
         inside = network.model.backbone.model._backbone
         missing = inside.load_state_dict(classifier.load(start).state_dict(), strict=False).missing_keys
-        assert not missing, missing  # the classifier has all of it, and its own head
+        assert not missing, missing  # the classifier has all weights of the trunk, and its own head
     return network
 
 
 def processor() -> RTDetrImageProcessor:
-    """What prepares pictures for the network: the same as `seen`."""
+    """Return the image processor of the network, which is equivalent to `seen`."""
     return RTDetrImageProcessor(
         size={"height": SIDE, "width": SIDE},
         do_normalize=True,
@@ -69,5 +70,5 @@ def processor() -> RTDetrImageProcessor:
 
 
 def seen(views: Tensor) -> Tensor:
-    """What the network takes of sRGB pictures (N, 3, SIDE, SIDE), 0 to 1."""
+    """Convert sRGB pictures (N, 3, SIDE, SIDE), 0 to 1, to the network's input."""
     return (views - _MEAN) / _DEVIATION

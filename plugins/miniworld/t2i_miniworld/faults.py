@@ -1,11 +1,11 @@
-"""Faults at known rates, applied to a finished plan: what stays, stays where it is.
+"""Faults at known rates, applied to a finished plan. Faults never move the other things.
 
-In this order: `wrong_object`, `flip_relation`, `swap_colors`, `wrong_color`, `drop`; an `extra` thing comes on
-top, and none of the others touches it. What may be drawn instead of a thing, or beside all of them, is chosen
-before the layout, needed or not: the layout makes room for it and knows nothing of the rates.
+They are applied in this order: `wrong_object`, `flip_relation`, `swap_colors`, `wrong_color`, `drop`. An `extra`
+thing is added at the end, and no other fault changes it. Replacements and extra things are always chosen before
+the layout, whether they are needed or not. The layout makes room for them and does not depend on the rates.
 
-Each decision has its own random stream, named by prompt, seed, salt and slot, so that a higher rate keeps the
-faults of a lower one and adds to them, and one fault never shifts another.
+Each decision has its own random stream, keyed by prompt, seed, salt and slot. So the faults at a higher rate
+include the faults at a lower rate, and one fault never changes the draws of another.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ from t2i_miniworld.vocabulary import LEAVES
 
 @dataclass(frozen=True)
 class FaultRates:
-    """How often a simulated model errs: probabilities, 0 to 1.
+    """Error rates of a simulated model.
 
-    drop           a thing is left out; each after the first, independently
-    wrong_object   a thing is replaced by one of another leaf, each of the other 36 as likely, in the same place
-                   and paint; each independently
-    wrong_color    a thing with a paint gets another of the eight, each as likely; each independently
-    swap_colors    the paints of a picture move on by one painted object, with all of its things; nothing where
-                   fewer than two differ
-    extra          a picture shows one thing more, as one of the asked, each as likely
-    flip_relation  the two things of a picture's first relation exchange places
-    seed_sd        standard deviation, on the logit scale, of a seed's effect on all rates, shared by all prompts
-    prompt_sd      likewise of a prompt's effect, shared by all seeds
+    Attributes:
+        drop: Probability that a thing is left out; independent for each thing after the first.
+        wrong_object: Probability that a thing is replaced by one of another leaf in the same place and paint, all
+            36 other leaves equally likely; independent for each thing.
+        wrong_color: Probability that a painted thing gets another of the eight paints, all equally likely;
+            independent for each thing.
+        swap_colors: Probability that each painted object of the prompt gets the paint of the one before it; no
+            effect if fewer than two paints differ.
+        extra: Probability that a picture has one more thing, like one of the requested ones, all equally likely.
+        flip_relation: Probability that the two things of the first relation exchange places.
+        seed_sd: Standard deviation of a seed's effect on the logit of all rates, shared by all prompts.
+        prompt_sd: Standard deviation of a prompt's effect on the logit of all rates, shared by all seeds.
 
-    Raises ValueError for a number outside its range: a rate below 0 or above 1, a deviation below 0 or above
-    `MOST_SD`, and for what is no number.
+    Raises:
+        ValueError: If a rate is not between 0 and 1, or a deviation is not between 0 and `MOST_SD`.
     """
 
     drop: float = 0.0
@@ -55,12 +57,12 @@ class FaultRates:
         for name, value in vars(self).items():
             most = MOST_SD if name.endswith("_sd") else 1
             if not 0 <= value <= most:
-                raise ValueError(f"{name} lies between 0 and {most}, not at {value}")
+                raise ValueError(f"{name} must be between 0 and {most} (got {value})")
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One picture of one prompt by one erring model: what the random streams of its faults are named by."""
+    """One picture of one prompt by one simulated model; it names the random streams of the picture's faults."""
 
     faults: FaultRates
     prompt: str
@@ -69,17 +71,17 @@ class Draw:
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """Prompt, seed and salt, as names of streams."""
+        """Prompt, seed and salt, the key of the streams."""
         return self.prompt, self.seed, self.salt
 
     def happens(self, fault: str, *slot: int) -> bool:
-        """Whether a fault happens in this picture, or to the thing in one slot."""
+        """Return whether a fault happens in this picture, or to the thing in one slot."""
         base = getattr(self.faults, fault)
         return bool(stream(fault, *self.key, *slot).random() < rate(base, self.faults, *self.key))
 
 
 def rate(base: float, faults: FaultRates, prompt: str, seed: int, salt: int) -> float:
-    """The rate that holds for one prompt and seed: ``base`` moved by their effects; 0 and 1 stay exact."""
+    """Return the rate for one prompt and seed: ``base`` shifted by their effects. 0 and 1 stay exact."""
     if base in (0.0, 1.0):
         return base
     effect = 0.0
@@ -87,12 +89,18 @@ def rate(base: float, faults: FaultRates, prompt: str, seed: int, salt: int) -> 
         effect += faults.seed_sd * stream("seed-effect", seed, salt).standard_normal()
     if faults.prompt_sd:
         effect += faults.prompt_sd * stream("prompt-effect", prompt, salt).standard_normal()
-    # exp of a large effect may overflow: tanh is the same function and does not.
+    # This is the logistic function; tanh does not overflow for large effects, as exp does.
     return 0.5 * (1 + math.tanh((math.log(base / (1 - base)) + effect) / 2))
 
 
 def apply(plan: ScenePlan, groups: Sequence[int], draw: Draw) -> PlacedScene:
-    """Return what the erring model draws of a plan; ``groups`` says of which asked object each thing is one."""
+    """Return the scene that the simulated model draws from a plan.
+
+    Args:
+        plan: The plan.
+        groups: Index of the requested object that each thing belongs to.
+        draw: The picture.
+    """
     scene = plan.scene
     placed = [plan.instead[one.slot] if draw.happens("wrong_object", one.slot) else one for one in scene.placed]
     if plan.ties and draw.happens("flip_relation"):
@@ -110,7 +118,7 @@ def apply(plan: ScenePlan, groups: Sequence[int], draw: Draw) -> PlacedScene:
 
 
 def wrong_thing(thing: Thing, slot: int, laws: Laws, *key: str | int) -> Thing:
-    """What a wrong object is instead of a thing with a form: one of another leaf, in its paint, by the laws."""
+    """Choose, by the laws, a replacement of another leaf in the same paint, for a thing with a form."""
     assert thing.form is not None
     own = leaf_of(thing.kind, thing.form)
     others = [leaf for leaf in LEAVES if leaf != own]
@@ -120,12 +128,12 @@ def wrong_thing(thing: Thing, slot: int, laws: Laws, *key: str | int) -> Thing:
 
 
 def extra_of(count: int, *key: str | int) -> int:
-    """Which of ``count`` asked things an extra one is like."""
+    """Return the index of the requested thing, of ``count``, that an extra thing is like."""
     return int(stream("extra-of", *key).integers(count))
 
 
 def _swapped(placed: Sequence[Placed], groups: Sequence[int]) -> list[Placed]:
-    """The things of each painted object in the paint of the one before it, the first one's in the last one's."""
+    """Return the things with the paints moved on by one painted object; the first object gets the last paint."""
     paints = {groups[one.slot]: one.thing.paint for one in placed if one.thing.paint is not None}
     before = dict(zip(paints, [*paints.values()][-1:] + [*paints.values()][:-1], strict=True))
     return [_painted(one, before.get(groups[one.slot])) for one in placed]

@@ -1,9 +1,9 @@
-"""What a person sees in a run's pictures, beside what its judge said.
+"""Comparison of a run's judge with a person's labels of its pictures.
 
-``python -m t2i_miniworld.hand_labels sheet RUN OUT.png`` draws the pictures for the person to look at: a row for
-each prompt, a column for each seed. ``... blank RUN OUT.csv`` begins a table of them (prompt, seed, the picture's
-digest, so that nobody compares answers about different ones), in which the person fills in `shown`: yes or no, is
-all there that the prompt names? ``... compare RUN OUT.csv`` then says how often person and judge agree.
+``python -m t2i_miniworld.hand_labels sheet RUN OUT.png`` draws the pictures: a row for each prompt, a column for
+each seed. ``... blank RUN OUT.csv`` writes a table of them (prompt, seed, and digest of the picture), in which the
+person fills in `shown` with yes or no: does the picture show everything that the prompt names? ``... compare RUN
+OUT.csv`` then prints how often person and judge agree.
 """
 
 from __future__ import annotations
@@ -36,17 +36,21 @@ class Label:
 
 
 def read_labels(file: Path) -> list[Label]:
-    """Read a CSV of answers. Raises SystemExit for a line without yes or no, with its number."""
+    """Read a CSV file of answers.
+
+    Raises:
+        SystemExit: If a line has an answer other than yes or no.
+    """
     with file.open(newline="") as opened:
         rows = list(csv.DictReader(opened))
     for number, row in enumerate(rows, start=2):
         if row["shown"] not in _ANSWERS:
-            raise SystemExit(f"{file}, line {number}: shown is {row['shown']!r}; want yes or no")
+            raise SystemExit(f"{file}, line {number}: 'shown' must be yes or no (got {row['shown']!r})")
     return [Label(row["prompt"], int(row["seed"]), row["digest"], _ANSWERS[row["shown"]]) for row in rows]
 
 
 def write_blank(run: Run, file: Path) -> None:
-    """Write the CSV of a run's pictures, with `shown` to be filled in."""
+    """Write the CSV file of a run's pictures, with an empty column `shown`."""
     with file.open("w", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")
         writer.writerow(_FIELDS)
@@ -54,9 +58,10 @@ def write_blank(run: Run, file: Path) -> None:
 
 
 def agreement(run: Run, labels: list[Label]) -> Counter[tuple[bool, bool]]:
-    """How often (the person, the judge) saw what the prompt names.
+    """Count the answers of person and judge: whether (the person, the judge) saw everything that the prompt names.
 
-    Raises SystemExit where a label is about a picture that the run does not have.
+    Raises:
+        SystemExit: If a label is about a picture that the run does not have.
     """
     values = run.measurements()
     said = {
@@ -74,7 +79,7 @@ def agreement(run: Run, labels: list[Label]) -> Counter[tuple[bool, bool]]:
 
 
 def sheet(run: Run) -> Image.Image:
-    """Draw a run's pictures: prompts down, seeds across."""
+    """Draw a run's pictures, a row for each prompt and a column for each seed."""
     drawn, images = list(_drawn(run)), run.images()
     prompts = list(dict.fromkeys(one.prompt for one in drawn))
     seeds = sorted({int(one.seed) for one in drawn})
@@ -97,7 +102,7 @@ def _drawn(run: Run) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Read the command line and do one of the three."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("sheet", "blank", "compare"))
     parser.add_argument("run", type=Path)

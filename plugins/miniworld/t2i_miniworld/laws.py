@@ -1,6 +1,6 @@
-"""What is drawn where a prompt leaves it open: the sub-kind of a class, and what a human wears.
+"""Laws by which the simulator chooses what a prompt leaves open: the leaf of a class, and what a human wears.
 
-Each law is given by its probabilities, which a validation can read, and each choice has its own random stream.
+Each law is defined by its probabilities, which validations can read. Each choice has its own random stream.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from t2i_miniworld.vocabulary import HAIR, HAT, LEAVES, SUBKINDS
 Hyponyms = Literal["uniform", "fixed", "skewed"]
 T = TypeVar("T")
 
-#: The attributes of a human, and the values of each.
+#: Attributes of a human, with their values.
 ATTRIBUTES: dict[str, tuple[str, ...]] = {"coat": tuple(PAINTS), "hat": HAT, "hair": HAIR}
 
 
 @dataclass(frozen=True)
 class Skew:
-    """An attribute that takes one value with probability ``rate``; the others share the rest evenly."""
+    """An attribute that takes one value with probability ``rate``; the other values share the rest equally."""
 
     attribute: str
     value: str
@@ -35,7 +35,7 @@ class Skew:
 
 @dataclass(frozen=True)
 class Laws:
-    """How a simulated model chooses: among the leaves of a class, and among values of attributes left open."""
+    """Laws of a simulated model for the leaves of a class and the values of attributes."""
 
     hyponyms: Hyponyms = "uniform"
     skews: tuple[Skew, ...] = ()
@@ -43,10 +43,10 @@ class Laws:
 
 
 def leaf_probabilities(laws: Laws, cls: ObjectClass) -> dict[str, float]:
-    """Probability of each of the leaves under a class.
+    """Return the probability of each leaf under a class.
 
-    ``uniform``: all alike. ``fixed``: one leaf always, which class and salt choose. ``skewed``: Zipf's law,
-    1/rank, in an order that class and salt choose.
+    ``uniform``: all leaves are equally likely. ``fixed``: always the same leaf, chosen by class and salt.
+    ``skewed``: Zipf's law, 1/rank, in an order chosen by class and salt.
     """
     leaves = leaves_under(cls)
     if laws.hyponyms == "uniform":
@@ -57,7 +57,7 @@ def leaf_probabilities(laws: Laws, cls: ObjectClass) -> dict[str, float]:
 
 
 def attribute_probabilities(laws: Laws, attribute: str) -> dict[str, float]:
-    """Probability of each value of an attribute that a prompt leaves open."""
+    """Return the probability of each value of an attribute that a prompt leaves open."""
     values = ATTRIBUTES[attribute]
     skew = next((skew for skew in laws.skews if skew.attribute == attribute), None)
     if skew is None:
@@ -66,13 +66,13 @@ def attribute_probabilities(laws: Laws, attribute: str) -> dict[str, float]:
 
 
 def choose(probabilities: Mapping[T, float], *key: str | int) -> T:
-    """One of the keys, by its probability: a pure function of ``key``."""
+    """Choose one of the options by its probability. The choice depends only on ``key``."""
     options = list(probabilities)
     return options[stream(*key).choice(len(options), p=list(probabilities.values()))]
 
 
 def dress(leaf: str, asked: Mapping[str, str], laws: Laws, *key: str | int) -> tuple[str, str | None]:
-    """Form and coat (a human's alone) of a thing of this leaf: as ``asked``, by the laws where that is open."""
+    """Return form and coat (humans only) of a thing of this leaf: as ``asked``, and by the laws otherwise."""
     if LEAVES[leaf] != "human":
         forms = forms_of(leaf)
         return choose(dict.fromkeys(forms, 1 / len(forms)), "form", *key), None
@@ -84,52 +84,56 @@ def dress(leaf: str, asked: Mapping[str, str], laws: Laws, *key: str | int) -> t
 
 
 def worn(form: str) -> dict[str, str]:
-    """The attributes that a human's form has: hat and hair."""
+    """Return the attributes of a human's form: hat and hair."""
     hair, _, hat = form.partition("-")
     return {"hat": "yes" if hat else "no", "hair": hair}
 
 
 def forms_of(leaf: str) -> tuple[str, ...]:
-    """The bodies that things of this leaf may have."""
+    """Return the bodies that things of this leaf may have."""
     kind = LEAVES[leaf]
     return SUBKINDS.get(kind, {}).get(leaf, KINDS[kind].forms)
 
 
 def leaf_of(kind: str, form: str) -> str:
-    """The leaf that a body belongs to."""
+    """Return the leaf that a body belongs to."""
     return next(leaf for leaf in leaves_of(kind) if form in forms_of(leaf))
 
 
 def leaves_of(kind: str) -> tuple[str, ...]:
-    """The leaves of a kind."""
+    """Return the leaves of a kind."""
     return tuple(leaf for leaf, its in LEAVES.items() if its == kind)
 
 
 def parse_skews(text: str) -> tuple[Skew, ...]:
-    """Read ``ATTRIBUTE:VALUE:RATE``, several separated by commas. Raises ValueError with what is wrong."""
+    """Parse skews, ``ATTRIBUTE:VALUE:RATE`` separated by commas.
+
+    Raises:
+        ValueError: If the text is not valid, or an attribute occurs twice.
+    """
     skews = tuple(_parse_skew(part.strip()) for part in text.split(",")) if text.strip() else ()
     names = [skew.attribute for skew in skews]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name!r} is skewed twice")
+            raise ValueError(f"attribute {name!r} is given twice")
     return skews
 
 
 def _parse_skew(text: str) -> Skew:
     parts = text.split(":")
     if len(parts) != 3:
-        raise ValueError(f"{text!r} is no ATTRIBUTE:VALUE:RATE, such as hat:yes:0.8")
+        raise ValueError(f"{text!r} must be ATTRIBUTE:VALUE:RATE, such as hat:yes:0.8")
     attribute, value, number = parts
     if attribute not in ATTRIBUTES:
-        raise ValueError(f"{attribute!r} is no attribute; those are {_listed(ATTRIBUTES)}")
+        raise ValueError(f"unknown attribute {attribute!r}; the attributes are {_listed(ATTRIBUTES)}")
     if value not in ATTRIBUTES[attribute]:
-        raise ValueError(f"{attribute} is never {value!r}; it is {_listed(ATTRIBUTES[attribute])}")
+        raise ValueError(f"{attribute} must be one of {_listed(ATTRIBUTES[attribute])} (got {value!r})")
     try:
         rate = float(number)
     except ValueError:
-        raise ValueError(f"{number!r} is no rate: a number between 0 and 1") from None
+        raise ValueError(f"the rate must be a number between 0 and 1 (got {number!r})") from None
     if not 0 <= rate <= 1:
-        raise ValueError(f"a rate lies between 0 and 1, not at {number}")
+        raise ValueError(f"the rate must be a number between 0 and 1 (got {number})")
     return Skew(attribute, value, rate)
 
 

@@ -1,8 +1,8 @@
-"""From things asked for to a scene: places, poses, camera and light, all drawn from named streams.
+"""Layout of a scene: places, poses, camera and light, all drawn from named random streams.
 
-The layout is drawn for everything that is asked for and for all that faults may put in its stead or add,
-whether they do or not; paint has no part in it. Each thing has a place, and what may stand in one place keeps
-clear of what may stand in any other: whatever comes, goes or changes afterwards moves and hides nothing.
+The layout covers all requested things and everything that faults may replace or add, whether they do or not. Paint
+does not affect it. Everything that may stand in one place keeps clear of everything that may stand in another, so
+faults applied afterwards never move or hide other things.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from t2i_miniworld.scene import Place, Placed, PlacedScene, ScenePlan, Stage, Th
 from t2i_miniworld.shapes.mesh import FloatArray, IntArray
 from t2i_miniworld.streams import stream
 
-#: The most things one scene is asked for.
+#: Maximum number of requested things in a scene.
 MOST = 4
-#: A thing shows in at least this share of the picture.
+#: Minimum visible area of a thing, as a fraction of the picture.
 LEAST_AREA = 0.015
-#: Between the boxes of two things the picture shows a gap of at least this share of its side.
+#: Minimum gap between the boxes of two things, as a fraction of the picture's side.
 LEAST_GAP = 0.05
-#: Between a box and the picture's edge.
+#: Minimum gap between a box and the picture's edge, as a fraction of its side.
 LEAST_EDGE = 0.01
-#: What a relation says is so by this factor: the boxes' centres are that much farther apart along its axis.
+#: Minimum clearness of a relation: ratio of the distances of the boxes' centres along its axis and across it.
 LEAST_TIE = 1.5
 
-#: So many layouts are sketched at once, in so many rounds; a few that look right are worked out.
+#: Number of layouts sketched at once, of rounds, and of promising sketches that are computed exactly.
 _SKETCHES, _ROUNDS, _TRIALS = 256, 10, 4
-#: A thing's shape changes a little with its place: sketches keep that much more than the floors ask for.
+#: Factor by which sketches exceed the minimums, because a thing's shape changes slightly with its place.
 _SLACK = 1.1
-#: Areas are measured on a picture of this side.
+#: Side in pixels of the picture on which areas are measured.
 _GRID = 96
 
-#: Muted, so that no ground reads as a paint of its own.
+#: Muted colours, so that no ground is taken for a paint.
 _GROUNDS: tuple[RGB, ...] = (
     (186, 178, 162), (168, 170, 164), (150, 152, 150), (196, 188, 178),
     (172, 164, 150), (158, 162, 168), (204, 200, 192),
@@ -52,7 +52,7 @@ _BACKGROUNDS: tuple[RGB, ...] = (
 )  # fmt: skip
 
 
-#: For each number of things, the arrangements to choose from; things take as many of the places as they need.
+#: Arrangements to choose from, by number of things. An arrangement may have more places than things.
 _ARRANGEMENTS: dict[int, tuple[tuple[Place, ...], ...]] = {
     1: ((Place(0.5, 0.86, 0.88, 0.76),),),
     2: (
@@ -89,12 +89,12 @@ PREDICATES = ("left", "right", "above", "below")
 
 
 class NoArrangement(ValueError):
-    """Relations that no arrangement of the things keeps all at once."""
+    """Raised if no arrangement of the things satisfies all relations."""
 
 
 @dataclass(frozen=True)
 class _Body:
-    """A thing about to be placed, with the shape of its picture: width by height, and the share of its box."""
+    """A thing to be placed, with its aspect ratio (width by height) and the fraction of its box that it fills."""
 
     placed: Placed
     aspect: float
@@ -106,7 +106,7 @@ class _Body:
 
 
 def lay_out(things: Sequence[Thing], *key: str | int, ties: tuple[Tie, ...] = ()) -> PlacedScene:
-    """Place 1 to `MOST` things on a stage: `plan` without faults to come."""
+    """Place 1 to `MOST` things on a stage: `plan` without room for faults."""
     return plan(things, *key, ties=ties).scene
 
 
@@ -117,15 +117,24 @@ def plan(
     instead: Sequence[Thing] = (),
     extra: Thing | None = None,
 ) -> ScenePlan:
-    """Place 1 to `MOST` things, and what faults may draw: a pure function of all of them, the ties and ``key``.
+    """Place 1 to `MOST` things and everything that faults may draw. The result depends only on the arguments.
 
-    What a thing leaves open is drawn: the leaf of its kind evenly, then a form of that leaf evenly. ``instead``
-    has for each thing what may be drawn in its place (or is empty), ``extra`` is one thing more. With the things
-    of the first tie in each other's places the picture keeps the floors as well.
-    Raises ValueError for an unknown kind or too many things, NoArrangement where ties exclude each other.
+    What a thing leaves open is drawn: a leaf of its kind uniformly, then a form of that leaf uniformly. The
+    minimums also hold with the things of the first relation exchanged.
+
+    Args:
+        things: The requested things.
+        key: Key of the random streams.
+        ties: Relations between them.
+        instead: Replacement of each thing; or empty.
+        extra: An additional thing.
+
+    Raises:
+        ValueError: If a kind is unknown or there are too many things.
+        NoArrangement: If the relations contradict each other.
     """
     if not 1 <= len(things) <= MOST:
-        raise ValueError(f"a scene holds 1 to {MOST} things, not {len(things)}")
+        raise ValueError(f"a scene must have 1 to {MOST} things (got {len(things)})")
     for thing in things:
         if thing.kind not in KINDS:
             raise ValueError(f"the mini world has no {thing.kind!r}; it has {', '.join(KINDS)}")
@@ -157,7 +166,7 @@ def plan(
 
 
 def pose(slot: int, thing: Thing, *key: str | int) -> Placed:
-    """Draw body, look and heading of a thing, and what it leaves open; `fit` gives it a place and its size."""
+    """Draw body, look, heading and all else that a thing leaves open; `fit` sets its place and size."""
     kind = KINDS[thing.kind]
     form, coat = thing.form, thing.coat
     if form is None or (coat is None and "coat" in kind.paint):
@@ -183,10 +192,10 @@ def pose(slot: int, thing: Thing, *key: str | int) -> Placed:
 
 
 def fit(placed: Placed, place: Place, stage: Stage) -> Placed:
-    """Move and scale a thing until it fills its place: the middle of its lower edge at (u, v)."""
+    """Move and scale a thing so that it fills its place, with the middle of its lower edge at (u, v)."""
     points = _hull(placed.thing.kind, placed.form, placed.variant)
     lift = KINDS[placed.thing.kind].lift
-    # Room below a hovering thing, for its shadow.
+    # leave room for the shadow below a hovering thing
     bottom, height = (place.v - 0.2 * place.height, 0.8 * place.height) if lift else (place.v, place.height)
     u, v, scale = place.u, bottom, 1.0
     for _ in range(6):
@@ -201,13 +210,13 @@ def fit(placed: Placed, place: Place, stage: Stage) -> Placed:
 
 
 def exchanged(placed: Sequence[Placed], tie: Tie, stage: Stage) -> list[Placed]:
-    """Things with the two of a tie in each other's places; nothing else moves."""
+    """Return the things with the two of a relation exchanged. No other thing moves."""
     there = {tie.subject: placed[tie.object].place, tie.object: placed[tie.subject].place}
     return [fit(one, there[one.slot], stage) if one.slot in there else one for one in placed]
 
 
 def world_points(points: FloatArray, placed: Placed) -> FloatArray:
-    """Points (N, 3) of a thing's own model, moved to where it stands in the world."""
+    """Transform points (N, 3) of a thing's model to world coordinates."""
     angle = np.radians(placed.yaw)
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
     stretched = points * np.asarray(placed.stretch)
@@ -234,13 +243,13 @@ def _jitter(colour: RGB, rng: np.random.Generator) -> RGB:
 
 
 def _body(posed: Placed, stage: Stage) -> _Body:
-    """Measure a thing in the middle of the picture."""
+    """Return the shape of a thing, measured in the middle of the picture."""
     (x0, y0, x1, y1), area = _seen(fit(posed, Place(0.5, 0.8, 0.5, 0.5), stage), stage)
     return _Body(posed, (x1 - x0) / (y1 - y0), area / (x1 - x0) / (y1 - y0))
 
 
 def _guests(bodies: Sequence[tuple[_Body, ...]], ties: tuple[Tie, ...]) -> list[tuple[_Body, ...]]:
-    """For each thing's place, all that may stand there: where a tie's things may exchange, those of both."""
+    """Return everything that may stand in each thing's place, including things that a relation may exchange."""
     guests = list(bodies)
     if ties:
         both = bodies[ties[0].subject] + bodies[ties[0].object]
@@ -256,18 +265,18 @@ def _sketches(
     attempt: int,
     rng: np.random.Generator,
 ) -> list[list[Place]]:
-    """Places for all things, and for one ``more``, in the sketches that keep all floors, or in the best one.
+    """Return places for all things, and for one ``more``, in the sketches that meet all minimums, or in the best.
 
-    Each thing is given a place of a random arrangement, in random order, a little out of line.
+    Each sketch assigns the places of a random arrangement in random order, with small random offsets.
     """
     count = len(guests)
     chosen = rng.integers(len(arrangements), size=_SKETCHES)
     order = rng.integers([len(arrangements[index]) for index in chosen])
     places = np.stack([arrangements[index][at] for index, at in zip(chosen, order, strict=True)])
-    # Later attempts draw smaller things: there is more room between them.
+    # later attempts use smaller things, which leaves more room between them
     low, high = (0.62 if count == 1 else 0.80) - 0.35 * attempt / _ROUNDS, 1 - 0.25 * attempt / _ROUNDS
     places[..., 2:] *= rng.uniform(low, high, (_SKETCHES, count, 1))
-    # The smaller a single thing, the farther off the middle it may stand.
+    # the smaller a single thing, the farther from the middle it may stand
     reach = (0.5 * (1 - places[..., 2]) if count == 1 else 0.03) - LEAST_EDGE
     places[..., 0] += reach * rng.uniform(-1, 1, (_SKETCHES, count))
     places[..., 1] = np.minimum(places[..., 1] + rng.uniform(-0.04, 0.03, (_SKETCHES, count)), 1 - LEAST_EDGE)
@@ -284,7 +293,7 @@ def _sketches(
 
 
 def _spot(more: _Body, taken: Sequence[FloatArray], rng: np.random.Generator) -> tuple[float, FloatArray]:
-    """A place (4,) for one thing more among boxes (V, 4) that are taken, after its margin."""
+    """Return the margin of a place and the place (4,), for one more thing among occupied boxes (V, 4)."""
     side = rng.uniform(0.14, 0.42, _SKETCHES)
     u, v = rng.uniform(0.06, 0.94, _SKETCHES), rng.uniform(0.30, 1 - LEAST_EDGE, _SKETCHES)
     places = np.stack([u, v, side, side], axis=1)
@@ -297,7 +306,7 @@ def _spot(more: _Body, taken: Sequence[FloatArray], rng: np.random.Generator) ->
 
 
 def _sketched(bodies: Sequence[_Body], places: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Boxes (N, V, 4) and areas (N, V) of V bodies in N places (N, 4), about as `fit` makes them."""
+    """Return boxes (N, V, 4) and areas (N, V) of V bodies in N places (N, 4), approximating `fit`."""
     u, v, width, height = places.T
     boxes, areas = [], []
     for body in bodies:
@@ -311,9 +320,13 @@ def _sketched(bodies: Sequence[_Body], places: FloatArray) -> tuple[FloatArray, 
 def _margins(
     boxes: Sequence[FloatArray], areas: Sequence[FloatArray], ties: tuple[Tie, ...], slack: float = 1.0
 ) -> FloatArray:
-    """By how much N layouts keep every floor: 1 or more where all are kept, less where one is not.
+    """Return how well N layouts meet the minimums: 1 or more if all are met, less than 1 otherwise.
 
-    For each place boxes (N, V, 4) and areas (N, V) of all that may stand there.
+    Args:
+        boxes: For each place, the boxes (N, V, 4) of everything that may stand there.
+        areas: For each place, their areas (N, V).
+        ties: Relations between the things.
+        slack: Factor by which the minimums are raised.
     """
     union = [np.concatenate([of[..., :2].min(axis=1), of[..., 2:].max(axis=1)], axis=1) for of in boxes]
     margins = np.min([of.min(axis=1) for of in areas], axis=0) / LEAST_AREA / slack
@@ -331,7 +344,7 @@ def _margins(
 
 
 def margin_of(found: ScenePlan) -> float:
-    """How well a plan keeps the floors, whatever faults happen: 1 or more where all of them are kept."""
+    """Return how well a plan meets the minimums, with or without faults: 1 or more if all are met."""
     stage = found.scene.stage
     casts = [found.scene.placed, found.instead] if found.instead else [found.scene.placed]
     casts += [tuple(exchanged(cast, tie, stage)) for cast in casts for tie in found.ties[:1]]
@@ -346,14 +359,14 @@ def margin_of(found: ScenePlan) -> float:
 
 
 def _seen(placed: Placed, stage: Stage) -> tuple[tuple[float, float, float, float], float]:
-    """Box and area of a thing alone, in shares of the picture; what lies outside counts in the box."""
+    """Return box and area of a single thing, as fractions of the picture; the box includes parts outside."""
     built = model(placed.thing.kind, placed.form, placed.variant)
     shown = owners([(world_points(built.vertices, placed), built.faces)], stage.elevation, _GRID) == 0
     return box_of(placed, stage), float(shown.mean())
 
 
 def box_of(placed: Placed, stage: Stage) -> tuple[float, float, float, float]:
-    """The box (x0, y0, x1, y1) of a thing in shares of the picture, inside it or not."""
+    """Return the box (x0, y0, x1, y1) of a thing as fractions of the picture; it may reach outside."""
     points = world_points(_hull(placed.thing.kind, placed.form, placed.variant), placed)
     at, _ = camera.project(points, stage.elevation)
     (x0, y0), (x1, y1) = at.min(axis=0).tolist(), at.max(axis=0).tolist()
@@ -362,7 +375,7 @@ def box_of(placed: Placed, stage: Stage) -> tuple[float, float, float, float]:
 
 @cache
 def _keeping(count: int, ties: tuple[Tie, ...]) -> tuple[FloatArray, ...]:
-    """The arrangements of ``count`` things: for each the orders (O, count, 4) of its places that keep all ties."""
+    """Return, for each arrangement of ``count`` things, the orders (O, count, 4) of places that meet all ties."""
     kept = []
     for places in _ARRANGEMENTS[count]:
         orders = np.array(
@@ -375,12 +388,12 @@ def _keeping(count: int, ties: tuple[Tie, ...]) -> tuple[FloatArray, ...]:
         if keep.any():
             kept.append(orders[keep])
     if not kept:
-        raise NoArrangement("no arrangement of the things keeps all these relations")
+        raise NoArrangement("no arrangement of the things satisfies all these relations")
     return tuple(kept)
 
 
 def _clearness(subject: FloatArray, object_: FloatArray, tie: Tie) -> FloatArray:
-    """How clearly centres (..., 2) keep a tie: 1 when by `LEAST_TIE`, 1 / `LEAST_TIE` when just so."""
+    """Return how clearly centres (..., 2) satisfy a relation: 1 at `LEAST_TIE`, 1 / `LEAST_TIE` at its limit."""
     du, dv = np.moveaxis(subject - object_, -1, 0)
     along, across = {"left": (-du, dv), "right": (du, dv), "above": (-dv, du), "below": (dv, du)}[tie.predicate]
     clear: FloatArray = along / np.maximum(LEAST_TIE * np.abs(across), LEAST_GAP)
@@ -389,7 +402,7 @@ def _clearness(subject: FloatArray, object_: FloatArray, tie: Tie) -> FloatArray
 
 @cache
 def _hull(kind: str, form: str, variant: int) -> FloatArray:
-    """The corners (N, 3) of a model's convex hull: all that its box in a picture depends on."""
+    """Return the corners (N, 3) of a model's convex hull, which determine its box in a picture."""
     vertices = model(kind, form, variant).vertices
     corners: IntArray = ConvexHull(vertices).vertices
     return vertices[corners]

@@ -1,4 +1,4 @@
-"""Judge `mini-segmenter`: a small SegFormer trained on renders, and connected regions of its classes."""
+"""Judge `mini-segmenter`: a small SegFormer trained on rendered scenes; instances are connected regions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from t2i_miniworld.vocabulary import SYNSETS
 
 
 class MiniSegmenter:
-    """The trained judge. ``device`` None takes a GPU where there is one; ``batch_size`` None takes 32."""
+    """The trained judge.
+
+    Args:
+        device: Device of the network. If None, a GPU if there is one.
+        batch_size: Number of images per batch. If None, 32.
+    """
 
     def __init__(self, device: str | None = None, batch_size: int | None = None) -> None:
         self._network = segmenter.load(device=str(select_device(device)))
@@ -27,7 +32,7 @@ class MiniSegmenter:
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Segments | Failure]]:
-        """Segment the image of each query, in order; the result does not depend on the batch."""
+        """Yield each query with the segments of its image, in order; results do not depend on the batch."""
         waiting = iter(queries)
         while batch := list(islice(waiting, self._batch_size)):
             pixels = [query.images[0].pixels for query in batch]
@@ -38,7 +43,13 @@ class MiniSegmenter:
 
 
 def segments(found: list[Region], labels: tuple[ObjectClass, ...], size: tuple[int, int]) -> Segments:
-    """Regions as the observation that core keeps: ``labels`` by `Region.kind`; ``size`` is width and height."""
+    """Return regions as an observation.
+
+    Args:
+        found: The regions.
+        labels: Classes by `Region.kind`.
+        size: Width and height of the image in pixels.
+    """
     return Segments(
         size=size,
         boxes=np.array([region.box for region in found], np.float32).reshape(-1, 4),

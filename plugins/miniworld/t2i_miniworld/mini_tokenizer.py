@@ -1,4 +1,4 @@
-"""The tokenizer of `mini`: CLIP's byte-pair encoding, with merges for every word of the captions' grammar."""
+"""Tokenizer of `mini`: CLIP's byte-pair encoding with merges for every word of the captions' grammar."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from t2i_miniworld.names import called, plurals
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.wording import grammar_words
 
-#: Longer texts are cut: of 4,000 captions the longest had 26.
+#: Maximum number of tokens; longer texts are truncated. The longest of 4,000 captions had 26.
 LENGTH = 40
 _START, _END = "<|startoftext|>", "<|endoftext|>"
 _WORD_END = "</w>"
 
 
 def build() -> CLIPTokenizer:
-    """Make it: a pure function of the grammar.
+    """Return the tokenizer, which depends only on the grammar.
 
-    Numbered as CLIP's: bytes, bytes that end a word, merges in their order, the two marks. So open_clip's own
-    reader of the merges gives the same numbers.
+    Tokens are numbered as in CLIP: bytes, bytes that end a word, merges in their order, and the two special
+    tokens. So open_clip's reader of the merges gives the same numbers.
     """
     merges = _merges()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -40,7 +40,7 @@ def build() -> CLIPTokenizer:
 
 
 def words() -> Iterator[str]:
-    """Every word that captions are made of."""
+    """Yield every word of captions."""
     for names in called().values():
         for name in names:
             for form in (name, *plurals(name)):
@@ -51,9 +51,10 @@ def words() -> Iterator[str]:
 
 @cache
 def _merges() -> list[tuple[str, str]]:
-    """Byte-pair merges until every word is one token: of the most frequent pairs the first in the alphabet.
+    """Return byte-pair merges until every word is one token.
 
-    The trainer of `tokenizers` takes any of them, another one in each process.
+    Among the most frequent pairs, the first in alphabetical order is merged. The trainer of `tokenizers` takes any
+    of them, a different one in each process.
     """
     spelt = [[*word[:-1], word[-1] + _WORD_END] for word in sorted(set(words()))]
     merges = []

@@ -1,4 +1,4 @@
-"""What texts call the mini world's classes: their labels, WordNet's lemmas for them, and the plurals of both."""
+"""Names of the mini world's classes in texts: labels, WordNet lemmas, and their plurals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2i_core.api.prompt import ObjectClass
 from t2i_miniworld.taxonomy import leaves_under
 from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS
 
-#: For each synset of the taxonomy its lemmas, made by `make_taxonomy`.
+#: Lemmas of each synset of the taxonomy, written by `make_taxonomy`.
 FILE = Path(__file__).parent / "data" / "lemmas.json"
 
 _PLURALS = {"person": "people"}
@@ -22,20 +22,20 @@ _PLURALS = {"person": "people"}
 
 @dataclass(frozen=True)
 class Noun:
-    """What a name stands for: every leaf below the class that it names; ``plural`` where it says several."""
+    """Meaning of a name: the leaves of the class that it names, and whether it is a plural."""
 
     leaves: frozenset[str]
     plural: bool = False
 
 
 def words(text: str) -> list[str]:
-    """A text's words, lower case, and its commas, semicolons and full stops. Hyphens part words."""
+    """Split a text into lower-case words, commas, semicolons and full stops. Hyphens separate words."""
     return re.findall(r"[^\W_]+|[,;.]", text.lower())
 
 
 @cache
 def nouns() -> dict[tuple[str, ...], Noun]:
-    """Every name, as `words`, in the singular and the plural."""
+    """Return every name, split by `words`, in the singular and the plural, with its meaning."""
     singular = {tuple(words(name)): leaves for name, leaves in _names().items()}
     found = {form: Noun(leaves, plural=True) for name, leaves in singular.items() for form in _plurals(name)}
     return found | {name: Noun(leaves) for name, leaves in singular.items()}
@@ -43,7 +43,7 @@ def nouns() -> dict[tuple[str, ...], Noun]:
 
 @cache
 def called() -> dict[frozenset[str], tuple[str, ...]]:
-    """What things can be called, by the leaves that they may be: as it is written, singular, labels first."""
+    """Return the singular names of things by the leaves that they may be, as written, labels first."""
     first = {label.name: number for number, label in enumerate((*LEAF_LABELS, *LABELS))}
     found: dict[frozenset[str], list[str]] = {}
     for name, leaves in _names().items():
@@ -54,13 +54,13 @@ def called() -> dict[frozenset[str], tuple[str, ...]]:
 
 
 def plurals(name: str) -> list[str]:
-    """The plurals of a name, the usual one first."""
+    """Return the plurals of a name, the usual one first."""
     return [" ".join(form) for form in _plurals(tuple(words(name)))]
 
 
 @cache
 def _names() -> dict[str, frozenset[str]]:
-    """What each name in the singular stands for: a label for its own class alone, else all that it can mean."""
+    """Return the leaves of each singular name: for a label those of its class, otherwise of all its meanings."""
     found: dict[str, frozenset[str]] = {}
     for synset, lemmas in json.loads(FILE.read_text()).items():
         for lemma in lemmas:
@@ -73,7 +73,7 @@ def _leaves(cls: ObjectClass) -> frozenset[str]:
 
 
 def _plurals(name: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Regular plurals of the last word: cars, buses and busses, canaries; and the one irregular, people."""
+    """Return the plurals of the last word: regular ones (cars, buses and busses, canaries), and people."""
     *before, last = name
     if last in _PLURALS:
         ends = [_PLURALS[last], last + "s"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from t2i_core.api import ExecutionOption, Options
 
-#: A seed or prompt that is farther off than this makes every rate 0 or 1.
+#: Maximum of `seed_sd` and `prompt_sd`; with larger effects every rate is 0 or 1.
 MOST_SD = 10.0
 
 Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -18,23 +18,27 @@ class SimulatorOptions(Options):
     """Options of the generator `simulator`."""
 
     size: int = Field(128, ge=64, le=1024, description="Side of the square picture in pixels.")
-    spp: int = Field(16, ge=1, le=4096, description="Light paths per pixel.")
-    drop: Rate = Field(0.0, description="Probability that an object is left out; each after the first.")
-    wrong_object: Rate = Field(0.0, description="Probability that an object is replaced by one of another sort.")
+    spp: int = Field(16, ge=1, le=4096, description="Samples (light paths) per pixel.")
+    drop: Rate = Field(0.0, description="Probability that an object is left out, for each but the first.")
+    wrong_object: Rate = Field(0.0, description="Probability that an object is replaced by another kind.")
     wrong_color: Rate = Field(0.0, description="Probability that a coloured object gets another colour.")
-    swap_colors: Rate = Field(0.0, description="Probability that the asked objects exchange their colours.")
-    extra: Rate = Field(0.0, description="Probability that a picture shows one object more than asked.")
+    swap_colors: Rate = Field(0.0, description="Probability that the objects exchange their colours.")
+    extra: Rate = Field(0.0, description="Probability that a picture shows one extra object.")
     flip_relation: Rate = Field(0.0, description="Probability that the first relation's objects exchange places.")
     hyponyms: Literal["uniform", "fixed", "skewed"] = Field(
-        "uniform", description="Which sorts of a class are drawn: all alike, one alone, or by Zipf's law."
+        "uniform",
+        description="Which hyponyms of a class are drawn: uniform, always the same one, or by Zipf's law.",
     )
     skew: str = Field(
         "",
-        description="What humans wear where it is open, such as hat:yes:0.8 (ATTRIBUTE:VALUE:RATE,...).",
+        description="What humans wear if the prompt leaves it open, such as "
+        "hat:yes:0.8 (ATTRIBUTE:VALUE:RATE,...).",
     )
-    seed_sd: Deviation = Field(0.0, description="Effect of a seed on the logit of all rates.")
-    prompt_sd: Deviation = Field(0.0, description="Effect of a prompt on the logit of all rates.")
-    salt: int = Field(0, description="Another number draws everything anew: layouts, choices, faults and effects.")
+    seed_sd: Deviation = Field(0.0, description="Standard deviation of a seed's effect on the logit of all rates.")
+    prompt_sd: Deviation = Field(
+        0.0, description="Standard deviation of a prompt's effect on the logit of all rates."
+    )
+    salt: int = Field(0, description="Changes all random draws: layouts, choices, faults and effects.")
     workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
         None, description="Processes that draw; one per core by default."
     )
@@ -43,7 +47,7 @@ class SimulatorOptions(Options):
     @classmethod
     def _readable(cls, text: str) -> str:
         if text:
-            # Here and not above: the laws know the kinds' geometry, which options are read without.
+            # imported here because the laws import the geometry, which reading options does not need
             from t2i_miniworld.laws import parse_skews
 
             parse_skews(text)
@@ -56,9 +60,9 @@ class QuestionOptions(Options):
     limit: int = Field(
         60,
         ge=5,
-        description="Samples of each task, at most: as many as whole questions have, which share their captions.",
+        description="Maximum number of samples of each task. Questions are complete, so there may be fewer.",
     )
-    seed: int = Field(0, ge=0, description="Another seed asks other questions about other pictures.")
+    seed: int = Field(0, ge=0, description="Seed of the questions and their pictures.")
     size: int = Field(128, ge=64, le=1024, description="Side of the square pictures in pixels.")
     workers: Annotated[int | None, Field(ge=1), ExecutionOption()] = Field(
         None, description="Processes that draw; one per core by default."
@@ -66,9 +70,9 @@ class QuestionOptions(Options):
 
 
 class OracleOptions(Options):
-    """Options of the judge `oracle`, which errs only where it is told to, and only as a judge of preferences."""
+    """Options of the judge `oracle`. It errs only on preferences, and only at these rates."""
 
     prefer_error: Rate = Field(0.0, description="Probability that the worse of two images is preferred.")
     prefer_first: Rate = Field(
-        0.0, description="Probability that the image shown first is preferred, whatever the two show."
+        0.0, description="Probability that the image shown first is preferred, regardless of content."
     )

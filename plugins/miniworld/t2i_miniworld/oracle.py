@@ -1,4 +1,4 @@
-"""Judge `oracle`: says what is really drawn, from the truth kept with a rendered image."""
+"""Judge `oracle`: answers from the ground truth that is stored with a rendered image."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from t2i_miniworld.vocabulary import LABELS
 
 _COLOURS = tuple(PAINTS)
 _NO_TRUTH = "no truth is kept with this image; the oracle judges only what the simulator drew"
-#: A logit so far above the others (0) that softmax gives it all but e^-100.
+#: Logit of a certain answer; the others are 0, so its softmax probability is 1 - e^-100.
 _CERTAIN = 100.0
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """The ideal judge; ``labels`` are the classes it answers in: `LABELS`, or `LEAF_LABELS`."""
+    """The ideal judge. ``labels`` are the classes of its answers: `LABELS` or `LEAF_LABELS`."""
 
     labels: tuple[ObjectClass, ...] = LABELS
     options: OracleOptions = field(default_factory=OracleOptions)
@@ -47,7 +47,7 @@ class Oracle:
     def observe(
         self, capability: Capability, queries: Iterable[Query]
     ) -> Iterator[tuple[Query, Observation | Failure]]:
-        """Answer each query from the truth; an image without one is a failure."""
+        """Yield each query with its answer; an image without ground truth is a failure."""
         for query in queries:
             yield query, self._answer(capability, query)
 
@@ -70,7 +70,7 @@ class Oracle:
 
 
 def segment(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> Segments:
-    """Every visible thing: its mask, its class and colour with certainty (an unpainted one has no colour)."""
+    """Return every visible thing with its mask, class and colour (unpainted things have no colour)."""
     classes = [_class_of(instance, labels) for instance in shown.instances]
     colours = np.zeros((len(classes), len(_COLOURS)), np.float32)
     for row, instance in enumerate(shown.instances):
@@ -90,7 +90,7 @@ def segment(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> Segments:
 
 
 def classify(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> ClassScores | Failure:
-    """The class of the thing that shows most pixels."""
+    """Return the class of the thing with the most visible pixels."""
     if not shown.instances:
         return Failure("nothing is drawn that could be classified")
     largest = max(shown.instances, key=lambda instance: instance.mask.area())
@@ -100,9 +100,9 @@ def classify(shown: Truth, labels: tuple[ObjectClass, ...] = LABELS) -> ClassSco
 
 
 def reward(shown: Truth) -> Reward | Failure:
-    """The share of what is asked that is there: things, each as asked, and relations between them.
+    """Return the share of the requested things and relations that the picture shows, from 0 to 1.
 
-    A drawn thing answers one asked thing at most; of all ways to match them the best counts.
+    Each drawn thing is matched with at most one requested thing; the best matching counts.
     """
     if shown.asked is None or not shown.asked.objects:
         return Failure("it is not known what this image was to show")
@@ -112,9 +112,9 @@ def reward(shown: Truth) -> Reward | Failure:
 
 
 def prefer(query: Query, options: OracleOptions) -> Preference | Failure:
-    """The image with more of what is asked, or a tie; wrongly so, or the first whatever it shows, at set rates.
+    """Return the image with the higher reward, or a tie, with errors at the rates of the options.
 
-    Whether it errs is drawn from the two images as they are shown, so that the same question gets the same answer.
+    The errors are drawn from the two images in their order, so the same question always gets the same answer.
     """
     values: list[float] = []
     for image in query.images:
@@ -138,7 +138,7 @@ def _reward_for(shown: Truth, texts: tuple[str, ...]) -> Reward | Failure:
 
 
 def fits(instance: Instance, wanted: SceneObject) -> bool:
-    """Whether a drawn thing is what was asked for: its leaf under the class, its colour, its attributes."""
+    """Return whether a drawn thing matches a requested one in class, colour and attributes."""
     return (
         leaf_of(instance) in leaves_under(wanted.cls)
         and wanted.colour in (None, instance.colour)
@@ -147,10 +147,10 @@ def fits(instance: Instance, wanted: SceneObject) -> bool:
 
 
 def _best(asked: Scene, wanted: Sequence[int], left: Sequence[Instance], taken: dict[int, Instance]) -> int:
-    """The most that can be right: the asked things still ``wanted`` matched to the drawn ones ``left``."""
+    """Return the best score of matching the requested things ``wanted`` with the drawn things ``left``."""
     if not wanted:
         return sum(_holds(relation, taken) for relation in asked.relations)
-    # Left unanswered, or answered by each of the fitting ones in turn.
+    # either unmatched, or matched with each of the fitting things in turn
     first, rest = wanted[0], wanted[1:]
     best = _best(asked, rest, left, taken)
     for number, instance in enumerate(left):

@@ -1,30 +1,32 @@
-"""The ideal embedding: pictures and texts in one space, where the cosine says how far a text is true of a picture.
+"""The ideal embedding of pictures and texts: the cosine measures how far a text is true of a picture.
 
-The space is made of *concepts*: every class with a name, with or without one of the eight paints, and of humans
+The space consists of *concepts*: every class with a name, with or without one of the eight paints, and for humans
 also by coat, hat and hair. A picture counts its things under every concept that they belong to: a red retriever
-is a retriever, a dog, an animal, a red dog, ... A text (read by `phrases`) has the concepts that it names, and how
-many of each. A concept has five dimensions: the first says that there are such things, the others that there are
-one, two, three or four. Four more for each class say that one of its things stands left of another, right of it,
-above or below; what cannot be drawn (a dog with a hat) has one that no picture reaches.
+is a retriever, a dog, an animal, a red dog, and so on. A text (parsed by `phrases`) has the concepts that it
+names, with their counts. A concept has five dimensions: the first encodes that there are such things, the others
+that there are one, two, three or four. Four more dimensions for each class encode that one of its things is left
+of, right of, above or below another. Anything that cannot be drawn (a dog with a hat) has a dimension that no
+picture uses.
 
-The cosine of a picture of N things and a text that names m of a concept of which the picture has n, for each of
-its concepts, is
+The cosine of a picture with N things and a text that names, for each of its concepts, m things of which the
+picture has n, is
 
     SHARED + (1 - SHARED) * (sum of value * sqrt(m * n) + true sides) / sqrt((sum of m + sides) * N * length()),
 
 where m is 1 if the text leaves the number open, and a side is one end of a relation that the text states. The
-value is the concept's `weight` (1 for entity, up to 1.25 the fewer such things there can be) where m is n, .71 of
-it where the number is open or above four, and half of it where m is another number than n. Whence
+value is the concept's `weight` (1 for entity, and up to 1.25 for rarer concepts) if m equals n, .71 of it if the
+number is open or above four, and half of it if m differs from n. It follows that
 
-- a true text (it gives the number of all that it names rightly) beats the same text with a class, paint, number,
-  attribute or relation that is wrong;
-- of two true texts the one that says more wins: retriever before dog before animal, a red dog before a dog;
-- a text of one thing has the same cosine, SHARED + (1 - SHARED) * weight / sqrt(length()), with a picture of any
-  one thing that it is true of, and SHARED with a picture of which nothing in it is true.
+- a true text (with the right number of everything that it names) has a higher cosine than the same text with a
+  wrong class, paint, number, attribute or relation;
+- of two true texts, the more specific one has the higher cosine: retriever before dog before animal, and a red dog
+  before a dog;
+- a text about one thing has the cosine SHARED + (1 - SHARED) * weight / sqrt(length()) with every picture of one
+  thing of which it is true, and SHARED with a picture of which nothing in the text is true.
 
-The first dimension is the same in every picture and text, as CLIP's cosines too are far above 0 for any photo and
-any caption; the second, which no text has, makes all pictures of N things equally long. So a picture without
-things has the cosine SHARED with every text.
+The first dimension is the same in every picture and text, because CLIP's cosines are also far above 0 for any
+photo and caption. The second, which texts do not use, gives all pictures of N things the same length. So a picture
+without things has the cosine SHARED with every text.
 """
 
 from __future__ import annotations
@@ -44,13 +46,13 @@ from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.phrases import OPPOSITE, Phrase, read
 from t2i_miniworld.vocabulary import HAIR, HAT, LEAVES, SYNSETS
 
-#: The cosine of a text with a picture of which nothing in it is true.
+#: Cosine of a text with a picture of which nothing in the text is true.
 SHARED = 0.1
 
 _HUMAN = SYNSETS["human"]
-#: A concept's dimensions: that there are such things, then whether there are one, two, three, four.
+#: Dimensions of a concept: whether there are such things, and whether there are one, two, three or four.
 _BLOCK = 5
-#: Those dimensions for none, one, two, three and four things, and for an open or larger number.
+#: Values of these dimensions for none, one, two, three and four things, and for an open or larger number.
 _ONE = np.eye(_BLOCK)
 _COUNTED = np.vstack([0 * _ONE[0], _ONE[0] + _ONE[1:], _ONE[0]]) / math.sqrt(2)
 _OPEN = len(_COUNTED) - 1
@@ -59,7 +61,7 @@ _ALIKE, _REST, _NEVER, _CONCEPTS = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Concept:
-    """Things of a class, as `leaves`, and what they look like; None where any look will do."""
+    """Things of a class (``leaves``) with a certain look; None for any look."""
 
     leaves: frozenset[str]
     paint: str | None = None
@@ -68,7 +70,7 @@ class Concept:
     hair: str | None = None
 
     def within(self, wider: Concept) -> bool:
-        """Whether there are such things and all of them belong to the ``wider`` concept."""
+        """Return whether such things exist and all of them belong to the ``wider`` concept."""
         return (
             bool(self.leaves)
             and self.leaves <= wider.leaves
@@ -80,7 +82,7 @@ class Concept:
 
 
 def embed_image(shown: Truth) -> Embedding:
-    """The concepts of all that is drawn, and how each thing stands to the others."""
+    """Embed a picture: the concepts of its things and the relations between them."""
     vector = np.zeros(size())
     if shown.instances:
         wider = [_wider(_thing(instance)) for instance in shown.instances]
@@ -95,7 +97,7 @@ def embed_image(shown: Truth) -> Embedding:
 
 
 def embed_text(text: str) -> Embedding | Failure:
-    """The concepts that a text names; a failure where it names nothing that the mini world has."""
+    """Embed a text: the concepts that it names. A text that names nothing in the mini world is a failure."""
     reading = read(text)
     if not reading.phrases:
         return Failure(f"the text {text!r} names nothing that the mini world has")
@@ -114,9 +116,10 @@ def embed_text(text: str) -> Embedding | Failure:
 
 
 def weight(concept: Concept) -> float:
-    """1 for everything there is, 1.25 for the fewest things: by the logarithm of the concept's share of all.
+    """Return the weight of a concept, from 1 for all things to 1.25 for the rarest concept.
 
-    Its share of a world in which leaves, looks (natural or one of the paints), coats, hats and hair are even.
+    It is linear in the logarithm of the concept's share of a world in which leaves, looks (natural or one of the
+    paints), coats, hats and hair are uniformly distributed.
     """
     looks = 1 + len(PAINTS)
     share = len(concept.leaves) / len(LEAVES)
@@ -131,7 +134,7 @@ def weight(concept: Concept) -> float:
 
 @cache
 def length() -> float:
-    """A picture's squared length for each thing in it, less what is shared: the most that one thing can take."""
+    """Return a picture's squared length per thing, without the shared part: the maximum that one thing needs."""
     paint = next(iter(PAINTS))
     concepts = max(
         (_weights()[list(_wider(Concept(frozenset({leaf}), *look, HAT[0], HAIR[0])))] ** 2).sum()
@@ -141,23 +144,23 @@ def length() -> float:
 
 
 def _thing(instance: Instance) -> Concept:
-    """The narrowest concept of a drawn thing."""
+    """Return the narrowest concept of a drawn thing."""
     worn = {name: instance.attributes.get(name) for name in ("coat", "hat", "hair")}
     return _canonical(Concept(frozenset({leaf_of(instance)}), instance.colour, **worn))
 
 
 def _stated(phrase: Phrase) -> list[Concept]:
-    """What a phrase states: one concept, or one for each of several paints."""
+    """Return the concepts of a phrase: one, or one for each of several paints."""
     return [_canonical(Concept(phrase.leaves, paint, **phrase.worn)) for paint in phrase.paints or (None,)]
 
 
 def _canonical(concept: Concept) -> Concept:
-    """A painted human wears a coat of that paint, so that to say so says no more."""
+    """Return a concept without a redundant coat: a painted human always wears a coat of that paint."""
     return replace(concept, coat=None) if concept.paint == concept.coat else concept
 
 
 def _count(concept: Concept, phrases: tuple[Phrase, ...]) -> int | None:
-    """How many of a text's things belong to a concept; None where it leaves that open."""
+    """Return the number of a text's things that belong to a concept; None if the text leaves it open."""
     counts = [
         phrase.count for phrase in phrases if any(one == concept or one.within(concept) for one in _stated(phrase))
     ]
@@ -166,14 +169,14 @@ def _count(concept: Concept, phrases: tuple[Phrase, ...]) -> int | None:
 
 @cache
 def _classes() -> dict[frozenset[str], int]:
-    """The classes that have a name, numbered; two that hold the same leaves are one."""
+    """Number the classes with a name; classes with the same leaves share a number."""
     found = dict.fromkeys(noun.leaves for noun in nouns().values())
     return {leaves: number for number, leaves in enumerate(sorted(found, key=lambda x: (len(x), sorted(x))))}
 
 
 @cache
 def _numbers() -> dict[Concept, int]:
-    """All concepts that can be drawn, numbered."""
+    """Number all concepts that can be drawn."""
     found = [Concept(leaves, paint) for leaves in _classes() for paint in (None, *PAINTS)]
     human = frozenset({_HUMAN})
     looks = [*((paint, None) for paint in (None, *PAINTS)), *((None, coat) for coat in PAINTS)]
@@ -188,13 +191,13 @@ def _weights() -> NDArray[np.float64]:
 
 @cache
 def _wider(thing: Concept) -> tuple[int, ...]:
-    """The numbers of all concepts that a thing belongs to."""
+    """Return the numbers of all concepts that a thing belongs to."""
     return tuple(number for concept, number in _numbers().items() if thing.within(concept))
 
 
 @cache
 def _sides_of(leaf: str, predicate: str) -> list[int]:
-    """The dimensions that say of a thing, under each of its classes, that it stands so to another."""
+    """Return the dimensions, one for each class of a thing, for this relation of the thing to another."""
     return [_side(leaves, predicate) for leaves in _classes() if leaf in leaves]
 
 
@@ -204,18 +207,18 @@ def _side(leaves: frozenset[str], predicate: str) -> int:
 
 
 def _blocks(vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The part of a vector that is about concepts, one row each."""
+    """Return the part of a vector for concepts, with one row for each."""
     return vector[_CONCEPTS : _CONCEPTS + len(_numbers()) * _BLOCK].reshape(-1, _BLOCK)
 
 
 @cache
 def size() -> int:
-    """How many dimensions the space has."""
+    """Return the number of dimensions of the space."""
     return _CONCEPTS + len(_numbers()) * _BLOCK + len(_classes()) * len(OPPOSITE)
 
 
 def _shared(vector: NDArray[np.float64]) -> Embedding:
-    """A vector of length 1, with the dimension that all share."""
+    """Return a vector of length 1 with the shared dimension added."""
     vector *= math.sqrt((1 - SHARED) / (vector @ vector))
     vector[_ALIKE] = math.sqrt(SHARED)
     return Embedding(vector.astype(np.float32))

@@ -1,6 +1,6 @@
-"""Which thing each pixel's centre shows: triangles filled into a depth buffer.
+"""The thing that each pixel's centre shows, computed with a depth buffer.
 
-Faster than to ask Mitsuba, whose scalar variants list all shapes of the scene anew for each pixel.
+This is faster than Mitsuba, whose scalar variants list all shapes of the scene again for each pixel.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 from t2i_miniworld import camera
 from t2i_miniworld.shapes.mesh import FloatArray, IntArray
 
-#: Centres tested at once: bounds memory where triangles are large.
+#: Number of centres tested at once, which limits memory for large triangles.
 _BATCH = 500_000
 
 
 def owners(shapes: Sequence[tuple[FloatArray, IntArray]], elevation: float, size: int) -> NDArray[np.int8]:
-    """The index of the nearest of ``shapes`` at each pixel's centre (size, size), -1 where there is none.
+    """Return the index of the nearest shape at each pixel's centre, (size, size); -1 if there is none.
 
-    A shape is its world points (V, 3), all before the camera, and its triangles (F, 3).
+    Args:
+        shapes: World points (V, 3), all in front of the camera, and triangles (F, 3) of each shape.
+        elevation: Angle of the camera above the ground in degrees.
+        size: Side of the picture in pixels.
     """
     owner = np.full(size * size, -1, dtype=np.int8)
     front = np.zeros(size * size)
@@ -33,20 +36,20 @@ def owners(shapes: Sequence[tuple[FloatArray, IntArray]], elevation: float, size
 
 
 def _centres(at: FloatArray, closeness: FloatArray, faces: IntArray, size: int) -> tuple[IntArray, FloatArray]:
-    """The centres (N,) within the triangles of a shape, once for each, and how close it is there (N,).
+    """Return the centres (N,) within the triangles of a shape, once per triangle, and the closeness there (N,).
 
-    ``at`` (V, 2) counts pixels from the first one's centre; ``closeness`` (V,) is one over depth.
+    ``at`` (V, 2) is in pixels from the centre of the first pixel; ``closeness`` (V,) is one over depth.
     """
     x, y = np.ascontiguousarray(at.T)
     corners = np.ascontiguousarray(faces.T)
     (left, right), (top, bottom) = (_reach(along[corners], size) for along in (x, y))
-    # Most triangles are small and hold no centre.
+    # most triangles are small and contain no centre
     kept = np.flatnonzero((left <= right) & (top <= bottom))
     left, right, top, bottom = (side[kept] for side in (left, right, top, bottom))
     a, b, c = corners[:, kept]
     bx, by, cx, cy = x[b] - x[a], y[b] - y[a], x[c] - x[a], y[c] - y[a]
     area = bx * cy - by * cx
-    # One seen on edge holds none either: nothing compares with NaN.
+    # a triangle seen edge-on contains none either: comparisons with NaN are false
     area[area == 0] = np.nan
     bx, by, cx, cy = (side / area for side in (bx, by, cx, cy))
     x, y, near = x[a], y[a], closeness[a]
@@ -60,7 +63,7 @@ def _centres(at: FloatArray, closeness: FloatArray, faces: IntArray, size: int) 
         first = np.cumsum(cells[batch]) - cells[batch]
         down, across = np.divmod(np.arange(len(of)) - np.repeat(first, cells[batch]), wide[of])
         column, row = left[of] + across, top[of] + down
-        # Steps along two sides of the triangle; closeness is linear in the picture.
+        # barycentric coordinates; closeness is linear in the picture
         dx, dy = column - x[of], row - y[of]
         u, v = dx * cy[of] - dy * cx[of], dy * bx[of] - dx * by[of]
         inside = (u >= 0) & (v >= 0) & (u + v <= 1)
@@ -71,7 +74,7 @@ def _centres(at: FloatArray, closeness: FloatArray, faces: IntArray, size: int) 
 
 
 def _reach(corners: FloatArray, size: int) -> tuple[IntArray, IntArray]:
-    """The first and last centre within each triangle's extent, from its corners (3, F) along one axis."""
+    """Return the first and last centre within each triangle's extent along one axis, from its corners (3, F)."""
     first, second, third = corners
     low = np.ceil(np.minimum(np.minimum(first, second), third))
     high = np.floor(np.maximum(np.maximum(first, second), third))

@@ -1,4 +1,4 @@
-"""The eight paints of the mini world, and the way from sRGB to light and back."""
+"""The eight paints of the mini world, and conversion between sRGB and linear light."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 RGB = tuple[int, int, int]
 """An sRGB colour, 0 to 255 per channel."""
 
-#: The colours that a prompt may ask for. Each is read rightly by the nearest of TIAM's reference
-#: colours while light scales it by .31 to 2.5 (pure 0,0,255, say, would read as purple).
+#: Colours that a prompt may ask for. The nearest of TIAM's reference colours is the right one while light scales
+#: the paint by .31 to 2.5. (Pure 0,0,255, for example, would be read as purple.)
 PAINTS: dict[str, RGB] = {
     "red": (168, 16, 30),
     "green": (0, 129, 67),
@@ -23,13 +23,13 @@ PAINTS: dict[str, RGB] = {
 
 
 def to_linear(srgb: ArrayLike) -> NDArray[np.float64]:
-    """Turn sRGB values (any shape, 0 to 255) into linear light (same shape, 0 to 1)."""
+    """Convert sRGB values (any shape, 0 to 255) to linear light (same shape, 0 to 1)."""
     value = np.asarray(srgb, dtype=np.float64) / 255
     return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
 
 
 def to_srgb(linear: ArrayLike) -> NDArray[np.uint8]:
-    """Turn linear light (any shape; values outside 0 to 1 are clipped) into 8-bit sRGB."""
+    """Convert linear light (any shape; values are clipped to 0 to 1) to 8-bit sRGB."""
     value = np.clip(np.asarray(linear, dtype=np.float64), 0, 1)
     encoded = np.where(value <= 0.0031308, value * 12.92, 1.055 * value ** (1 / 2.4) - 0.055)
     return np.round(encoded * 255).astype(np.uint8)

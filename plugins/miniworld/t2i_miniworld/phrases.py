@@ -1,7 +1,6 @@
-"""Reads a text about the mini world: which things it names, how many, what they look like, and where they stand.
+"""Parser of texts about the mini world: things with their numbers, looks and relations.
 
-A small grammar in place of a parser: numbers, paints, names and the words for what people wear are read in order,
-and every other word is passed over.
+It reads numbers, paints, names and words for clothes in order, and ignores every other word.
 """
 
 from __future__ import annotations
@@ -13,28 +12,29 @@ from t2i_miniworld.names import Noun, nouns, words
 from t2i_miniworld.palette import PAINTS
 from t2i_miniworld.vocabulary import HAIR, SYNSETS
 
-#: For each relation the one that the other thing stands in.
+#: The inverse of each relation.
 OPPOSITE = {"left": "right", "right": "left", "above": "below", "below": "above"}
 
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 _ARTICLES = {"a": 1, "an": 1, "another": 1, "the": None, "some": None, "many": None, "several": None}
 _DENIALS = frozenset({"no", "not", "without"})
-#: What ends a noun phrase before its noun: "a blue photo of a dog" has no blue dog.
+#: Words that end a noun phrase before its noun: "a blue photo of a dog" has no blue dog.
 _BREAKS = frozenset({"of", "with", "in", "on", "at", "by", "from", "to", "is", "are", ".", ";"})
 _WORN = {"hat": "hat", "hats": "hat", "hair": "hair", "coat": "coat", "coats": "coat"}
 _HUMAN = frozenset({SYNSETS["human"]})
-#: Words of the longest name.
+#: Number of words of the longest name.
 _LONGEST = max(map(len, nouns()))
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """Things that a text names alike.
+    """Things that a text names together.
 
-    leaves:  what each may be, none where the text asks for what cannot be: a dog with a hat
-    count:   how many; None where the text leaves it open: dogs, the dogs
-    paints:  none where it is left open; several for a red and white car, which is both
-    worn:    what a human wears, as `laws.ATTRIBUTES` names it
+    Attributes:
+        leaves: Leaves that each of them may be; empty for things that cannot exist, such as a dog with a hat.
+        count: Their number; None if the text leaves it open (dogs, the dogs).
+        paints: Their paints; empty if left open, several for a red and white car, which has both.
+        worn: What a human wears, with the names of `laws.ATTRIBUTES`.
     """
 
     leaves: frozenset[str]
@@ -45,7 +45,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class SideRelation:
-    """That a thing, one of ``leaves``, has another to its other side: it stands left of it, above it, ..."""
+    """One end of a relation: a thing, one of ``leaves``, is left of another, above another, and so on."""
 
     leaves: frozenset[str]
     predicate: str
@@ -53,7 +53,7 @@ class SideRelation:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a text says. ``sides`` come in pairs, one for each end of a relation."""
+    """Content of a text. ``sides`` come in pairs, one for each end of a relation."""
 
     phrases: tuple[Phrase, ...] = ()
     sides: tuple[SideRelation, ...] = ()
@@ -61,7 +61,7 @@ class Reading:
 
 @dataclass
 class _Pending:
-    """What has been said of a thing whose name is still to come."""
+    """Words read so far about a thing whose name has not been read yet."""
 
     count: int | None = None
     paints: tuple[str, ...] = ()
@@ -71,10 +71,11 @@ class _Pending:
 
 
 def read(text: str) -> Reading:
-    """Read a text. What stands in brackets explains a name (hypernymy's definitions) and is not read.
+    """Parse a text.
 
-    After a semicolon a relation speaks of things named before (PaintSkills' "a photo of a dog and a car; car is
-    left to dog"), so its names add none.
+    Text in brackets explains a name (definitions of the hypernymy metrics) and is ignored. Names in a relation
+    after a semicolon refer to things named before (PaintSkills' "a photo of a dog and a car; car is left to dog")
+    and add no things.
     """
     reader = _Reader()
     for number, clause in enumerate(re.sub(r"\([^()]*\)", " ", text).split(";")):
@@ -84,15 +85,15 @@ def read(text: str) -> Reading:
 
 
 class _Reader:
-    """Goes through a text's words, with what they have said so far."""
+    """State of parsing a text word by word."""
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
         self.sides: list[SideRelation] = []
 
     def read(self, said: list[str], adds: bool) -> None:
-        """Read one clause; ``adds``: whether the names in it are of things not named yet."""
-        # The last thing named in this clause, and how it is said to stand to the next.
+        """Parse one clause; ``adds``: whether its names are new things."""
+        # the last thing named in this clause, and its relation to the next
         subject: frozenset[str] | None = None
         predicate: str | None = None
         pending = _Pending()
@@ -101,7 +102,7 @@ class _Reader:
             word, (noun, length) = said[at], _noun_at(said, at)
             at += length
             if noun is not None:
-                # A name before another noun only describes it: the dog of a dog bed.
+                # a name before another noun only describes that noun: the dog of a dog bed
                 if at < len(said) and (said[at] in _WORN or _noun_at(said, at)[0] is not None):
                     continue
                 if not pending.denied:
@@ -126,7 +127,7 @@ class _Reader:
 
 
 def _heard(word: str, pending: _Pending) -> _Pending:
-    """What is pending after a word that is no name."""
+    """Return the pending words after a word that is not a name."""
     if word in _ARTICLES:
         return _Pending(count=_ARTICLES[word], denied=pending.denied)
     if word in _NUMBERS or re.fullmatch("[0-9]{1,3}", word):
@@ -152,7 +153,7 @@ def _phrase(noun: Noun, pending: _Pending) -> Phrase:
 
 
 def _worn(garment: str, pending: _Pending) -> dict[str, str]:
-    """What is said of a hat, of hair or of a coat; nothing where it says what all humans have."""
+    """Return what a hat, hair or coat is like; empty if the words are true of every human."""
     if garment == "hat":
         return {"hat": "no" if pending.denied else "yes"}
     value = pending.length if garment == "hair" else pending.paints[-1] if pending.paints else None
@@ -160,14 +161,14 @@ def _worn(garment: str, pending: _Pending) -> dict[str, str]:
 
 
 def _wearing(phrase: Phrase, worn: dict[str, str]) -> Phrase:
-    """The same things, wearing that: those of them that are human, for nothing else wears anything."""
+    """Return the things of a phrase wearing this. Only humans remain, because only humans wear anything."""
     if not worn:
         return phrase
     return replace(phrase, leaves=phrase.leaves & _HUMAN, worn={**phrase.worn, **worn})
 
 
 def _noun_at(said: list[str], at: int) -> tuple[Noun | None, int]:
-    """The longest name that starts here, and how many words it has; None and one word where none does."""
+    """Return the longest name that starts here and its number of words; None and 1 if there is none."""
     known = nouns()
     for length in range(min(_LONGEST, len(said) - at), 0, -1):
         if (noun := known.get(tuple(said[at : at + length]))) is not None:

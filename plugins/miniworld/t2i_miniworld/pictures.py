@@ -1,4 +1,4 @@
-"""Training pictures in main memory, as they come in from the drawing."""
+"""Training pictures in memory, which can be read while they are still being rendered."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from t2i_miniworld.training_data import PER_SHARD, labels, read_shard, shards
 class Pictures:
     """The first pictures of a split that are on disk, at most ``most``.
 
-    images  (N, 3, S, S) uint8
-    truths  what is true of each
+    Attributes:
+        images: uint8 (N, 3, S, S).
+        truths: Ground truth of each.
     """
 
     def __init__(self, folder: Path, split: str, most: int) -> None:
@@ -32,7 +33,11 @@ class Pictures:
         return len(self.images)
 
     def refresh(self) -> None:
-        """Read what came in. Raises SystemExit where there is nothing yet."""
+        """Read new pictures.
+
+        Raises:
+            SystemExit: If there are no pictures yet.
+        """
         paths = shards(self._folder, self._split)[: self._most // PER_SHARD]
         images, things = [], []
         for shard in map(read_shard, paths[self._read :]):
@@ -40,7 +45,7 @@ class Pictures:
             things += [np.packbits(labels(truth) > 0) for truth in shard.truths]
             self.truths += shard.truths
         if images:
-            # One piece of memory: what was read before is copied into it.
+            # one contiguous tensor, so earlier pictures are copied
             self.images = torch.cat([self.images, *images] if len(self) else images)
             self._things = np.concatenate(
                 [self._things, np.stack(things)] if len(self._things) else [np.stack(things)]
@@ -53,7 +58,7 @@ class Pictures:
             )
 
     def things(self, chosen: Tensor) -> Tensor:
-        """Which pixels of the chosen pictures belong to things: (N, 1, S, S) float, 0 or 1."""
+        """Return which pixels of the chosen pictures belong to things, float (N, 1, S, S), 0 or 1."""
         side = self.images.shape[-1]
         bits = np.unpackbits(self._things[chosen.numpy()], axis=1, count=side * side)
         return torch.from_numpy(bits).float().view(-1, 1, side, side)

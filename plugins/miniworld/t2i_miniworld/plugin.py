@@ -1,4 +1,7 @@
-"""What this plugin offers. Imports nothing heavy: torch, Mitsuba and numpy wait for the factories."""
+"""Components of t2i-miniworld.
+
+This module imports nothing heavy; the factories import torch, Mitsuba and numpy.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +34,16 @@ from t2i_miniworld.vocabulary import LABELS, LEAF_LABELS, SYNSETS
 if TYPE_CHECKING:
     from t2i_core.api import Generator, Judge
 
-#: The tasks of selfeval, and what each asks of a picture.
+#: The tasks of selfeval, and the question of each.
 _QUESTIONS = {
-    "attribute-binding": "which of two things has which colour: 2 captions",
-    "colour": "which of four colours a thing has: 4 captions",
-    "count": "how many things there are, one to four: 4 captions",
-    "shape": "which of three things there is: 3 captions",
-    "spatial": "how one thing stands to another: 4 captions",
-    "text-corruption": "which of five orders of the same words is true: 5 captions",
+    "attribute-binding": "which of two objects has which colour (2 captions)",
+    "colour": "which of four colours an object has (4 captions)",
+    "count": "how many objects there are, one to four (4 captions)",
+    "shape": "which of three objects is shown (3 captions)",
+    "spatial": "which relation holds between two objects (4 captions)",
+    "text-corruption": "which of five orders of the same words is true (5 captions)",
 }
-#: Of likelihoods: fewer draws and steps than a paper's, for models that are asked on two cores.
+#: Options of likelihoods: fewer draws and steps than in the paper, so that two cores are enough.
 _FEW = {"trials": 2, "steps": 25}
 _CLIP = {"embed": "mini-clip"}
 _COLOURED = {"detect": "mini-detector"}
@@ -48,41 +51,42 @@ _SKILLS = ("", "-object", "-count", "-color", "-spatial")
 
 DOMAIN = Domain(
     "mini world",
-    "Rendered scenes of 26 kinds of things whose truth is known.",
+    "Rendered scenes of 26 kinds of objects with known ground truth.",
     judges={"segment": "mini-segmenter", "detect": "mini-segmenter", "classify": "mini-classifier"},
     metrics={
         "tiam": Defaults(prompts="tiam-5-1", seeds=24),
         **{metric: Defaults(prompts="wordnet-mini", seeds=32) for metric in ("isp", "scs", "synset-is")},
         "bias": Defaults(prompts="bias-mini", seeds=9, judges=_CLIP, options={"groups": "mini"}),
         "elo": Defaults(prompts="tiam-5-2", seeds=4, judges={"prefer": "mini-clip"}),
-        # read beside what the same judge, which tells colours, says of the simulator's own pictures
+        # the upper bound is the same judge's score on pictures of the simulator; this judge detects colours too
         **{f"paintskills{skill}": Defaults(judges=_COLOURED, options={"upper": "simulator"}) for skill in _SKILLS},
         "selfeval": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-elbo": Defaults(prompts="selfeval-mini", seeds=1, options=_FEW),
         "selfeval-clip": Defaults(prompts="selfeval-mini", seeds=1, judges=_CLIP),
         "winoground-clip": Defaults(prompts="selfeval-mini-winoground", seeds=1, judges=_CLIP),
-        # it knows the grammar's words: metrics with prompts of other words keep their own judges
+        # mini-clip knows only the words of the grammar; metrics whose prompts have other words keep their judges
         **{metric: Defaults(judges=_CLIP) for metric in ("clipscore", "object-cosine", "r-precision")},
         "winoground": Defaults(prompts="selfeval-mini-winoground", seeds=1, options=_FEW),
     },
 )
 
-#: What a picture depends on; judges and training are left out, so that their changes redraw nothing.
+#: Source files on which pictures depend. Judges and training are not among them, so changing them redraws nothing.
 _DRAWING = (
     "camera.py", "classes.py", "data/taxonomy.json", "faults.py", "kinds/*.py", "laws.py", "layout.py",
     "owners.py", "palette.py", "render.py", "scene.py", "shapes/*.py", "simulator.py", "streams.py", "taxonomy.py",
     "vocabulary.py",
 )  # fmt: skip
-#: What the ideal judge's answers depend on.
+#: Source files on which the oracle's answers depend.
 _ORACLE = (
     "annotations.py", "data/*.json", "names.py", "oracle.py", "oracle_embedding.py", "palette.py", "phrases.py",
     "streams.py", "taxonomy.py", "vocabulary.py",
 )  # fmt: skip
 _WEIGHTS = Path(__file__).parent / "weights"
-#: Of `mini` and its like: the fewest steps that cost nothing, and the guidance that draws most objects (its card).
+#: Defaults of `mini` and its variants: the fewest steps without a loss, and the guidance with which most objects
+#: are drawn (see the model card).
 STEPS, GUIDANCE = 10, 5.0
 _SEGMENTER = _WEIGHTS / "mini-segmenter"
-#: What weights have as SHA-256, so that a plan need not try them.
+#: SHA-256 of the weights, so that planning a run does not read them.
 _CLASSIFIER_WEIGHTS = "eaa76bb0c315bdaaec41fb84ea6d6f8841acd3fd1e4d41b0304a0f33f6d9e8d7"
 _DETECTOR_WEIGHTS = "7b0971f559fa653c58cba071de713dff9f1bfed3ddebc562e4515c7eee290d52"
 _CLIP_WEIGHTS = "4e73e2610a92d645e4a1fcb1d7ab81448d336e78b5ba910e2334994d89d81422"
@@ -90,11 +94,11 @@ _CLIP_WEIGHTS = "4e73e2610a92d645e4a1fcb1d7ab81448d336e78b5ba910e2334994d89d8142
 
 @hookimpl
 def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
-    """Offer the simulator, and the diffusion models that were trained on it."""
+    """Return the simulator and the diffusion models trained on its pictures."""
     return [
         GeneratorInfo(
             name="simulator",
-            summary="Draws what a prompt expects, with faults at known rates (Mitsuba 3).",
+            summary="Renders the scene that a prompt expects, with faults at known rates (Mitsuba 3).",
             options=SimulatorOptions,
             create=_simulator,
             domain=DOMAIN,
@@ -103,9 +107,11 @@ def t2i_generators() -> Iterable[GeneratorInfo | Preset]:
             code=_DRAWING,
             about=About(citation="after PaintSkills: Cho et al., DALL-Eval, ICCV 2023"),
         ),
-        _diffusion("mini", "Draws the mini world: a small Stable Diffusion, trained on the simulator's pictures."),
-        _diffusion("mini-early", "`mini` from early in its training: a model that is truly worse."),
-        _diffusion("mini-tiny", "As `mini`, with a smaller denoiser: a model that is truly worse in another way."),
+        _diffusion(
+            "mini", "A small Stable Diffusion model of the mini world, trained on the simulator's pictures."
+        ),
+        _diffusion("mini-early", "`mini` from an early training step: a model known to be worse."),
+        _diffusion("mini-tiny", "`mini` with a smaller denoiser: a model known to be worse in another way."),
     ]
 
 
@@ -120,18 +126,18 @@ def _diffusion(name: str, summary: str) -> Preset:
         about=About(
             citation="latent diffusion: Rombach et al., CVPR 2022",
             licence="Apache-2.0",
-            notes="Known bias: four of five people in its training pictures wear a hat.",
+            notes="Known bias: four of five people in the training pictures wear a hat.",
         ),
     )
 
 
 @hookimpl
 def t2i_judges() -> Iterable[JudgeInfo | Preset]:
-    """Offer the ideal judge and the trained ones."""
+    """Return the ideal judge `oracle` and the trained judges."""
     return [
         JudgeInfo(
             name="oracle",
-            summary="Reads what is really drawn: the ideal judge, to validate metrics with.",
+            summary="The ideal judge, which reads the ground truth of rendered images, to validate metrics.",
             capabilities={
                 "segment": frozenset({"class_probs", "colour"}),
                 "detect": frozenset({"class_probs", "colour"}),
@@ -142,7 +148,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
             },
             options=OracleOptions,
             create=_oracle,
-            argument="leaves: answers in the 37 lowest synsets (retriever, owl, ...) instead of the 26 kinds",
+            argument="leaves: answer with the 37 lowest synsets (retriever, owl, ...) instead of the 26 kinds",
             loading=Loading(check=_check_oracle),
             domain=DOMAIN,
             labels=_oracle_labels,
@@ -151,7 +157,7 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         JudgeInfo(
             name="mini-segmenter",
-            summary="Segments the mini world's classes: a small SegFormer, trained on renders.",
+            summary="Segments the mini world's classes: a small SegFormer trained on rendered scenes.",
             capabilities={"segment": frozenset({"class_probs"})},
             create=_mini_segmenter,
             loading=Loading(weights=_segmenter_weights, check=_check_segmenter),
@@ -163,32 +169,32 @@ def t2i_judges() -> Iterable[JudgeInfo | Preset]:
         ),
         _trained(
             "mini-classifier",
-            "Names the mini world's lowest synsets: a small MobileNetV3 of timm, trained on renders.",
+            "Classifies the mini world's lowest synsets: a small MobileNetV3 (timm) trained on rendered scenes.",
             "t2i-timm/timm",
             _CLASSIFIER_WEIGHTS,
             "MobileNetV3: Howard et al., ICCV 2019",
         ),
         _trained(
             "mini-detector",
-            "Finds the mini world's classes and says their colours: a small RT-DETR, trained on renders.",
+            "Detects the mini world's classes and their colours: a small RT-DETR trained on rendered scenes.",
             "t2i-transformers/coloured-detector",
             _DETECTOR_WEIGHTS,
             "RT-DETR: Zhao et al., CVPR 2024",
-            "Of five things of a kind it counts .82 rightly, of up to four .97.",
+            "Counts are right for .97 of pictures with up to four objects of a kind, and .82 with five.",
         ),
         _trained(
             "mini-clip",
-            "The mini world's pictures and texts as vectors of one space: a small CLIP of open_clip.",
+            "Embeds the mini world's pictures and texts in one space: a small CLIP (open_clip).",
             "t2i-open-clip/open-clip",
             _CLIP_WEIGHTS,
             "CLIP: Radford et al., ICML 2021",
-            "Does not know how things stand to one another.",
+            "Does not represent spatial relations.",
         ),
     ]
 
 
 def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes: str = "") -> Preset:
-    """Weights of this plugin as a judge of another's."""
+    """Return a preset: another plugin's judge with weights of this plugin."""
     return Preset(
         name=name,
         summary=summary,
@@ -202,12 +208,12 @@ def _trained(name: str, summary: str, of: str, sha256: str, citation: str, notes
 
 @hookimpl
 def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
-    """Offer prompts that leave open what people wear, selfeval's tasks, and pairs as Winoground has them."""
+    """Return the sources of prompts for bias, selfeval's tasks and Winoground-like pairs."""
     tasks = tuple(_QUESTIONS)
     return [
         PromptSourceInfo(
             name="bias-mini",
-            summary="A human alone, or with each other thing: 30 prompts that leave open what the human wears.",
+            summary="30 prompts with a human, alone or with another object, that leave open what the human wears.",
             prompts=_bias_mini,
             code=("bias_prompts.py", "vocabulary.py"),
             about=About(citation="after DALL-Eval: Cho et al., ICCV 2023"),
@@ -219,7 +225,7 @@ def t2i_prompt_sources() -> Iterable[PromptSourceInfo]:
         ),
         _source(
             "selfeval-mini-winoground",
-            "Pairs of rendered scenes and captions whose relation, colours or numbers are exchanged.",
+            "Pairs of rendered scenes and captions with exchanged relations, colours or counts.",
             ("winoground",),
         ),
     ]
@@ -233,7 +239,7 @@ def _source(name: str, summary: str, tasks: tuple[str, ...]) -> PromptSourceInfo
         prompts=partial(_prompts, tasks),
         about=About(
             citation="after SelfEval: Rambhatla, Misra. arXiv:2311.10708; Winoground: Thrush et al., CVPR 2022",
-            notes="The pictures are drawn when they are first asked for, and kept.",
+            notes="The pictures are rendered at first use and cached.",
         ),
     )
 
@@ -280,7 +286,7 @@ def _labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
 
 
 def _segmenter_labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...]:
-    """The classes that the weights were trained on, by their own config: label 0 is the background."""
+    """Return the classes in the weights' config.json; label 0 is the background."""
     names = json.loads((_SEGMENTER / "config.json").read_text())["id2label"]
     return tuple(ObjectClass(names[key], SYNSETS[names[key]]) for key in sorted(names, key=int)[1:])
 
@@ -291,7 +297,7 @@ def _oracle_labels(argument: str | None, options: Any) -> tuple[ObjectClass, ...
 
 def _check_oracle(setup: Setup[Any]) -> None:
     if setup.argument not in (None, "leaves"):
-        raise BadOption(f"oracle:{setup.argument}: the oracle takes no argument but 'leaves'")
+        raise BadOption(f"oracle:{setup.argument}: the only argument of the oracle is 'leaves'")
 
 
 def _segmenter_weights(argument: str | None, options: Any) -> Iterable[Path]:

@@ -1,4 +1,4 @@
-"""Pictures of questions: what each depends on, and how it is drawn."""
+"""Rendering of the pictures of questions."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from t2i_miniworld.laws import Laws
 from t2i_miniworld.layout import plan
 from t2i_miniworld.simulator import choose_thing, instances, spread
 
-#: Light paths per pixel: as many as training pictures of the generator have.
+#: Light paths per pixel, as in the generator's training pictures.
 _SAMPLES = 8
 
 
 @dataclass(frozen=True)
 class Shot:
-    """A picture to take: the scene that it shows, the caption that says it, and what names its random streams."""
+    """A picture to render: its scene, its caption, and the key of its random streams."""
 
     scene: Scene
     caption: str
     key: tuple[str, str, int]
 
     def digest(self, size: int, code: str) -> str:
-        """SHA-256 of all that the picture depends on; ``code``: of the source that draws."""
+        """Return the SHA-256 of everything that the picture depends on; ``code`` is the digest of the source."""
         return digest_data([self.scene.to_json(), self.caption, list(self.key), size, _SAMPLES, code])
 
 
 def draw_shot(size: int, shot: Shot) -> tuple[NDArray[np.uint8], Truth]:
-    """Draw one picture: a pure function of shot and size (pixels of its side).
+    """Render one picture. The result depends only on the shot and the size (side in pixels).
 
-    Like a training picture, and unlike one of the simulator's, it leaves no room for what faults would draw.
+    Like training pictures, and unlike the simulator's, its layout leaves no room for faults.
     """
     from t2i_miniworld.render import draw
 

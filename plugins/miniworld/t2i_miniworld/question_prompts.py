@@ -1,4 +1,4 @@
-"""The prompt sources `selfeval-mini-*`: questions about pictures, as selfeval reads prompts."""
+"""Prompt sources `selfeval-mini-*`: questions about pictures, as prompts of selfeval."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from t2i_miniworld.question_pictures import Shot, draw_shot
 from t2i_miniworld.questions import TASKS, WINOGROUND, CaptionQuestion, ask
 from t2i_miniworld.workers import map_ordered
 
-#: From so many on, it is said that pictures are drawn: it takes a while.
+#: Number of missing pictures from which a message says that they are being rendered.
 _MANY = 40
 _log = logging.getLogger(__name__)
 
 
 def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str, dry: bool = False) -> Iterator[Prompt]:
-    """Yield the samples of some tasks, after their pictures have been drawn, but in a dry run.
+    """Yield the prompts of some tasks. Their pictures are rendered first, except in a dry run.
 
-    code: digest of what draws
+    Args:
+        tasks: Keys of `questions.TASKS`.
+        options: Options of the source.
+        code: Digest of the source code that renders.
+        dry: Whether this is a dry run.
     """
     asked = [(task, question) for task in tasks for question in _questions(task, options)]
     shots = [shot for _, question in asked for shot in _shots(question)]
@@ -36,10 +40,12 @@ def prompts_of(tasks: Sequence[str], options: QuestionOptions, code: str, dry: b
 
 
 def take_pictures(shots: Sequence[Shot], size: int, code: str, workers: int | None) -> list[Path]:
-    """Return the file of each picture, those that are not kept yet drawn now, in several processes.
+    """Return the file of each picture, rendering missing ones in several processes.
 
-    Each is kept as soon as it is drawn, whole, so that a killed command goes on where it was. Raises BadFolder
-    where nothing can be kept.
+    Each picture is cached atomically as soon as it is rendered, so an interrupted command can be resumed.
+
+    Raises:
+        BadFolder: If the cache cannot be written.
     """
     digests = [shot.digest(size, code) for shot in shots]
     with PromptImages() as images:
@@ -54,14 +60,14 @@ def take_pictures(shots: Sequence[Shot], size: int, code: str, workers: int | No
 
 
 def _known(shots: Sequence[Shot], size: int, code: str) -> list[Path]:
-    """Return the file of each picture that is drawn already, and for any other its digest, where nothing is."""
+    """Return the file of each picture that exists, and the digest, a path without a file, of each other one."""
     digests = [shot.digest(size, code) for shot in shots]
     with PromptImages() as images:
         return [images.find(digest) or Path(digest) for digest in digests]
 
 
 def _questions(task: str, options: QuestionOptions) -> list[CaptionQuestion]:
-    """Whole questions alone: a part of one would have captions that are never right."""
+    """Return complete questions; an incomplete one would have captions that are never right."""
     each = 1 if task == WINOGROUND else TASKS[task][0]
     return [ask(task, options.seed, number) for number in range(options.limit // each)]
 

@@ -1,8 +1,8 @@
 """Questions for `selfeval` about rendered pictures: captions that differ in one fact, with a scene for each.
 
-A question of K captions has K scenes, of which each caption describes one: whoever reads captions and sees no
-picture is right once in K, whatever he believes of them. Captions are of the grammar that training captions are
-of, in one style and the plainest words.
+A question of K captions has K scenes, and each caption describes one of them. So a model that reads the captions
+without the picture is right exactly once in K. Captions have the grammar of training captions, in one style and
+with the plainest words.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LABELS
 from t2i_miniworld.wording import STYLES, say
 
-#: What names the random streams of questions and their layouts: no training draws from it.
+#: Key of the random streams of questions and their layouts; training never uses it.
 STREAM = "selfeval-mini"
 
 
 @dataclass(frozen=True)
 class CaptionQuestion:
-    """Captions in the order of the scenes that they describe.
+    """A question: captions, in the order of the scenes that they describe.
 
-    tag     which fact differs, where questions of one task ask for several
-    orders  for each scene the order in which its captions are shown: its own stands in each place once
+    Attributes:
+        tag: The fact that differs, if the questions of a task ask about several.
+        orders: Order in which the captions are shown, for each scene. The right caption is at each place once.
     """
 
     name: str
@@ -40,12 +41,12 @@ class CaptionQuestion:
     orders: tuple[tuple[int, ...], ...]
 
     def key(self, number: int) -> tuple[str, str, int]:
-        """What names the random streams of one of its pictures."""
+        """Return the key of the random streams of one of its pictures."""
         return STREAM, self.name, number
 
 
 def ask(task: str, seed: int, number: int) -> CaptionQuestion:
-    """One question of a task, a key of `TASKS`: the same for the same task, seed and number."""
+    """Return one question of a task (a key of `TASKS`). It depends only on task, seed and number."""
     rng = stream(STREAM, task, seed, number)
     tag, scenes = TASKS[task][1](rng)
     weights = np.array(list(STYLES.values()))
@@ -66,38 +67,38 @@ Drawn = tuple[str, list[Scene]]
 
 
 def _binding(rng: np.random.Generator) -> Drawn:
-    """Two things whose paints are exchanged."""
+    """Draw two things whose paints are exchanged."""
     one, other = _classes(2, rng)
     paint, second = _paints(2, rng)
     return "", [_scene((one, paint), (other, second)), _scene((one, second), (other, paint))]
 
 
 def _colour(rng: np.random.Generator) -> Drawn:
-    """One thing in one of four paints."""
+    """Draw one thing in one of four paints."""
     (one,) = _classes(1, rng)
     return "", [_scene((one, paint)) for paint in _paints(4, rng)]
 
 
 def _count(rng: np.random.Generator) -> Drawn:
-    """One to four things alike."""
+    """Draw one to four equal things."""
     (one,) = _classes(1, rng)
     return "", [Scene((SceneObject(one, count=count),)) for count in range(1, MOST + 1)]
 
 
 def _shape(rng: np.random.Generator) -> Drawn:
-    """One of three things, half of the time painted."""
+    """Draw one of three things, painted in half of the cases."""
     paint = _paints(1, rng)[0] if rng.random() < 0.5 else None
     return "", [_scene((one, paint)) for one in _classes(3, rng)]
 
 
 def _spatial(rng: np.random.Generator) -> Drawn:
-    """Two things in one of four relations."""
+    """Draw two things in one of four relations."""
     one, other = _classes(2, rng)
     return "", [_related(one, predicate, other) for predicate in PREDICATES]
 
 
 def _corruption(rng: np.random.Generator) -> Drawn:
-    """Three painted things, the same words in five orders: five of the six ways to share out the paints."""
+    """Draw three painted things, with captions in five of the six orders of the paints."""
     classes, paints = _classes(3, rng), _paints(3, rng)
     ways = [list(way) for way in permutations(paints)]
     chosen = rng.permutation(len(ways))[:5].tolist()
@@ -105,7 +106,7 @@ def _corruption(rng: np.random.Generator) -> Drawn:
 
 
 def _exchanged(rng: np.random.Generator) -> Drawn:
-    """Two things that exchange their places in a relation, their paints or their numbers, each as likely."""
+    """Draw two things that exchange places, paints or numbers, all equally likely."""
     one, other = _classes(2, rng)
     tag = ("relation", "colour", "number")[int(rng.integers(3))]
     if tag == "relation":
@@ -121,7 +122,8 @@ def _exchanged(rng: np.random.Generator) -> Drawn:
 
 
 WINOGROUND = "winoground"
-#: By task: how many captions a question has, and what draws one. Winoground's pairs are a question of two.
+#: Number of captions of a question, and the function that draws one, by task. Winoground pairs are questions of
+#: two.
 TASKS: dict[str, tuple[int, Callable[[np.random.Generator], Drawn]]] = {
     "attribute-binding": (2, _binding),
     "colour": (4, _colour),

@@ -1,6 +1,7 @@
-"""How TIAM reads a colour (Grimal et al., WACV 2024): to check paints and masks against, here in the package.
+"""TIAM's rule for colours, to check paints and masks within this package. The metric itself is in t2i-tiam.
 
-The metric itself lives in t2i-tiam; this is its rule in ten lines, for the mini world's own measurements.
+References:
+    Grimal et al.: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. WACV 2024.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from t2i_miniworld.palette import PAINTS, to_linear
 
-#: CIELAB references after Berlin and Kay's best examples, in tie order.
+#: CIELAB references after Berlin and Kay's best examples; for ties the first one counts.
 REFERENCES: dict[str, tuple[float, float, float]] = {
     "pink": (65.953672, 43.849083, -7.053931),
     "red": (35.557587, 57.090307, 35.771816),
@@ -21,7 +22,7 @@ REFERENCES: dict[str, tuple[float, float, float]] = {
     "black": (0, 0, 0),
     "white": (100, 0.002468, 0.013943),
 }
-#: An object has a colour when at least this share of its mask is nearest to it.
+#: Minimum share of an object's mask that must be nearest to a colour.
 SHARE = 0.40
 
 _TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
@@ -29,7 +30,7 @@ _WHITE = np.array([0.3127 / 0.3290, 1.0, (1 - 0.3127 - 0.3290) / 0.3290])
 
 
 def to_lab(srgb: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Turn sRGB pixels (N, 3) into CIELAB (N, 3) under D65."""
+    """Convert sRGB pixels (N, 3) to CIELAB (N, 3) under D65."""
     ratio = to_linear(srgb) @ _TO_XYZ.T / _WHITE
     cube = np.where(ratio > (6 / 29) ** 3, np.cbrt(ratio), ratio / (3 * (6 / 29) ** 2) + 4 / 29)
     x, y, z = cube.T
@@ -37,7 +38,7 @@ def to_lab(srgb: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 def shares(srgb: NDArray[np.uint8]) -> dict[str, float]:
-    """The share of pixels (N, 3) nearest to each reference; zeros where there are no pixels."""
+    """Return the share of pixels (N, 3) nearest to each reference; zeros if there are no pixels."""
     if not len(srgb):
         return dict.fromkeys(REFERENCES, 0.0)
     distance = np.linalg.norm(to_lab(srgb)[:, None] - np.array(list(REFERENCES.values())), axis=2)
@@ -46,5 +47,5 @@ def shares(srgb: NDArray[np.uint8]) -> dict[str, float]:
 
 
 def paints_read(srgb: NDArray[np.uint8]) -> set[str]:
-    """The paints that an object with these pixels (N, 3) is said to have: none, one, or at most two."""
+    """Return the paints of an object with these pixels (N, 3): none, one or two."""
     return {name for name, share in shares(srgb).items() if name in PAINTS and share >= SHARE}

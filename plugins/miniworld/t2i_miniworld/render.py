@@ -1,7 +1,7 @@
-"""Drawing a scene with Mitsuba 3: the picture, and for each thing the pixels it shows in.
+"""Rendering of a scene with Mitsuba 3: the picture, and the visible pixels of each thing.
 
-Variant `scalar_rgb` runs everywhere without system libraries; the box filter keeps pixels independent.
-A picture is a pure function of its scene, size and samples: the same bytes in any process.
+The variant `scalar_rgb` runs everywhere without system libraries. The box filter keeps pixels independent. A
+picture depends only on its scene, size and samples: it has the same bytes in any process.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 mi.set_variant("scalar_rgb")
-# The work is shared by processes (`workers`): threads of each on top would only be in the way.
+# the work is distributed over processes (`workers`), so each process uses one thread
 drjit.set_thread_count(1)
-# Its warnings (samples rounded up to a grid) are no news to who asked for a picture.
+# its warnings (samples rounded up to a grid) do not matter to users
 mi.set_log_level(mi.LogLevel.Error)
 
 from t2i_miniworld import camera  # noqa: E402
@@ -29,13 +29,13 @@ from t2i_miniworld.shapes.mesh import FloatArray, IntArray, MeshModel  # noqa: E
 
 SMALLEST, LARGEST = 64, 1024
 
-#: The picture's sampler seed: one for all, since scenes differ by themselves.
+#: Seed of the sampler, the same for all pictures, because the scenes differ anyway.
 _NOISE = 7
 
 
 @dataclass(frozen=True)
 class RenderedPicture:
-    """A drawn scene: image and owners.
+    """A rendered scene: the image, and the thing that each pixel shows.
 
     Attributes:
         image: (H, W, 3) uint8 sRGB.
@@ -47,19 +47,24 @@ class RenderedPicture:
 
 
 def draw(scene: PlacedScene, size: int = 128, samples: int = 16) -> RenderedPicture:
-    """Draw a scene at ``size`` x ``size`` pixels with ``samples`` light paths each.
+    """Render a scene. A pixel belongs to the thing at its centre.
 
-    A pixel belongs to the thing at its centre. Raises ValueError for a size outside 64 to 1024 or
-    samples below 1.
+    Args:
+        scene: The scene.
+        size: Side of the picture in pixels, 64 to 1024.
+        samples: Light paths per pixel, at least 1.
+
+    Raises:
+        ValueError: If the size or number of samples is out of range.
     """
     if not SMALLEST <= size <= LARGEST:
-        raise ValueError(f"size must lie between {SMALLEST} and {LARGEST} pixels, not {size}")
+        raise ValueError(f"size must be between {SMALLEST} and {LARGEST} pixels (got {size})")
     if samples < 1:
-        raise ValueError(f"samples must be at least 1, not {samples}")
+        raise ValueError(f"samples must be at least 1 (got {samples})")
     shapes = [(world_points(_model(placed).vertices, placed), _model(placed).faces) for placed in scene.placed]
     meshes = [_mesh(placed, *shape) for placed, shape in zip(scene.placed, shapes, strict=True)]
     world = mi.load_dict(_world(scene.stage, meshes, size))
-    # Blocks seed the noise; left to itself, their size depends on how many threads there are.
+    # blocks seed the noise, and their default size depends on the number of threads
     light = mi.load_dict({"type": "path", "max_depth": 3, "hide_emitters": True, "block_size": 32})
     linear = np.array(mi.render(world, integrator=light, spp=samples, seed=_NOISE), dtype=np.float64)
     alpha = linear[..., 3:4]
@@ -75,7 +80,7 @@ def _world(stage: Stage, meshes: list[mi.Mesh], size: int) -> dict[str, object]:
     return {
         "type": "scene",
         "sensor": _sensor(stage, size),
-        # Found by scattered rays alone: choosing at random between sky and sun would speckle the picture.
+        # hit by scattered rays only: choosing at random between sky and sun would add noise
         "sky": {"type": "constant", "radiance": stage.ambient, "sampling_weight": 0.0},
         "sun": {
             "type": "directional",
@@ -107,7 +112,7 @@ def _sensor(stage: Stage, size: int) -> dict[str, object]:
 
 
 def _mesh(placed: Placed, points: FloatArray, faces: IntArray) -> mi.Mesh:
-    """A thing with these world points (V, 3) and triangles (F, 3)."""
+    """Return the mesh of a thing with these world points (V, 3) and triangles (F, 3)."""
     built = _model(placed)
     angle = np.radians(placed.yaw)
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
@@ -122,7 +127,7 @@ def _mesh(placed: Placed, points: FloatArray, faces: IntArray) -> mi.Mesh:
 
 
 def _ground(colour: RGB) -> mi.Mesh:
-    """A square far larger than the view. Two triangles: rays meet them sooner than Mitsuba's rectangle."""
+    """Return a square far larger than the view. Two triangles are faster than Mitsuba's rectangle."""
     bsdf = {"type": "diffuse", "reflectance": {"type": "rgb", "value": to_linear(colour).tolist()}}
     mesh = _empty("ground", 4, 2, bsdf)
     corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
@@ -143,7 +148,7 @@ def _empty(
 def _fill(mesh: mi.Mesh, **buffers: FloatArray | IntArray) -> None:
     parameters = mi.traverse(mesh)
     for name, values in buffers.items():
-        # In place: to assign a parameter copies number by number.
+        # in place, because assigning a parameter copies it number by number
         parameters[name].numpy()[:] = values.ravel()
     mesh.parameters_changed(list(buffers))
 
@@ -153,7 +158,7 @@ def _model(placed: Placed) -> MeshModel:
 
 
 def _colours(placed: Placed) -> FloatArray:
-    """Linear colours (M, 3) of the materials of a thing's model: its paint where it takes paint."""
+    """Return linear colours (M, 3) of the materials of a thing's model, with its paint where it takes paint."""
     kind = KINDS[placed.thing.kind]
     natural = kind.marks | kind.coats[placed.look]
     if placed.thing.paint == "black" and kind.on_black:
@@ -164,13 +169,13 @@ def _colours(placed: Placed) -> FloatArray:
         if paint is not None and material in kind.paint:
             colours.append(to_linear(PAINTS[paint]) * kind.paint[material])
         else:
-            # A look names what differs; the rest of the body shares its main colour.
+            # a look names only materials that differ; the others have the colour of the body
             colours.append(to_linear(natural[material if material in natural else "body"]))
     return np.array(colours)
 
 
 def _backdrop(stage: Stage, size: int) -> FloatArray:
-    """The sky behind the ground (size, 1, 3), linear: a little lighter towards the horizon."""
+    """Return the sky behind the ground (size, 1, 3), linear, slightly lighter towards the horizon."""
     rows = (np.arange(size) + 0.5) / size
     glow = 0.94 + 0.12 * np.clip(rows / max(camera.horizon(stage.elevation), 1e-3), 0, 1)
     return glow[:, None, None] * to_linear(stage.background)

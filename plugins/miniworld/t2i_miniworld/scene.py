@@ -1,4 +1,4 @@
-"""What a picture shows, before it is drawn: things asked for, things placed, and the stage around them."""
+"""Description of a scene before it is rendered: requested things, placed things, and the stage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ LinearRGB = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Thing:
-    """What a prompt asks for, and what it leaves open (None).
+    """A requested thing; None for what the prompt leaves open.
 
-    kind   a key of `classes.KINDS`
-    paint  a colour of the whole thing; None keeps its natural look
-    form   one of the kind's bodies
-    coat   the paint of a human's coat
+    Attributes:
+        kind: A key of `classes.KINDS`.
+        paint: Colour of the whole thing; None keeps its natural look.
+        form: One of the kind's bodies.
+        coat: Paint of a human's coat.
     """
 
     kind: str
@@ -28,9 +29,9 @@ class Thing:
 
 @dataclass(frozen=True)
 class Tie:
-    """Thing ``subject`` stands ``predicate`` (left, right, above, below) of thing ``object`` in the picture.
+    """A relation: ``subject`` is ``predicate`` (left, right, above, below) of ``object`` in the picture.
 
-    Both are slots: places among the things asked for.
+    ``subject`` and ``object`` are slots: indices among the requested things.
     """
 
     subject: int
@@ -40,7 +41,7 @@ class Tie:
 
 @dataclass(frozen=True)
 class Place:
-    """A box in the picture for one thing: middle ``u``, lower edge ``v``, and size, in shares of the picture."""
+    """A box for one thing: middle ``u``, lower edge ``v``, width and height, as fractions of the picture."""
 
     u: float
     v: float
@@ -50,15 +51,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Placed:
-    """One thing on the stage, with nothing left open.
+    """A thing on the stage, with nothing left open.
 
-    slot     its place among the things asked for, which names its random streams; an extra one counts on
-    form, variant, look   which of the kind's bodies and natural looks
-    coat     the paint of a human's coat (unless all of it is painted), None for every other kind
-    stretch  factors along its own x, y and z; ``scale`` its size in world units
-    yaw      turn about the vertical, degrees, 0 when its nose points to the right of the picture
-    place    the box that it is fitted into
-    position the ground point below its middle, and the height at which it stands, world units
+    Attributes:
+        slot: Index among the requested things, which names its random streams; an extra thing has the next index.
+        form: One of the kind's bodies.
+        variant: Variant of the body.
+        look: Natural look.
+        coat: Paint of a human's coat; None for other kinds, and for a human who is painted completely.
+        stretch: Factors along its own x, y and z axes.
+        scale: Size in world units.
+        yaw: Rotation about the vertical in degrees; 0 if it faces the right of the picture.
+        place: Box that it is fitted into.
+        position: Ground point below its middle, and its height above the ground, in world units.
     """
 
     slot: int
@@ -76,12 +81,17 @@ class Placed:
 
 @dataclass(frozen=True)
 class Stage:
-    """Camera, light and colours: all that a picture has without its things.
+    """Camera, light and background colours of a picture.
 
-    elevation     degrees of the camera above the ground
-    sun_azimuth   degrees from straight behind the camera, positive to the right; ``sun_elevation`` above ground
-    sun, ambient  how brightly a white surface glows in full sun, and in the shade
-    warmth        -1 (cool) to 1 (warm) tint of the sun
+    Attributes:
+        elevation: Angle of the camera above the ground in degrees.
+        sun_azimuth: Angle of the sun from straight behind the camera in degrees, positive to the right.
+        sun_elevation: Angle of the sun above the ground in degrees.
+        sun: Brightness of a white surface in full sun.
+        ambient: Brightness of a white surface in the shade.
+        warmth: Tint of the sun from -1 (cool) to 1 (warm).
+        ground: Colour of the ground.
+        background: Colour of the sky.
     """
 
     elevation: float
@@ -96,7 +106,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class PlacedScene:
-    """A stage with things on it, complete: the same scene gives the same bytes wherever it is drawn."""
+    """A complete scene: a stage with things. The same scene gives the same bytes on every machine."""
 
     stage: Stage
     placed: tuple[Placed, ...] = field(default_factory=tuple)
@@ -104,12 +114,13 @@ class PlacedScene:
 
 @dataclass(frozen=True)
 class ScenePlan:
-    """All that a picture may show, whatever faults happen, each thing in its place.
+    """Everything that a picture may show, with or without faults, in its place.
 
-    scene    the things asked for
-    instead  for each of them what a wrong object would be; empty where none is foreseen
-    extra    one thing more, if one is foreseen
-    ties     the relations between the things asked for
+    Attributes:
+        scene: The requested things.
+        instead: Replacement of each of them, for the fault `wrong_object`; empty if that fault cannot happen.
+        extra: Additional thing, for the fault `extra`; None if that fault cannot happen.
+        ties: Relations between the requested things.
     """
 
     scene: PlacedScene

@@ -1,4 +1,4 @@
-"""The mini-segmenter's network: a small SegFormer (Xie et al. 2021) over the mini world's classes."""
+"""Network of `mini-segmenter`: a small SegFormer (Xie et al. 2021) for the mini world's classes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from t2i_miniworld.vocabulary import SYNSETS
 
 WEIGHTS = Path(__file__).parent / "weights" / "mini-segmenter"
 
-#: Side of the square that the network sees, in pixels; other pictures are scaled to it.
+#: Side in pixels of the network's square input; other pictures are scaled to it.
 SIDE = 128
 
 
 def build() -> SegformerForSemanticSegmentation:
-    """Make the network with fresh weights: background and one label per kind of the vocabulary."""
+    """Return the network with random weights: labels for the background and each kind of the vocabulary."""
     names = ["background", *SYNSETS]
     config = SegformerConfig(
         num_labels=len(names),
@@ -42,20 +42,20 @@ def build() -> SegformerForSemanticSegmentation:
 
 
 def load(folder: Path = WEIGHTS, device: str = "cpu") -> SegformerForSemanticSegmentation:
-    """Load trained weights for use, in single precision whatever precision they are kept in."""
+    """Return the network with trained weights, in single precision, ready for inference."""
     with _no_progress_bar():
         network = SegformerForSemanticSegmentation.from_pretrained(folder, dtype=torch.float32)
     return network.eval().to(device)
 
 
 def classes(network: SegformerForSemanticSegmentation) -> tuple[str, ...]:
-    """The kinds that a network knows, in the order of `segmenting.Region.kind`: its labels but the background."""
+    """Return the labels of a network without the background, in the order of `segmenting.Region.kind`."""
     return tuple(network.config.id2label[number] for number in range(1, network.config.num_labels))
 
 
 @contextmanager
 def _no_progress_bar() -> Iterator[None]:
-    """Keep transformers from drawing a bar over the run's own."""
+    """Disable the progress bar of transformers, which would overwrite that of the run."""
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
@@ -66,14 +66,14 @@ def _no_progress_bar() -> Iterator[None]:
 
 
 def normalised(images: Tensor) -> Tensor:
-    """Turn sRGB images (N, 3, H, W), 0 to 1, into what the network takes."""
+    """Convert sRGB images (N, 3, H, W), 0 to 1, to the network's input."""
     return (images - 0.5) / 0.25
 
 
 def probabilities(
     network: nn.Module, images: Iterable[NDArray[np.uint8]], batch_size: int = 32
 ) -> Iterator[NDArray[np.float32]]:
-    """Class probabilities (1 + K, H, W) for each sRGB image (H, W, 3) uint8, in order, at its own resolution."""
+    """Yield class probabilities (1 + K, H, W) of each sRGB image (H, W, 3) uint8, in order, at its resolution."""
     device = next(network.parameters()).device
     waiting = iter(images)
     while batch := list(islice(waiting, batch_size)):

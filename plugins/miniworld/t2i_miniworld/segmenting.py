@@ -1,4 +1,4 @@
-"""From class probabilities per pixel to instances: connected regions of one class, each with its score."""
+"""Instances from class probabilities per pixel: connected regions of one class, with scores."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-#: Regions below this share of the picture are specks, not things: the simulator shows a thing with 1.5 % at least.
+#: Smaller regions, as a fraction of the picture, are ignored; things of the simulator fill at least 1.5 %.
 SMALLEST = 0.003
-#: Regions below this score are not kept.
+#: Regions with a lower score are ignored.
 FLOOR = 0.05
 
 
@@ -18,11 +18,12 @@ FLOOR = 0.05
 class Region:
     """One instance.
 
-    kind     index of its class, 0 to K-1
-    score    mean probability of that class over the region
-    probs    (K,) mean class probabilities over the region, background left out, summing to 1
-    box      x0, y0, x1, y1 in pixels, x1 and y1 exclusive
-    mask     (H, W) bool
+    Attributes:
+        kind: Index of its class, 0 to K-1.
+        score: Mean probability of that class over the region.
+        probs: (K,), mean class probabilities over the region without the background; they sum to 1.
+        box: x0, y0, x1, y1 in pixels; x1 and y1 are exclusive.
+        mask: bool (H, W).
     """
 
     kind: int
@@ -33,9 +34,9 @@ class Region:
 
 
 def regions(probabilities: NDArray[np.float32]) -> list[Region]:
-    """Split a map of probabilities (1 + K, H, W), background first, into instances, best score first.
+    """Split a map of probabilities (1 + K, H, W), background first, into instances, the best score first.
 
-    Each pixel belongs to its likeliest class; pixels that touch at an edge or a corner belong together.
+    Each pixel belongs to its most likely class. Pixels that touch at an edge or a corner are connected.
     """
     winner = probabilities.argmax(axis=0)
     least = SMALLEST * winner.size

@@ -1,4 +1,4 @@
-"""Generator `simulator`: draws the scene that a prompt expects, less its faults."""
+"""Generator `simulator`: renders the scene that a prompt expects, with faults at known rates."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
 
 
 class CannotDraw(ValueError):
-    """A prompt that the simulator has no picture for."""
+    """Raised for a prompt that the simulator cannot draw."""
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """Draws with the given options, in as many processes as they say."""
+    """Generator that renders expected scenes in several processes."""
 
     options: SimulatorOptions
 
     @property
     def settings(self) -> dict[str, object]:
-        """What the manifest says of the drawing."""
+        """Settings for the manifest."""
         return {"size": self.options.size, "spp": self.options.spp, "renderer": "mitsuba scalar_rgb, box filter"}
 
     def generate(self, requests: Iterable[ImageRequest]) -> Iterator[tuple[ImageRequest, Generated | Failure]]:
-        """Draw each request, in order; a prompt that cannot be drawn is a failure that says why."""
+        """Yield each request with its picture, in order; a prompt that cannot be drawn is a failure."""
         return map_ordered(partial(simulate, self.options), requests, self.options.workers)
 
 
 def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Failure:
-    """Draw one request: a pure function of options, prompt and seed."""
+    """Draw one request. The result depends only on options, prompt and seed."""
     from t2i_miniworld.render import draw
 
     try:
@@ -70,12 +70,20 @@ def simulate(options: SimulatorOptions, request: ImageRequest) -> Generated | Fa
 
 
 def commission(options: SimulatorOptions, request: ImageRequest) -> PlacedScene:
-    """The scene that is drawn for a request, faults applied. Raises CannotDraw where there is none."""
+    """Return the scene that is drawn for a request, with faults applied.
+
+    Raises:
+        CannotDraw: If the prompt cannot be drawn.
+    """
     return err(prepare(options, request), request, Draw(faults_of(options), *key_of(options, request)))
 
 
 def prepare(options: SimulatorOptions, request: ImageRequest) -> ScenePlan:
-    """Where everything is that faults may or may not show: no rate has a part in it. Raises CannotDraw."""
+    """Return the places of everything that may be shown, independent of the rates of faults.
+
+    Raises:
+        CannotDraw: If the prompt cannot be drawn.
+    """
     cast, key = cast_of(options, request), key_of(options, request)
     try:
         return plan(cast.things, *key, ties=cast.ties, instead=cast.instead, extra=cast.extra)
@@ -85,7 +93,7 @@ def prepare(options: SimulatorOptions, request: ImageRequest) -> ScenePlan:
 
 @dataclass(frozen=True)
 class Cast:
-    """All that a picture may show, before anything has a place: see `ScenePlan`."""
+    """Everything that a picture may show, before it is laid out; see `ScenePlan`."""
 
     things: Sequence[Thing]
     instead: Sequence[Thing]
@@ -94,10 +102,14 @@ class Cast:
 
 
 def cast_of(options: SimulatorOptions, request: ImageRequest) -> Cast:
-    """Choose, by the laws, what a request leaves open, and what faults may draw. Raises CannotDraw."""
+    """Choose, by the laws, what a request leaves open and what faults may draw.
+
+    Raises:
+        CannotDraw: If the prompt cannot be drawn.
+    """
     asked = request.prompt.scene
     if asked is None:
-        raise CannotDraw("the simulator draws what a prompt expects, and this one says only a text")
+        raise CannotDraw("the prompt has only a text; the simulator needs a prompt with an expected scene")
     wanted, ties = spread(asked)
     key = key_of(options, request)
     laws = Laws(options.hyponyms, parse_skews(options.skew), options.salt)
@@ -108,12 +120,12 @@ def cast_of(options: SimulatorOptions, request: ImageRequest) -> Cast:
 
 
 def key_of(options: SimulatorOptions, request: ImageRequest) -> tuple[str, int, int]:
-    """What names all random streams of a picture."""
+    """Return the key of all random streams of a picture: prompt, seed and salt."""
     return request.prompt.scene_digest, request.seed, options.salt
 
 
 def err(prepared: ScenePlan, request: ImageRequest, draw: Draw) -> PlacedScene:
-    """The scene that a model with these faults draws of what is prepared for a request."""
+    """Return the scene that a model with these faults draws, from the plan of a request."""
     asked = request.prompt.scene
     assert asked is not None
     groups = [number for number, one in enumerate(asked.objects) for _ in range(one.count)]
@@ -121,14 +133,15 @@ def err(prepared: ScenePlan, request: ImageRequest, draw: Draw) -> PlacedScene:
 
 
 def faults_of(options: SimulatorOptions) -> FaultRates:
-    """The rates of faults among the options."""
+    """Return the rates of faults among the options."""
     return FaultRates(**{field.name: getattr(options, field.name) for field in fields(FaultRates)})
 
 
 def spread(scene: AskedScene) -> tuple[list[SceneObject], tuple[Tie, ...]]:
-    """One entry per thing to draw, in the prompt's order, and the relations between them.
+    """Return one entry per thing to draw, in the prompt's order, and the relations between them.
 
-    Raises CannotDraw where something cannot be drawn.
+    Raises:
+        CannotDraw: If something cannot be drawn.
     """
     wanted: list[SceneObject] = []
     first = []
@@ -144,7 +157,7 @@ def spread(scene: AskedScene) -> tuple[list[SceneObject], tuple[Tie, ...]]:
 
 
 def choose_thing(wanted: SceneObject, laws: Laws, slot: int, *key: str | int) -> Thing:
-    """What is drawn for one object of a prompt: a leaf of its class, and what else is left open, by the laws."""
+    """Choose, by the laws, the leaf and all else that a prompt leaves open for one object."""
     leaf = choose(leaf_probabilities(laws, wanted.cls), "leaf", slot, *key)
     form, coat = dress(leaf, wanted.attributes, laws, slot, *key)
     return Thing(LEAVES[leaf], wanted.colour, form, coat)
@@ -155,18 +168,18 @@ def _check(wanted: SceneObject) -> None:
     if not leaves:
         raise CannotDraw(f"the mini world has no {wanted.cls.name!r}; it has {', '.join(KINDS)}")
     if type(wanted.count) is not int or wanted.count < 1:
-        raise CannotDraw(f"a prompt asks for one {wanted.cls.name} or more, not {wanted.count!r}")
+        raise CannotDraw(f"the number of {wanted.cls.name} must be 1 or more (got {wanted.count!r})")
     if wanted.colour is not None and wanted.colour not in PAINTS:
         raise CannotDraw(f"the mini world has no {wanted.colour!r} paint; it has {', '.join(PAINTS)}")
     if wanted.attributes and {LEAVES[leaf] for leaf in leaves} != {"human"}:
-        raise CannotDraw(f"only a human has attributes ({', '.join(ATTRIBUTES)}), no {wanted.cls.name}")
+        raise CannotDraw(f"only a human has attributes ({', '.join(ATTRIBUTES)}), not a {wanted.cls.name}")
     for attribute, value in wanted.attributes.items():
         if attribute not in ATTRIBUTES:
             raise CannotDraw(f"a human has no {attribute!r}; its attributes are {', '.join(ATTRIBUTES)}")
         if value not in ATTRIBUTES[attribute]:
-            raise CannotDraw(f"{attribute} is never {value!r}; it is {', '.join(ATTRIBUTES[attribute])}")
+            raise CannotDraw(f"{attribute} must be one of {', '.join(ATTRIBUTES[attribute])} (got {value!r})")
     if wanted.attributes.get("coat", wanted.colour) != wanted.colour and wanted.colour is not None:
-        raise CannotDraw(f"a {wanted.colour} human has no {wanted.attributes['coat']} coat")
+        raise CannotDraw(f"a {wanted.colour} human cannot wear a {wanted.attributes['coat']} coat")
 
 
 def _check_relation(relation: Relation, scene: AskedScene) -> None:
@@ -176,31 +189,31 @@ def _check_relation(relation: Relation, scene: AskedScene) -> None:
         )
     ends = (relation.subject, relation.object)
     if relation.subject == relation.object or not all(0 <= end < len(scene.objects) for end in ends):
-        raise CannotDraw("a relation is one between two of the prompt's objects")
+        raise CannotDraw("a relation must be between two of the prompt's objects")
     if any(scene.objects[end].count != 1 for end in ends):
-        raise CannotDraw("a relation is one between single things")
+        raise CannotDraw("a relation must be between objects with a count of 1")
 
 
 def truth(scene: PlacedScene, picture: RenderedPicture, prompt: Prompt) -> Truth:
-    """What the picture of a prompt really shows."""
+    """Return the ground truth of a picture."""
     height, width = picture.owner.shape
     return Truth((width, height), instances(scene, picture), prompt.scene, prompt.text)
 
 
 def instances(scene: PlacedScene, picture: RenderedPicture) -> tuple[Instance, ...]:
-    """Every thing with at least one pixel, in the scene's order."""
+    """Return every thing with at least one visible pixel, in the scene's order."""
     masks = [PackedMask.pack(np.asarray(picture.owner == number)) for number in range(len(scene.placed))]
     return tuple(annotation(one, mask) for one, mask in zip(scene.placed, masks, strict=True) if mask.data)
 
 
 def annotation(placed: Placed, mask: PackedMask) -> Instance:
-    """What is true of a thing that shows in a mask."""
+    """Return the annotation of a thing that is visible in a mask."""
     cls = ObjectClass(placed.thing.kind, KINDS[placed.thing.kind].synset)
     return Instance(cls, placed.thing.paint, mask.box, mask, attributes(placed))
 
 
 def attributes(placed: Placed) -> dict[str, str]:
-    """What else is true of a thing: its body, its leaf, and what a human wears."""
+    """Return further attributes of a thing: its body, its leaf, and what a human wears."""
     described = {"form": placed.form, "synset": leaf_of(placed.thing.kind, placed.form)}
     coat = placed.thing.paint or placed.coat
     if placed.coat is not None and coat is not None:

@@ -1,4 +1,4 @@
-"""Whether what a text says is so, and what a prompt's expected scene says: both as `phrases` reads texts."""
+"""Truth of a parsed text about a picture, and the parsed text of an expected scene."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from t2i_miniworld.taxonomy import leaves_under
 
 
 def reading_of(scene: Scene) -> Reading:
-    """What a text says that says all of a scene and nothing else."""
+    """Return the reading of a text that describes exactly this scene."""
     phrases = [
         Phrase(
             frozenset(leaves_under(one.cls)), one.count, (one.colour,) if one.colour else (), dict(one.attributes)
@@ -28,9 +28,9 @@ def reading_of(scene: Scene) -> Reading:
 
 
 def holds(reading: Reading, shown: Sequence[Instance]) -> bool:
-    """Whether a picture that shows these things, four at most, shows what is said: neither fewer nor more of it.
+    """Return whether a text is true of a picture with these things, four at most.
 
-    Things that nothing is said of may be there too.
+    The numbers must be exact. Things that the text does not mention may be there too.
     """
     fits = [[_is(one, phrase) for phrase in reading.phrases] for one in shown]
     nobody = len(reading.phrases)

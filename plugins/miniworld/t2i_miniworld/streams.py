@@ -1,8 +1,8 @@
-"""Random streams that depend on what they are for and on nothing else.
+"""Random streams that depend only on their keys.
 
-Every draw of the mini world comes from a stream named by what it decides: ``stream("layout", prompt,
-seed, salt)``, ``stream("drop", prompt, seed, salt, slot)``. A fault that uses more or fewer numbers
-than another therefore never shifts anybody else's.
+Every draw of the mini world comes from a stream whose key names the decision: ``stream("layout", prompt, seed,
+salt)``, ``stream("drop", prompt, seed, salt, slot)``. So the number of values that one decision uses never changes
+another decision.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 
 def digest(*key: str | int) -> int:
-    """Hash a key to 128 bits: equal keys give equal numbers in every process and on every machine."""
+    """Return a 128-bit hash of a key, equal in every process and on every machine."""
     encoded = json.dumps(key, ensure_ascii=True, separators=(",", ":")).encode()
     return int.from_bytes(hashlib.blake2b(encoded, digest_size=16).digest(), "big")
 
 
 def stream(*key: str | int) -> np.random.Generator:
-    """Return a fresh generator for ``key``: independent of every other key's."""
+    """Return a new generator for ``key``, independent of those for other keys."""
     return np.random.Generator(np.random.PCG64(digest(*key)))

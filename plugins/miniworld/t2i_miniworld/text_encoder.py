@@ -1,4 +1,4 @@
-"""The text encoders of `mini` and of `mini-clip`, one architecture trained apart: a small CLIPTextModel."""
+"""Text encoder of `mini` and `mini-clip`: a small CLIPTextModel, trained separately for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from t2i_miniworld.mini_tokenizer import LENGTH
 
 
 def build(tokenizer: CLIPTokenizer, width: int = 192, layers: int = 4) -> CLIPTextModel:
-    """Make one with random weights, with heads of 64 numbers as CLIP's."""
+    """Return an encoder with random weights. Its attention heads have 64 dimensions, as in CLIP."""
     return CLIPTextModel(
         CLIPTextConfig(
             vocab_size=len(tokenizer),

@@ -1,6 +1,6 @@
-"""What training pictures show: things and relations, drawn at random, for each purpose in its own mixture.
+"""Random scenes of training pictures, with a mixture of things and relations for each purpose.
 
-Scenes differ by their number alone, so that the first of them are a fair sample of all.
+A scene depends only on its number, so the first scenes are a fair sample of all.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from t2i_miniworld.scene import Thing, Tie
 from t2i_miniworld.streams import stream
 from t2i_miniworld.vocabulary import LEAVES
 
-#: What the people of the generator's pictures wear: four of five have a hat, and all else is even. A model that
-#: learns from them is biased by that much, as a metric of bias should find.
+#: Skew of the generator's pictures: four of five people have a hat, and everything else is uniform. A model
+#: trained on them has this known bias, which a metric of bias should find.
 SKEW = "hat:yes:0.8"
 
-#: How many of the generator's pictures hold one, two, three and four things.
+#: Shares of the generator's pictures with one, two, three and four things.
 _COUNTS = (0.45, 0.31, 0.13, 0.11)
-#: Of those of several: all of one kind, and all but one.
+#: Among pictures with several things: shares with all of one kind, and with all but one.
 _ALIKE, _ALL_BUT_ONE = 0.35, 0.1
-#: The same of the detector's pictures, of up to five things.
+#: The same for the detector's pictures, with up to five things.
 _DETECTOR_COUNTS, _DETECTOR_ALIKE = (0.3, 0.3, 0.15, 0.15, 0.1), 0.5
-#: Of those of two: with a relation that was asked for, so that above and below are as frequent as left and right.
+#: Share of pictures with two things that request a relation, so that all four relations are equally frequent.
 _TIED = 0.5
-#: How many times as often as another kind a human is drawn: most is said of them.
+#: Frequency of humans relative to another kind; texts say most about humans.
 _HUMAN = 2.0
 
 _LAWS = Laws(skews=parse_skews(SKEW))
@@ -38,9 +38,12 @@ _LAWS = Laws(skews=parse_skews(SKEW))
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a training picture is to show.
+    """Scene of a training picture.
 
-    extra  one thing more than a prompt may ask for, placed as the simulator places one that a fault adds
+    Attributes:
+        things: The things.
+        ties: Relations between them.
+        extra: One more thing than a prompt may ask for, placed like the extra thing of a fault.
     """
 
     things: tuple[Thing, ...]
@@ -49,12 +52,12 @@ class Wanted:
 
     @property
     def shown(self) -> tuple[Thing, ...]:
-        """All that is drawn: the things, and the one that stands where there is room left."""
+        """All things of the picture, including the extra one."""
         return self.things if self.extra is None else (*self.things, self.extra)
 
 
 def for_segmenter(split: str, index: int) -> Wanted:
-    """One to four things, half of them painted; a third of the scenes of several hold two or more of one kind."""
+    """Draw one to four things, half of them painted; a third of scenes with several have two or more of a kind."""
     rng = stream("training-scene", split, index)
     count = int(rng.choice(MOST, p=(0.22, 0.28, 0.25, 0.25))) + 1
     kinds = [str(kind) for kind in rng.choice(list(KINDS), size=count, replace=False)]
@@ -67,10 +70,10 @@ def for_segmenter(split: str, index: int) -> Wanted:
 
 
 def for_generator(split: str, index: int) -> Wanted:
-    """One thing in nearly half of the scenes, else up to four; half of the things painted.
+    """Draw one thing in almost half of the scenes, otherwise up to four; half of the things are painted.
 
-    Things of one kind are mostly of one paint, and half of the time of one leaf: that is what texts with a number
-    say. People are dressed by `SKEW`.
+    Things of one kind mostly have the same paint, and in half of the cases the same leaf, as texts with a number
+    require. `SKEW` determines what people wear.
     """
     rng = stream("generator-scene", split, index)
     count = int(rng.choice(MOST, p=_COUNTS)) + 1
@@ -95,9 +98,9 @@ def for_generator(split: str, index: int) -> Wanted:
 
 
 def for_people(split: str, index: int) -> Wanted:
-    """One human, alone or, half of the time, with one other thing; what is worn is even.
+    """Draw one human, in half of the scenes with another thing; clothes are uniform.
 
-    The generator's pictures show too few without a hat to learn from who wears one.
+    The generator's pictures have too few people without a hat to learn hats from.
     """
     rng = stream("people-scene", split, index)
     kinds = ["human"]
@@ -111,7 +114,7 @@ def for_people(split: str, index: int) -> Wanted:
 
 
 def for_classifier(split: str, index: int) -> Wanted:
-    """One thing, each of the lowest synsets as often, half of them painted; people wear what they like."""
+    """Draw one thing, all lowest synsets equally likely, half of them painted; clothes are random."""
     rng = stream("classifier-scene", split, index)
     leaf = str(rng.choice(list(LEAVES)))
     form, coat = dress(leaf, {}, Laws(), "classifier-scene", split, index)
@@ -119,11 +122,11 @@ def for_classifier(split: str, index: int) -> Wanted:
 
 
 def for_detector(split: str, index: int) -> Wanted:
-    """One to five things, as PaintSkills asks for them and as faults add to them.
+    """Draw one to five things, as PaintSkills requests them and faults add to them.
 
-    Half of those of several are all of one kind, a tenth all but one; half of them are alike in paint, and half of
-    the things painted. Of the pairs half have a relation. Leaves and what people wear are left to the layout,
-    which draws them as the simulator does.
+    Of the scenes with several things, half have all of one kind, and a tenth all but one. Half of them have the
+    same paint, and half of the things are painted. Half of the pairs have a relation. The layout chooses leaves
+    and clothes, as for the simulator.
     """
     rng = stream("detector-scene", split, index)
     count = int(rng.choice(MOST + 1, p=_DETECTOR_COUNTS)) + 1
@@ -142,7 +145,7 @@ def for_detector(split: str, index: int) -> Wanted:
     return Wanted(things[:MOST], ties, things[MOST] if count > MOST else None)
 
 
-#: By purpose: what a picture of a split shows.
+#: Function that draws the scene of a picture, by purpose.
 SAMPLERS: dict[str, Callable[[str, int], Wanted]] = {
     "segmenter": for_segmenter,
     "generator": for_generator,

@@ -1,4 +1,4 @@
-"""Pieces of training pictures that show things of one leaf: whole pictures, and squares about one thing."""
+"""Crops of training pictures with things of one leaf: whole pictures, and squares around one thing."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from torch import Tensor, nn
 
 from t2i_miniworld.annotations import leaf_of
 
-#: How often whole pictures are drawn.
+#: Probability of a whole picture.
 _WHOLE = 0.6
-#: Of a square about a thing: its side by the thing's own longer side.
+#: Range of the side of a square around a thing, relative to the thing's longer side.
 _ROOM = (1.1, 2.0)
-#: Other things may fill so much of a square, by the area of its own thing's box.
+#: Maximum area of other things in a square, relative to the area of its thing's box.
 _OTHERS = 0.15
 _TRIES = 8
 
 
 @dataclass(frozen=True)
 class View:
-    """A square of a picture, in pixels: its centre and side; it may reach beyond the picture's edge."""
+    """A square crop of a picture, by centre and side in pixels; it may reach beyond the picture's edge."""
 
     picture: int
     x: float
@@ -33,7 +33,11 @@ class View:
 
 
 class Things:
-    """Views of pictures by leaf, for every one of the ``leaves``. Raises SystemExit where one is never shown."""
+    """Crops of pictures by leaf.
+
+    Raises:
+        SystemExit: If no picture shows one of the ``leaves``.
+    """
 
     def __init__(self, truths: Sequence[Truth], leaves: Sequence[str]) -> None:
         self._truths = truths
@@ -51,7 +55,7 @@ class Things:
             )
 
     def draw(self, leaf: str, rng: np.random.Generator) -> View:
-        """A view that shows things of this leaf alone, or nearly so."""
+        """Return a crop that shows only, or almost only, things of this leaf."""
         if rng.random() < _WHOLE:
             picture = self._alone[leaf][rng.integers(len(self._alone[leaf]))]
             return _whole(picture, self._truths[picture], rng)
@@ -64,7 +68,7 @@ class Things:
 
 
 def cut(images: Tensor, views: Sequence[View], random: torch.Generator) -> Tensor:
-    """Squares of pictures (N, 3, S, S), 0 to 1, scaled to S; half of them mirrored, turned by up to 8 degrees."""
+    """Crop pictures (N, 3, S, S), 0 to 1, and scale to S; mirror half of them, and rotate by up to 8 degrees."""
     count, side = len(images), images.shape[-1]
     mirror = torch.where(torch.rand(count, generator=random) < 0.5, -1.0, 1.0)
     angle = (2 * torch.rand(count, generator=random) - 1) * math.radians(8)
@@ -80,14 +84,14 @@ def cut(images: Tensor, views: Sequence[View], random: torch.Generator) -> Tenso
 
 
 def _whole(picture: int, truth: Truth, rng: np.random.Generator) -> View:
-    """The picture, up to a quarter larger or smaller and shifted by up to a tenth."""
+    """Return the whole picture, scaled by up to a quarter and shifted by up to a tenth."""
     width, height = truth.size
     right, down = rng.uniform(-0.1, 0.1, 2).tolist()
     return View(picture, width * (0.5 + right), height * (0.5 + down), width * math.exp(rng.uniform(-0.25, 0.22)))
 
 
 def _about(picture: int, thing: Instance, rng: np.random.Generator) -> View:
-    """A square that holds a thing, somewhere in it."""
+    """Return a square that contains a thing at a random place."""
     left, top, right, bottom = thing.box
     side = max(right - left, bottom - top) * rng.uniform(*_ROOM)
     x = (left + right) / 2 + rng.uniform(-0.5, 0.5) * (side - (right - left))
@@ -96,7 +100,7 @@ def _about(picture: int, thing: Instance, rng: np.random.Generator) -> View:
 
 
 def _others(truth: Truth, slot: int, view: View) -> float:
-    """How much of a square the boxes of things of other leaves fill, by the area of the thing's own box."""
+    """Return the area of other leaves' boxes in a square, relative to the area of the thing's box."""
     own = truth.instances[slot]
     left, top, filled = view.x - view.side / 2, view.y - view.side / 2, 0.0
     for other in truth.instances:

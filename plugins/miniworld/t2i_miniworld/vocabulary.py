@@ -1,11 +1,11 @@
-"""The mini world's classes by name, for who must not load its geometry."""
+"""Names and synsets of the mini world's classes, without its geometry."""
 
 from __future__ import annotations
 
 from t2i_core.api.prompt import ObjectClass
 
 #: PaintSkills' 21 kinds of things, then TIAM's five, each with its WordNet 3.0 synset. WordNet has no stop sign
-#: and no potted plant: the nearest are a street sign and a pot plant.
+#: and no potted plant; the closest synsets are a street sign and a pot plant.
 SYNSETS: dict[str, str] = {
     "human": "person.n.01",
     "airplane": "airplane.n.01",
@@ -35,7 +35,7 @@ SYNSETS: dict[str, str] = {
     "zebra": "zebra.n.01",
 }
 
-#: Sub-kinds, where a kind has them: synset -> the forms of bodies that it has.
+#: Sub-kinds by kind: synset -> its forms of bodies.
 SUBKINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "airplane": {"airliner.n.01": ("airliner",), "propeller_plane.n.01": ("propeller",)},
     "dog": {
@@ -53,18 +53,18 @@ SUBKINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "car": {"sedan.n.01": ("sedan",), "hatchback.n.01": ("hatchback",), "sport_utility.n.01": ("suv",)},
 }
 
-#: The lowest synsets, each with its kind: sub-kinds where a kind has them, else the kind itself.
+#: Lowest synsets, each with its kind: the sub-kinds of a kind, or the kind itself if it has none.
 LEAVES: dict[str, str] = {
     leaf: kind for kind, synset in SYNSETS.items() for leaf in SUBKINDS.get(kind, {synset: ()})
 }
 
-#: What the lowest synsets are called as classes: a kind by its name, a sub-kind by its synset's.
+#: Classes of the lowest synsets: a kind has its own name, a sub-kind that of its synset.
 LEAF_LABELS: tuple[ObjectClass, ...] = tuple(
     ObjectClass(kind if leaf == SYNSETS[kind] else leaf.partition(".")[0].replace("_", " "), leaf)
     for leaf, kind in LEAVES.items()
 )
 
-#: What a prompt may say of a human beyond its colour; the coat's colour is one of the eight paints.
+#: Attributes of a human besides colour; the colour of the coat is one of the eight paints.
 HAT, HAIR = ("yes", "no"), ("short", "long")
 
 LABELS: tuple[ObjectClass, ...] = tuple(ObjectClass(name, synset) for name, synset in SYNSETS.items())

@@ -1,6 +1,7 @@
-"""From what is to be said to a text that says it: the other way round than `phrases` reads.
+"""Generation of texts from their content: the inverse of `phrases`.
 
-A text in any style is read as what it was made from: ``read(say(reading, style, rng)) == reading``.
+Parsing a text gives the content that it was made from, in any style: ``read(say(reading, style, rng)) ==
+reading``.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from t2i_miniworld.phrases import OPPOSITE, Phrase, Reading
 T = TypeVar("T")
 
 _NUMBERS = ("zero", "one", "two", "three", "four")
-#: How things are listed, by how many phrases there are.
+#: Ways of listing things, by number of phrases.
 _JOININGS = {
     "and": ("{}", "{} and {}", "{}, {} and {}", "{}, {}, {} and {}"),
-    # TIAM's, without commas
+    # as in TIAM, without commas
     "next": ("{}", "{} and {}", "{} next to {} and {}", "{} next to {} with {} and {}"),
-    # "a person with a bike", as the neutral prompts of the bias paper
+    # "a person with a bike", as in the neutral prompts of the bias paper
     "with": ("{}", "{} with {}", "{} with {} and {}", "{} with {}, {} and {}"),
 }
 _BETWEEN = {
@@ -32,20 +33,22 @@ _BETWEEN = {
     "above": ("above",),
     "below": ("below",),
 }
-#: The first way to say something is taken this often, all others together as often as not.
+#: Probability of the first wording; the others share the rest.
 _USUAL = 0.7
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a text is put.
+    """Style of a text.
 
-    frame     what stands around the things
-    articles  a dog, else dog
-    digits    3 dogs, else three dogs; ``one`` says a single one so too
-    plurals   3 dogs, else 3 dog
-    joining   a key of the listings
-    clause    a relation stands after a semicolon, else between its things
+    Attributes:
+        frame: Sentence around the list of things.
+        articles: Whether to write "a dog" instead of "dog".
+        digits: Whether to write "3 dogs" instead of "three dogs".
+        one: Whether to write a number for a single thing, too.
+        plurals: Whether to write "3 dogs" instead of "3 dog".
+        joining: Key of the way of listing.
+        clause: Whether a relation follows after a semicolon instead of standing between its things.
     """
 
     frame: str = "a photo of {}"
@@ -64,7 +67,7 @@ PAINTSKILLS_COUNT = Style(articles=False, digits=True, one=True, plurals=False, 
 HYPERNYMY = Style("An image of {}.")
 NEUTRAL = Style("{}", joining="with")
 
-#: The styles of training captions, and how often each is taken.
+#: Styles of training captions, with their frequencies.
 STYLES: dict[Style, float] = {
     TIAM: 0.32,
     TIAM_COMMA: 0.08,
@@ -81,13 +84,19 @@ STYLES: dict[Style, float] = {
 
 
 def say(reading: Reading, style: Style, rng: np.random.Generator | None = None) -> str:
-    """A text that is read as ``reading``: one of the many in a style, or without ``rng`` the plainest.
+    """Return a text that is parsed as ``reading``.
 
-    Raises ValueError for what has no words: no phrase or more than four, leaves that no name stands for, a number
-    above four or left open, several paints, relations other than one between the first two things.
+    Args:
+        reading: The content.
+        style: The style.
+        rng: Draws the wording. If None, the plainest wording is used.
+
+    Raises:
+        ValueError: If the content cannot be expressed: no phrase or more than four, leaves without a name, a
+            number above four or left open, several paints, or a relation that is not between the first two things.
     """
     if not 1 <= len(reading.phrases) <= 4 or len(reading.sides) not in (0, 2):
-        raise ValueError("a text says one to four phrases and at most one relation")
+        raise ValueError("a text must have one to four phrases and at most one relation")
     names = [_name(phrase, rng) for phrase in reading.phrases]
     said = [_phrase(phrase, name, style, rng) for phrase, name in zip(reading.phrases, names, strict=True)]
     if not reading.sides:
@@ -101,11 +110,11 @@ def say(reading: Reading, style: Style, rng: np.random.Generator | None = None) 
     between = said[subject], _pick(_BETWEEN[predicate], rng), said[object_]
     if subject == 0:
         return style.frame.format(" ".join(between))
-    raise ValueError("a relation between two things in one sentence starts from the first")
+    raise ValueError("a relation within one sentence must start from the first thing")
 
 
 def grammar_words() -> list[str]:
-    """All words of texts that are no names and no paints, in no order that matters."""
+    """Return all words of texts except names and paints, in any order."""
     texts = [style.frame for style in STYLES]
     texts += [text for listing in _JOININGS.values() for text in listing]
     texts += [text for ways in _BETWEEN.values() for text in ways]
@@ -117,7 +126,7 @@ def grammar_words() -> list[str]:
 
 
 def _ends(reading: Reading) -> tuple[int, str]:
-    """Which of the two phrases the relation starts from, and the relation."""
+    """Return the index of the phrase that the relation starts from, and the relation."""
     first, second = reading.sides
     leaves = [phrase.leaves for phrase in reading.phrases]
     if (
@@ -125,16 +134,16 @@ def _ends(reading: Reading) -> tuple[int, str]:
         or OPPOSITE[first.predicate] != second.predicate
         or any(p.count != 1 for p in reading.phrases)
     ):
-        raise ValueError("a relation is one between two single things")
+        raise ValueError("a relation must be between two single things")
     if leaves == [first.leaves, second.leaves]:
         return 0, first.predicate
     if leaves == [second.leaves, first.leaves]:
         return 1, first.predicate
-    raise ValueError("a relation is one between the things named")
+    raise ValueError("a relation must be between the things named")
 
 
 def _name(phrase: Phrase, rng: np.random.Generator | None) -> str:
-    """A name for one such thing."""
+    """Return a name for one such thing."""
     if phrase.leaves not in called():
         raise ValueError(f"there is no name for {', '.join(sorted(phrase.leaves)) or 'nothing'}")
     return _pick(called()[phrase.leaves], rng)
@@ -142,7 +151,7 @@ def _name(phrase: Phrase, rng: np.random.Generator | None) -> str:
 
 def _phrase(phrase: Phrase, name: str, style: Style, rng: np.random.Generator | None) -> str:
     if phrase.count is None or not 1 <= phrase.count <= 4 or len(phrase.paints) > 1:
-        raise ValueError("a text names one to four things, in one paint at most")
+        raise ValueError("a phrase must have one to four things, in one paint at most")
     before, after = _worn(phrase.worn, rng)
     noun = _pick(plurals(name), rng) if phrase.count > 1 and style.plurals else name
     described = " ".join([*before, *phrase.paints, noun]) + after
@@ -152,7 +161,7 @@ def _phrase(phrase: Phrase, name: str, style: Style, rng: np.random.Generator | 
 
 
 def _worn(worn: dict[str, str], rng: np.random.Generator | None) -> tuple[list[str], str]:
-    """What people wear, in words before and after their name."""
+    """Return the words for what people wear, before and after their name."""
     before, after = [], []
     for attribute, value in worn.items():
         early = _pick((False, True), rng)

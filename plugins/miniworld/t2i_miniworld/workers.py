@@ -1,4 +1,4 @@
-"""Work spread over processes: results in order, memory bounded, quiet on Ctrl-C."""
+"""Ordered parallel map over processes, with bounded memory and a clean exit on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from loky import cpu_count, get_reusable_executor
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-#: Seconds after which an idle process leaves.
+#: Seconds after which an idle process exits.
 _IDLE = 120
 
 
@@ -26,17 +26,25 @@ def map_ordered(
 ) -> Iterator[tuple[Job, Result]]:
     """Apply a picklable ``function`` to each job in ``workers`` processes.
 
-    By default there is one for each core that this process may use: by its affinity, its container and
-    LOKY_MAX_CPU_COUNT. Yields each job, the same object, with its result, in the order of the jobs; at most four
-    jobs per worker are in flight. What a job raises is raised here. Raises ValueError for ``workers`` below 1.
+    The processes are spawned, not forked, so that threads of torch or Mitsuba in the caller are safe. They do not
+    import the caller's main module, so a plain script needs no guard. They stay alive for the next call, because
+    each needs a second to import the renderer. Exceptions of jobs are raised in the caller.
 
-    The processes are started afresh, not forked, so that threads of torch or Mitsuba in the caller do no harm;
-    they do not import the caller's main module, so that a plain script needs no guard; and they stay for the
-    next call, for each takes a second to import the renderer.
+    Args:
+        function: The function.
+        jobs: The jobs. At most four per worker are in flight.
+        workers: Number of processes. By default, one for each core that this process may use, according to its
+            affinity, its container and LOKY_MAX_CPU_COUNT.
+
+    Yields:
+        Each job, the same object, with its result, in the order of the jobs.
+
+    Raises:
+        ValueError: If ``workers`` is less than 1.
     """
     count = workers if workers is not None else cpu_count()
     if count < 1:
-        raise ValueError(f"workers must be at least 1, not {count}")
+        raise ValueError(f"workers must be at least 1 (got {count})")
     pool = get_reusable_executor(count, initializer=_settle, initargs=(os.getpid(),), timeout=_IDLE)
     waiting: deque[tuple[Job, Future[Result]]] = deque()
     try:
@@ -48,7 +56,7 @@ def map_ordered(
         while waiting:
             yield _first(waiting)
     except (KeyboardInterrupt, GeneratorExit):
-        # nobody waits for what is in flight, so nobody should have to wait until it is done
+        # no caller needs the jobs in flight, so do not wait for them
         pool.shutdown(kill_workers=True)
         raise
     finally:
@@ -58,13 +66,13 @@ def map_ordered(
 
 @contextmanager
 def _sheltered() -> Iterator[None]:
-    """Have the processes that are started inside deaf to Ctrl-C from their first moment on."""
+    """Make processes that are started in the block ignore Ctrl-C from the beginning."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # where it starts with the first process, it lifts the block
+    resource_tracker.ensure_running()  # started together with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -78,10 +86,10 @@ def _first(waiting: deque[tuple[Job, Future[Result]]]) -> tuple[Job, Result]:
 
 
 def _settle(parent: int) -> None:
-    """Prepare a worker: Ctrl-C is the parent's business, and one process uses one core."""
+    """Prepare a worker: the parent handles Ctrl-C, and each process uses one core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid"):
-        # Mitsuba listens for Ctrl-C while it draws, and would hand in half a picture.
+        # Mitsuba handles Ctrl-C while it renders, and would return an incomplete picture
         os.setsid()
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     import drjit
@@ -90,7 +98,7 @@ def _settle(parent: int) -> None:
 
 
 def _leave_with(parent: int) -> None:
-    """End this process when its parent is gone, however that was killed."""
+    """End this process when its parent has ended, even if that was killed."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

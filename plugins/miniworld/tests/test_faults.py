@@ -200,7 +200,7 @@ def test_faults_move_nothing(fault):
     "values", [{"drop": math.nan}, {"extra": 1.5}, {"seed_sd": math.inf}, {"prompt_sd": math.nan}, {"seed_sd": -1}]
 )
 def test_numbers_outside_their_range_are_refused(values):
-    with pytest.raises(ValueError, match=f"{next(iter(values))} lies between 0 and"):
+    with pytest.raises(ValueError, match=f"{next(iter(values))} must be between 0 and"):
         FaultRates(**values)
 
 

@@ -112,13 +112,13 @@ def test_skews_are_read():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hat", "no ATTRIBUTE:VALUE:RATE"),
-        ("shoe:red:0.5", f"no attribute; those are {', '.join(ATTRIBUTES)}"),
-        ("hat:maybe:0.5", "hat is never 'maybe'; it is yes, no"),
-        ("hat:yes:often", "'often' is no rate"),
+        ("hat", "'hat' must be ATTRIBUTE:VALUE:RATE"),
+        ("shoe:red:0.5", f"unknown attribute 'shoe'; the attributes are {', '.join(ATTRIBUTES)}"),
+        ("hat:maybe:0.5", "hat must be one of yes, no .got 'maybe'"),
+        ("hat:yes:often", "between 0 and 1 .got 'often'"),
         ("hat:yes:1.5", "between 0 and 1"),
         ("hat:yes:nan", "between 0 and 1"),
-        ("hat:yes:0.5,hat:no:0.5", "'hat' is skewed twice"),
+        ("hat:yes:0.5,hat:no:0.5", "attribute 'hat' is given twice"),
     ],
 )
 def test_a_bad_skew_is_refused_before_anything_runs(text, message):

@@ -60,9 +60,15 @@ def write(folder: Path) -> Path:
     page = folder / "report.html"
     pictures = Thumbnails(wall.pictures, 160)
     about = {"id": "many", "side": 160, **wall.plain({})}
-    told: list[Any] = []
+    reports: list[Any] = []
     write_page(
-        page, "report.html", told=told, pictures=pictures, n_images=IMAGES, most_rows=1, gallery=lambda: about
+        page,
+        "report.html",
+        reports=reports,
+        pictures=pictures,
+        n_images=IMAGES,
+        most_rows=1,
+        gallery=lambda: about,
     )
     return page
 

@@ -1,1 +1,1 @@
-"""Results to read: reports, comparisons, exports."""
+"""Reports, comparisons and tables of stored runs."""

@@ -1,4 +1,4 @@
-"""`t2i analyze`: what metrics make of runs beyond their scores, from the tables that are kept with them."""
+"""`t2i analyze`: analyses by the metrics of stored runs, from the tables in their folders."""
 
 from __future__ import annotations
 
@@ -32,10 +32,14 @@ def print_analyses(
     as_json: bool,
     images_from: Sequence[Path] = (),
 ) -> None:
-    """Print scores and analyses of runs; with `out`, write tables as CSV and figures as PNG there.
+    """Print the scores and analyses of runs.
 
-    options: of metrics, NAME.KEY=VALUE, for the analyses alone
-    images_from: folders outside of the runs' whose images may be shown too
+    Args:
+        folders: Run folders.
+        options: Options of metrics, NAME.KEY=VALUE, for the analyses alone.
+        out: Folder for tables (CSV) and figures (PNG); if None, nothing is written.
+        as_json: Whether to print JSON.
+        images_from: Folders outside the runs whose images may be shown.
     """
     resolver, data = installed_resolver(), []
     table = resolver.read_options(options)
@@ -45,17 +49,17 @@ def print_analyses(
         metrics = list_metrics(run, resolver)
         found = list(analyze_run(run, metrics, resolver, table))
         for name, why in metrics.absent.items():
-            write_line(f"warning: {run.path}: {name} cannot be asked: {why}", err=True)
+            write_line(f"warning: {run.path}: no analyses of {name}: {why}", err=True)
         if not found:
             write_line(f"{run.path}: {_why_nothing(run)}", err=True)
         if out is not None:
-            place = out / _free(run.folder.name, taken)
+            place = out / _take_free_name(run.folder.name, taken)
             for metric, analysis in found:
                 _write(place, metric, analysis)
             if any(analysis.figure for _, analysis in found) and (note := describe_left_out(run.images())):
                 write_line(f"warning: {run.path}: {note}", err=True)
         if as_json:
-            data.append(_plain(run, found))
+            data.append(_to_json(run, found))
         else:
             _print(run, found)
     if as_json:
@@ -70,14 +74,14 @@ def _why_nothing(run: Run) -> str:
     return "the run measured nothing; failures.csv says why, sample by sample"
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that no other run has taken, and take it: runs of several folders may be called alike."""
+def _take_free_name(name: str, taken: set[str]) -> str:
+    """Return a name that no other run has, with a number if needed, and add it to the names taken."""
     free = next(n for n in chain([name], (f"{name}-{number}" for number in count(2))) if n not in taken)
     taken.add(free)
     return free
 
 
-def _plain(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:
+def _to_json(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:
     return {
         **run.to_json(),
         "analyses": [
@@ -88,7 +92,7 @@ def _plain(run: Run, found: Sequence[tuple[str, Analysis]]) -> dict[str, Any]:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as plain data; JSON has no NaN."""
+    """Return rows as data for JSON; NaN becomes None."""
     import json
 
     records: list[dict[str, Any]] = json.loads(table.reset_index(drop=True).to_json(orient="records"))
@@ -109,7 +113,12 @@ def _print(run: Run, found: Sequence[tuple[str, Analysis]]) -> None:
 
 
 def _write(folder: Path, metric: str, analysis: Analysis) -> None:
-    """Write one analysis. Raises BadFolder, or MissingDependency for a figure without matplotlib."""
+    """Write one analysis.
+
+    Raises:
+        BadFolder: If the folder cannot be written.
+        MissingDependency: If there is a figure and matplotlib is not installed.
+    """
     stem = f"{make_slug(metric)}-{make_slug(analysis.name)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,7 +133,7 @@ def _write(folder: Path, metric: str, analysis: Analysis) -> None:
 
 def _draw(analysis: Analysis, path: Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
-        raise MissingDependency("figures are drawn by matplotlib: pip install matplotlib")
+        raise MissingDependency("figures need matplotlib: pip install matplotlib")
     figure = importlib.import_module("matplotlib.figure").Figure(layout="constrained")
     assert analysis.figure is not None
     analysis.figure(figure.add_subplot())

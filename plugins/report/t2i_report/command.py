@@ -1,4 +1,4 @@
-"""The commands `t2i report`, `t2i compare` and `t2i analyze`. Each one's work is imported when it runs."""
+"""Commands `t2i report`, `t2i compare` and `t2i analyze`. Each imports its implementation when it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ compare_app = typer.Typer(add_completion=False)
 analyze_app = typer.Typer(add_completion=False)
 
 SideOption = Annotated[
-    int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Of the longer side of pictures.")
+    int, typer.Option("--side", min=16, max=1024, metavar="PIXELS", help="Maximum side of pictures in pixels.")
 ]
 
 ImagesFromOption = Annotated[
@@ -23,8 +23,8 @@ ImagesFromOption = Annotated[
     typer.Option(
         "--images-from",
         metavar="DIR",
-        help="Show images that lie in this folder, where a run names images outside of its own; may be repeated. "
-        "Those that you have evaluated yourself need none.",
+        help="Allow images from this folder, for runs whose images lie outside their own folder; may be repeated. "
+        "Images that you evaluated yourself do not need it.",
         file_okay=False,
         exists=True,
     ),
@@ -36,17 +36,21 @@ def _warn(message: str) -> None:
     print(f"warning: {escape_control_characters(message)}", file=sys.stderr)
 
 
-def _said(page: Path) -> None:
+def _print_size(page: Path) -> None:
 
     print(f"{page} ({format_size(page.stat().st_size)})", file=sys.stderr)
 
 
 def _check_table(how: str, table: str | None) -> None:
-    """Refuse a table where a page is wanted, which has all of them."""
+    """Check that --table is not combined with a page.
+
+    Raises:
+        BadOption: If it is.
+    """
     from t2i_core.api.errors import BadOption
 
     if how == "html" and table is not None:
-        raise BadOption(f"--table {table}: a page holds all tables; name a --format other than html")
+        raise BadOption(f"--table {table}: a page has all tables; name a --format other than html")
 
 
 @report_app.command()
@@ -54,23 +58,25 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders, as t2i runs lists them.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where it goes. Default: report.html, or standard output."),
+        typer.Option(
+            "--out", metavar="FILE", help="Output file. Default: report.html; for tables, standard output."
+        ),
     ] = None,
     how: Annotated[
         Literal["html", "csv", "parquet", "json", "markdown", "latex"],
-        typer.Option("--format", help="A page, or a table."),
+        typer.Option("--format", help="Write a page (html), or a table."),
     ] = "html",
     table: Annotated[
         Literal["scores", "rows", "comparisons"] | None,
         typer.Option(
             "--table",
-            help="Which table: of scores (the default), of all measured values, of paired comparisons.",
+            help="Which table: scores (default), all measured values (rows), or paired comparisons.",
         ),
     ] = None,
     side: SideOption = 160,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Write runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
+    """Write a report of runs as one HTML file, or their numbers as a table. Nothing is generated or judged."""
     from t2i_core.results.run import load_finished_run
 
     _check_table(how, table)
@@ -82,50 +88,48 @@ def report(
 
         page = out or Path("report.html")
         write_report(read, page, installed_resolver(), side, _warn)
-        _said(page)
+        _print_size(page)
     else:
-        from .tables import comparisons, measured, scores, write_table
+        from .tables import comparisons, measurements, scores, write_table
 
         write_table(
-            {"scores": scores, "rows": measured, "comparisons": comparisons}[table or "scores"](read), how, out
+            {"scores": scores, "rows": measurements, "comparisons": comparisons}[table or "scores"](read), how, out
         )
 
 
 @compare_app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A run's folder.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another one, or the same.")],
-    a: Annotated[
-        str | None, typer.Option("--a", metavar="LABEL", help="The model of A, where it has several.")
-    ] = None,
-    b: Annotated[
-        str | None, typer.Option("--b", metavar="LABEL", help="The model of B, where it has several.")
-    ] = None,
+    first: Annotated[Path, typer.Argument(metavar="A", help="Folder of the first run.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Folder of the second run; may be the same.")],
+    a: Annotated[str | None, typer.Option("--a", metavar="LABEL", help="Model of A, if it has several.")] = None,
+    b: Annotated[str | None, typer.Option("--b", metavar="LABEL", help="Model of B, if it has several.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write a page with the pictures side by side, or the table."),
+        typer.Option(
+            "--out", metavar="FILE", help="Output file: a page with the pictures side by side, or a table."
+        ),
     ] = None,
     how: Annotated[
         Literal["html", "csv", "parquet", "json", "markdown", "latex"],
-        typer.Option("--format", help="What --out is, or what is printed."),
+        typer.Option("--format", help="Write a page (html), or a table."),
     ] = "html",
     table: Annotated[
         Literal["differences", "prompts"] | None,
-        typer.Option("--table", help="Of metrics (the default), or prompt by prompt."),
+        typer.Option("--table", help="Which table: differences of metrics (default), or of prompts."),
     ] = None,
     side: SideOption = 160,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Compare two models on what their runs share, paired: differences with intervals, prompt by prompt."""
+    """Compare two models, paired, on the prompts and seeds that their runs share."""
     from t2i_core.api.resolver import installed_resolver
     from t2i_core.results.run import load_finished_run
 
     from .compare import as_text, check, write_comparison
-    from .compare import compare as compared
+    from .compare import compare as compare_models
 
     _check_table(how, table)
     read = [load_finished_run(run, images_from or ()) for run in (first, second)]
-    found = compared(*read, (a, b), installed_resolver())
+    found = compare_models(*read, (a, b), installed_resolver())
     check(found, pictures=how == "html" and out is not None)
     if how != "html":
         from .tables import write_table
@@ -135,7 +139,7 @@ def compare(
     print(as_text(found, most=10))
     if out is not None:
         write_comparison(found, out, side, _warn)
-        _said(out)
+        _print_size(out)
 
 
 @analyze_app.command()
@@ -150,14 +154,16 @@ def analyze(
             "--option",
             "-o",
             metavar="NAME.KEY=VALUE",
-            help="Option of a metric, for its analyses alone (see t2i info NAME); may be repeated.",
+            help="Option of a metric, for its analyses only (see t2i info NAME); may be repeated.",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures there.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write tables (CSV) and figures (PNG) into this folder.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, alone on standard output.")] = False,
     images_from: ImagesFromOption = None,
 ) -> None:
-    """Show what the metrics make of runs beyond their scores."""
+    """Print the analyses that the metrics of runs offer beyond their scores."""
     from .analyses import print_analyses
 
     print_analyses(runs, option or [], out, json, images_from or [])

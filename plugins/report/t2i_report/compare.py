@@ -1,4 +1,4 @@
-"""Two models compared on what their runs share: by metric with intervals, by prompt, picture by picture."""
+"""Comparison of two models of stored runs: by metric with intervals, by prompt, and picture by picture."""
 
 from __future__ import annotations
 
@@ -20,36 +20,44 @@ from t2i_core.results.run import Run
 from .gallery import Gallery, GalleryColumn, ShownImage, gallery
 from .names import model_names, run_names
 from .page import write_page
-from .stored_comparison import ComparedModel, Paired, paired
+from .stored_comparison import ComparedModel, MetricComparison, compare_metric
 from .thumbnails import CHUNK, Thumbnails
 
 MOST_ROWS = 1000
-"""Prompts that a page lists; `--format csv --table prompts` writes all."""
+"""Maximum number of rows of prompts on a page; `--format csv --table prompts` writes all."""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Two models of stored runs. left_out: metrics without a comparison, and why."""
+class ModelComparison:
+    """Comparison of two models of stored runs.
+
+    Attributes:
+        a: The first model.
+        b: The second model.
+        pairs: Comparisons by metric.
+        left_out: Metrics without a comparison, with the reasons.
+    """
 
     a: ComparedModel
     b: ComparedModel
-    pairs: Sequence[Paired]
+    pairs: Sequence[MetricComparison]
     left_out: Sequence[tuple[str, str]]
 
     def differences(self) -> pd.DataFrame:
-        """One row per metric: metric, measure, a, b, diff, low, high, p, n, interval."""
+        """Return one row per metric: metric, measure, a, b, diff, low, high, p, n, interval."""
         rows = []
         for pair in self.pairs:
             found = pair.found
             assert found is not None
-            said = found.diff, found.lo, found.hi, found.p, found.n
-            rows.append((pair.metric, pair.measure.name, self.a.name, self.b.name, *said, _interval(pair)))
+            numbers = found.diff, found.lo, found.hi, found.p, found.n
+            rows.append((pair.metric, pair.measure.name, self.a.name, self.b.name, *numbers, _interval(pair)))
         columns = ["metric", "measure", "a", "b", "diff", "low", "high", "p", "n", "interval"]
         return pd.DataFrame(rows, columns=columns)
 
     def prompts(self) -> pd.DataFrame:
-        """One row per metric and prompt that both share, lowest difference first: metric, prompt, a, b (means over
-        what both have), diff, n (samples).
+        """Return one row per metric and shared prompt, the lowest difference first.
+
+        Its columns are metric, prompt, a and b (means over the shared samples), diff, and n (number of samples).
         """
         found = []
         for pair in self.pairs:
@@ -65,18 +73,23 @@ class Compared:
         return pd.concat(found, ignore_index=True)[columns] if found else pd.DataFrame(columns=columns)
 
 
-def _interval(pair: Paired) -> str:
+def _interval(pair: MetricComparison) -> str:
     assert pair.found is not None
     return f"{pair.found.method}; {pair.found.question}"
 
 
-def compare(first: Run, second: Run, labels: tuple[str | None, str | None], resolver: Resolver) -> Compared:
-    """Compare a model of one run with a model of another one, or of the same.
+def compare(first: Run, second: Run, labels: tuple[str | None, str | None], resolver: Resolver) -> ModelComparison:
+    """Compare a model of one run with a model of another run, or of the same run.
 
-    labels: which models; None where the run has one alone
+    Args:
+        first: The first run.
+        second: The second run.
+        labels: Labels of the models; None if the run has only one.
+        resolver: Finds the metrics.
 
-    Raises BadOption where a run has several models and none is named, or where both sides are one model of one
-    run; UnknownName for a model that a run has not.
+    Raises:
+        BadOption: If a run has several models and no label is given, or a model would be compared with itself.
+        UnknownName: If a run has no model with this label.
     """
     a, b = (
         _label(run, label, flag) for run, label, flag in zip((first, second), labels, ("--a", "--b"), strict=True)
@@ -92,8 +105,8 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
     found, left_out = [], []
     for name in (name for name in metrics.made if name in theirs):
         try:
-            pair = paired(*sides, metrics.made[name])
-        except T2IError as error:  # a metric that is broken harms no other
+            pair = compare_metric(*sides, metrics.made[name])
+        except T2IError as error:  # a broken metric does not prevent the others
             left_out.append((name, str(error)))
             continue
         if pair.found is None:
@@ -102,7 +115,7 @@ def compare(first: Run, second: Run, labels: tuple[str | None, str | None], reso
             found.append(pair)
     left_out += [(name, why) for name, why in metrics.absent.items() if name in theirs]
     left_out += [(name, "only one of the runs has it") for name in sorted(theirs ^ _metrics(first))]
-    return Compared(*sides, found, left_out)
+    return ModelComparison(*sides, found, left_out)
 
 
 def _metrics(run: Run) -> set[str]:
@@ -117,21 +130,29 @@ def _label(run: Run, label: str | None, flag: str) -> str:
             raise UnknownName.among("model", label, known, f"{run.path} has {', '.join(known)}")
         return label
     if len(known) != 1:
-        raise BadOption(f"{run.path} has {len(known)} models: name one of them with {flag}: {', '.join(known)}")
+        raise BadOption(f"{run.path} has {len(known)} models; name one with {flag}: {', '.join(known)}")
     return known[0]
 
 
-def check(found: Compared, pictures: bool) -> None:
-    """Raise BadFolder where the two have no metric to compare, nor, where these are wanted too, pictures."""
+def check(found: ModelComparison, pictures: bool) -> None:
+    """Check that there is something to compare.
+
+    Args:
+        found: The comparison.
+        pictures: Whether shared pictures are enough.
+
+    Raises:
+        BadFolder: If the models share no metric and, with `pictures`, no samples.
+    """
     if found.pairs or (pictures and _shared(found)):
         return
     runs = " and ".join(dict.fromkeys(str(side.run.path) for side in (found.a, found.b)))
-    why = "; ".join(f"{metric}: {said}" for metric, said in found.left_out) or "no metric has measured them"
+    why = "; ".join(f"{metric}: {reason}" for metric, reason in found.left_out) or "no metric has measured them"
     raise BadFolder(f"{runs}: {found.a.name} and {found.b.name} have nothing to compare: {why}")
 
 
-def _shared(found: Compared) -> set[tuple[str, str, int]]:
-    """Prompt, its text and seed of all that both models were to draw."""
+def _shared(found: ModelComparison) -> set[tuple[str, str, int]]:
+    """Return prompt id, text and seed of the samples that both runs planned."""
     drawn = []
     for side in (found.a, found.b):
         samples = side.run.samples()
@@ -140,8 +161,8 @@ def _shared(found: Compared) -> set[tuple[str, str, int]]:
     return drawn[0] & drawn[1]
 
 
-def as_text(found: Compared, most: int) -> str:
-    """What was compared, for a terminal: differences, and the `most` prompts at either end."""
+def as_text(found: ModelComparison, most: int) -> str:
+    """Return a comparison as text: the differences, and the `most` prompts with the lowest and highest ones."""
     lines = [f"a: {found.a.name}", f"b: {found.b.name}", ""]
     rows = [("metric", "a - b", "95 % interval", "p", "n")]
     for pair in found.pairs:
@@ -152,7 +173,7 @@ def as_text(found: Compared, most: int) -> str:
                 pair.metric,
                 format_number(c.diff),
                 format_interval(_ends(c.lo, c.hi)),
-                format_p_value(_there(c.p)),
+                format_p_value(_none_if_nan(c.p)),
                 str(c.n),
             )
         )
@@ -161,8 +182,10 @@ def as_text(found: Compared, most: int) -> str:
     prompts = found.prompts()
     for metric, own in prompts.groupby("metric", sort=False):
         shown = own if len(own) <= 2 * most else pd.concat([own.head(most), own.tail(most)])
-        said = f"{len(own)} prompts" if len(own) <= 2 * most else f"{most} prompts at either end of {len(own)}"
-        lines += ["", f"{metric}: {said}"]
+        head = f"{len(own)} prompts"
+        if len(own) > 2 * most:
+            head = f"the {most} lowest and {most} highest of {head}"
+        lines += ["", f"{metric}: {head}"]
         lines += _aligned(
             [
                 ("prompt", "a", "b", "a - b", "n"),
@@ -178,12 +201,12 @@ def as_text(found: Compared, most: int) -> str:
     return "\n".join(escape_control_characters(line) for line in [*lines, "", *methods, *notes, *left_out])
 
 
-def _there(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if value != value else value
 
 
 def _ends(low: float, high: float) -> tuple[float | None, float | None]:
-    return _there(low), _there(high)
+    return _none_if_nan(low), _none_if_nan(high)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -191,10 +214,14 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[str], None]) -> None:
+def write_comparison(found: ModelComparison, target: Path, side: int, warn: Callable[[str], None]) -> None:
     """Write a comparison as a page with the pictures side by side.
 
-    side: of the longer side of pictures, in pixels
+    Args:
+        found: The comparison.
+        target: The file.
+        side: Maximum length of the longer side of pictures in pixels.
+        warn: Shows a warning about pictures that are left out.
     """
     a, b = found.a, found.b
     shown = gallery([a.run] if a.run.folder == b.run.folder else [a.run, b.run], {})
@@ -206,7 +233,7 @@ def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[s
         found=found,
         pictures=pictures,
         n_pairs=len(columns.cells),
-        ends=_there,
+        ends=_none_if_nan,
         most_rows=MOST_ROWS,
         gallery=lambda: {
             "id": digest_data(["compare", a.run.manifest.plan, b.run.manifest.plan, a.label, b.label]),
@@ -214,20 +241,20 @@ def write_comparison(found: Compared, target: Path, side: int, warn: Callable[[s
             **columns.plain(pictures.damaged),
         },
     )
-    pictures.tell(warn)
+    pictures.report_missing(warn)
 
 
 class _Sides:
-    """The pictures of prompts and seeds that both models have, and the differences of their values."""
+    """Pictures of the samples that both models have, with the differences of their values."""
 
-    def __init__(self, found: Compared, shown: Gallery) -> None:
+    def __init__(self, found: ModelComparison, shown: Gallery) -> None:
         self.found = found
         names = model_names([found.a.run, found.b.run])
         wanted = [own[side.label] for own, side in zip(names, (found.a, found.b), strict=True)]
         by_side: list[dict[tuple[str, str, int], ShownImage]] = [
             {(i.prompt, i.text, i.seed): i for i in shown.images if i.model == name} for name in wanted
         ]
-        both = _shared(found)  # one model's pictures, of two runs, may be of either
+        both = _shared(found)  # if both sides are the same model, each image may come from either run
         self.cells = [(by_side[0][c], by_side[1][c]) for c in by_side[0] if c in by_side[1] and c in both]
 
     @property
@@ -256,10 +283,10 @@ class _Sides:
             ]
         plain = Gallery(images).plain({})
         why = {
-            n: "; ".join(dict.fromkeys(said))
+            n: "; ".join(dict.fromkeys(reasons))
             for n, cell in enumerate(self.cells)
             if (
-                said := [
+                reasons := [
                     *(i.why for i in cell if i.why),
                     *(damaged[p] for p in (2 * n, 2 * n + 1) if p in damaged),
                 ]
@@ -273,12 +300,12 @@ class _Sides:
             "models": [escape_control_characters(" | ".join(names))],
             "model": [0] * len(images),
             "measures": [m for m in measures if any(v is not None for v in m["values"])],
-            "why": {n: escape_control_characters(said) for n, said in why.items()},
+            "why": {n: escape_control_characters(reason) for n, reason in why.items()},
         }
 
     @staticmethod
-    def _values(pair: Paired) -> dict[tuple[str, int | None, str], float]:
-        """By prompt, seed (None: of all seeds) and model."""
+    def _values(pair: MetricComparison) -> dict[tuple[str, int | None, str], float]:
+        """Return the values by prompt, seed (None: over all seeds) and model."""
         rows = pair.rows
         seeds = [int(s) for s in rows["seed"]] if "seed" in rows else [None] * len(rows)
         return dict(zip(zip(rows["prompt"], seeds, rows["model"], strict=True), rows["value"], strict=True))

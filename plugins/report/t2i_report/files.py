@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing of output files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from t2i_core.files.atomic_write import replace_file
 
 
 @contextmanager
-def written_whole(target: Path) -> Iterator[Path]:
-    """Give the path to write to, and put what was written there in the target's place.
+def write_atomically(target: Path) -> Iterator[Path]:
+    """Yield a temporary path, and move it to the target when the block ends.
 
-    Where anything is raised meanwhile, the target stays as it was. Raises BadFolder where it cannot be written.
+    If the block raises an exception, the target stays unchanged.
+
+    Raises:
+        BadFolder: If the target cannot be written.
     """
     try:
         with replace_file(target) as part:

@@ -1,4 +1,4 @@
-"""The images of runs with what was measured of each, in columns, as the page's script takes them."""
+"""Images of runs with their measured values, in columns, in the form that the page's script reads."""
 
 from __future__ import annotations
 
@@ -16,21 +16,30 @@ from .names import model_names, run_names
 from .thumbnails import CHUNK
 
 MOST_LEVELS = 500
-"""A facet with more levels is no filter that anybody could use."""
+"""Maximum number of levels of a facet that is offered as a filter."""
 
 _COLUMNS = {
     *("metric", "model", "model_a", "model_b", "prompt", "cluster", "seed", "seeds", "left_out", "measure"),
     "value",
 }
-"""Columns of measurements.csv that are no facets."""
+"""Columns of measurements.csv that are not facets."""
 
 Place = tuple[str, str, str, int]
-"""Model, prompt's id, its text, seed."""
+"""Model, prompt id, prompt text and seed."""
 
 
 @dataclass(frozen=True)
 class ShownImage:
-    """An image that was asked for. why: there is none, where there is no picture."""
+    """A requested image.
+
+    Attributes:
+        model: Name of the model.
+        prompt: Id of the prompt.
+        text: Text of the prompt.
+        seed: The seed.
+        picture: The image; None if there is none.
+        why: Why there is no image.
+    """
 
     model: str
     prompt: str
@@ -40,16 +49,19 @@ class ShownImage:
     why: str = ""
 
     @property
-    def asked(self) -> str:
-        """The prompt, told from another one of the same id in another run."""
+    def prompt_key(self) -> str:
+        """Id and text of the prompt; prompts of different runs may have the same id."""
         return f"{self.prompt}\0{self.text}"
 
 
 @dataclass
 class GalleryColumn:
-    """What was measured, by place in the gallery; None where there is nothing.
+    """Values of a measure.
 
-    better: whether higher is better; None where neither is, or where nobody knows
+    Attributes:
+        title: Title of the column.
+        better: Whether higher is better; None if neither is, or it is unknown.
+        values: Value of each image of the gallery; None if there is none.
     """
 
     title: str
@@ -57,21 +69,24 @@ class GalleryColumn:
     values: list[float | None]
 
     def plain(self) -> dict[str, Any]:
-        """As the page's script takes it."""
-        there = {value for value in self.values if value is not None}
+        """Return the column as data for the page's script."""
+        present = {value for value in self.values if value is not None}
         return {
             "title": escape_control_characters(self.title),
             "better": self.better,
-            "right": self.better is not None and there <= {0.0, 1.0},  # each value is a hit or a miss
+            "right": self.better is not None and present <= {0.0, 1.0},  # each value is a hit or a miss
             "values": [None if value is None else float(f"{value:.6g}") for value in self.values],
         }
 
 
 @dataclass
 class Gallery:
-    """Images with what was measured of them.
+    """Images with their measured values.
 
-    facets: by name, the level of each place (None: it has none)
+    Attributes:
+        images: The images.
+        columns: Measured values.
+        facets: Level of each image, by name of the facet; None if it has none.
     """
 
     images: list[ShownImage]
@@ -80,11 +95,15 @@ class Gallery:
 
     @property
     def pictures(self) -> list[Image | None]:
-        """The pictures, by place."""
+        """Picture of each image."""
         return [image.picture for image in self.images]
 
     def plain(self, damaged: Mapping[int, str]) -> dict[str, Any]:
-        """As the page's script takes it. damaged: by place, why a picture could not be shown."""
+        """Return the gallery as data for the page's script.
+
+        Args:
+            damaged: Why a picture cannot be shown, by its index.
+        """
         prompts = dict.fromkeys((image.prompt, image.text) for image in self.images)
         models = dict.fromkeys(image.model for image in self.images)
         numbers = {prompt: number for number, prompt in enumerate(prompts)}
@@ -100,11 +119,11 @@ class Gallery:
             "why": {n: escape_control_characters(image.why) for n, image in enumerate(self.images) if image.why}
             | {n: escape_control_characters(why) for n, why in damaged.items()},
             "measures": [column.plain() for column in self.columns],
-            "facets": [_coded(name, levels) for name, levels in self.facets.items()],
+            "facets": [_encode_facet(name, levels) for name, levels in self.facets.items()],
         }
 
 
-def _coded(name: str, levels: Sequence[str | None]) -> dict[str, Any]:
+def _encode_facet(name: str, levels: Sequence[str | None]) -> dict[str, Any]:
     known = sorted({level for level in levels if level is not None}, key=_by_number)
     codes = {level: number for number, level in enumerate(known)}
     return {
@@ -122,9 +141,11 @@ def _by_number(level: str) -> tuple[bool, float, str]:
 
 
 def gallery(runs: Sequence[Run], measures: Mapping[str, Sequence[Measure]]) -> Gallery:
-    """Read the images of runs and what was measured of each.
+    """Read the images of runs with their measured values.
 
-    measures: what each metric measures, of those that are installed, the headline first
+    Args:
+        runs: The runs.
+        measures: Measures of each installed metric, the headline first.
     """
     names = model_names(runs)
     found: dict[Place, ShownImage] = {}
@@ -158,7 +179,7 @@ def _text(cell: Any) -> str:
 
 
 def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
-    """The rows that are about a model's image, or about all of its images of one prompt."""
+    """Return the measurements of single images, or of all images of a model for a prompt."""
     if "measurements.csv" not in run.manifest.files:
         return pd.DataFrame()
     table = run.measurements()
@@ -169,12 +190,12 @@ def _table(run: Run, names: Mapping[str, str]) -> pd.DataFrame:
         table["seed"] = pd.array([None] * len(table), "Int64")
     samples = run.samples().drop_duplicates("prompt")
     texts = dict(zip(samples["prompt"], samples["text"].fillna(""), strict=True))
-    asked = [f"{id}\0{texts.get(id, '')}" for id in table["prompt"]]
-    return table.assign(model=table["model"].map(names), prompt=asked)
+    keys = [f"{id}\0{texts.get(id, '')}" for id in table["prompt"]]
+    return table.assign(model=table["model"].map(names), prompt=keys)
 
 
 Cells = dict[tuple[str, str, int | None], Any]
-"""By model, prompt as `ShownImage.asked` has it, and seed (None: of all seeds)."""
+"""Values by model, `ShownImage.prompt_key`, and seed (None: over all seeds)."""
 
 
 def _columns(
@@ -183,7 +204,7 @@ def _columns(
     names: Sequence[str],
     measures: Mapping[str, Sequence[Measure]],
 ) -> Iterable[GalleryColumn]:
-    """A column for each measure: one of each run, where runs measured the same image differently."""
+    """Yield a column for each measure; one for each run if runs measured the same image differently."""
     found: dict[tuple[str, str], dict[str, Cells]] = {}
     for table, name in zip(tables, names, strict=True):
         for (metric, measure), rows in table.groupby(["metric", "measure"], sort=False) if len(table) else ():
@@ -196,13 +217,13 @@ def _columns(
         merged: Cells = {}
         agree = all(merged.setdefault(cell, v) == v for cells in found[key].values() for cell, v in cells.items())
         for name, cells in {"": merged}.items() if agree else found[key].items():
-            values = [_of(cells, image) for image in images]
+            values = [_value_of(cells, image) for image in images]
             if any(value is not None for value in values):
                 yield GalleryColumn(f"{title} ({name})" if name else title, better.get(key), values)
 
 
 def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:
-    """One value a cell: of its image, or of all images of its prompt."""
+    """Aggregate rows to one value per image, or per prompt for rows without a seed."""
     cells: Cells = {}
     for one, own in ((True, rows[rows["seed"].notna()]), (False, rows[rows["seed"].isna()])):
         keys = ["model", "prompt", "seed"] if one else ["model", "prompt"]
@@ -211,13 +232,13 @@ def _cells(rows: pd.DataFrame, how: str, column: str) -> Cells:
     return cells
 
 
-def _of(cells: Cells, image: ShownImage) -> Any:
-    found = cells.get((image.model, image.asked, image.seed))
-    return cells.get((image.model, image.asked, None)) if found is None else found
+def _value_of(cells: Cells, image: ShownImage) -> Any:
+    found = cells.get((image.model, image.prompt_key, image.seed))
+    return cells.get((image.model, image.prompt_key, None)) if found is None else found
 
 
 def _facets(images: Sequence[ShownImage], tables: Sequence[pd.DataFrame]) -> dict[str, list[str | None]]:
-    """What each image has one level of: a facet with several in one image (a position) divides no gallery."""
+    """Return the facets of which each image has one level. Others, such as a position, cannot filter images."""
     cells: dict[str, Cells] = {}
     several: set[str] = set()
     for table in tables:
@@ -232,7 +253,7 @@ def _facets(images: Sequence[ShownImage], tables: Sequence[pd.DataFrame]) -> dic
                 several.add(name)
     found = {}
     for name in sorted(set(cells) - several):
-        levels = [_of(cells[name], image) for image in images]
+        levels = [_value_of(cells[name], image) for image in images]
         if 1 < len({level for level in levels if level is not None}) <= MOST_LEVELS:
             found[name] = levels
     return found

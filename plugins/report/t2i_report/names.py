@@ -1,4 +1,4 @@
-"""What the models of several runs are called beside each other."""
+"""Names of models that are unique across several runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ _Place = tuple[str, str, int]
 
 
 def run_names(runs: Sequence[Run]) -> list[str]:
-    """A name for each run: its folder's, or its path where two folders are called alike."""
+    """Return a name for each run: the name of its folder, or its path if two folders have the same name."""
     names = [run.folder.name for run in runs]
     return names if len(set(names)) == len(names) else [str(run.path) for run in runs]
 
 
 def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
-    """For each run its models' names by label: those of one label that are not the same model, or have not drawn
-    the same images (other noise, another device), have their run's name beside it.
+    """Return the names of each run's models, by label.
+
+    A name is the label. If models of several runs share a label, but have different fingerprints or different
+    images (because of other noise or another device), the name of the run is added.
     """
     if len(runs) == 1:
         return [{label: label for label in runs[0].manifest.models}]
@@ -41,7 +43,7 @@ def model_names(runs: Sequence[Run]) -> list[dict[str, str]]:
 
 
 def _images(run: Run) -> dict[str, dict[_Place, str]]:
-    """Digests of a run's images by model, prompt with its text, and seed."""
+    """Return the digests of a run's images, by model and by prompt, text and seed."""
     found: dict[str, dict[_Place, str]] = {}
     samples = run.samples()
     for row in samples[samples["status"] == "ok"].itertuples():

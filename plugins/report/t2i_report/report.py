@@ -1,4 +1,4 @@
-"""A report of runs: what was run, what came out, and the images, in one HTML file."""
+"""Report of runs in one HTML file: scores, analyses, images, failures and manifests."""
 
 from __future__ import annotations
 
@@ -28,12 +28,20 @@ from .page import write_page
 from .thumbnails import Thumbnails
 
 MOST_ROWS = 200
-"""Rows of an analysis, and of the list of failures, that a page shows; all are in the run's folder."""
+"""Maximum number of rows of an analysis, and of failures, on a page."""
 
 
 @dataclass(frozen=True)
 class ShownAnalysis:
-    """One analysis. figure: a PNG in base64, or None."""
+    """An analysis on the page.
+
+    Attributes:
+        metric: Name of the metric.
+        name: Name of the analysis.
+        summary: What the table shows.
+        table: The table.
+        figure: PNG in base64, or None.
+    """
 
     metric: str
     name: str
@@ -43,16 +51,23 @@ class ShownAnalysis:
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows that are shown."""
+        """Rows on the page."""
         return list(self.table.head(MOST_ROWS).itertuples(index=False, name=None))
 
 
 @dataclass
-class Told:
-    """A run as the page tells it.
+class RunReport:
+    """A run as the page shows it.
 
-    failures: by metric, kind and reason, how many; most frequent first
-    lost:     the first samples without a value, row by row
+    Attributes:
+        name: Name of the run.
+        run: The run.
+        measures: Measures of each installed metric.
+        analyses: Analyses on the page.
+        faults: Why analyses or figures are left out.
+        failures: Number of failures by metric, kind and reason, the most frequent first.
+        lost: The first samples without a value, row by row.
+        n_lost: Number of samples without a value.
     """
 
     name: str
@@ -66,39 +81,39 @@ class Told:
 
     @property
     def manifest(self) -> str:
-        """All that run.json says beside its results."""
+        """The content of run.json without the results, as JSON."""
         recorded = self.run.manifest.model_dump(by_alias=True, exclude={"results", "comparisons"})
         return json.dumps(recorded, indent=1, ensure_ascii=False)
 
     def better(self, metric: str) -> str:
-        """Whether higher is better, in words."""
+        """Return whether higher or lower is better for a metric, in words; empty if unknown."""
         own = self.measures.get(metric)
         if not own or own[0].higher_is_better is None:
             return ""
         return "higher is better" if own[0].higher_is_better else "lower is better"
 
     def by_metric(self) -> dict[str, list[Result]]:
-        """The results of each metric."""
+        """Return the results of each metric."""
         found: dict[str, list[Result]] = {}
         for result in self.run.results:
             found.setdefault(result.metric, []).append(result)
         return found
 
-    def drawn_in(self, metric: str, name: str, scores: Iterable[Score]) -> tuple[float, float]:
-        """The range in which scores are drawn: the measure's bounds, or where it has none what holds them all."""
+    def axis_range(self, metric: str, name: str, scores: Iterable[Score]) -> tuple[float, float]:
+        """Return the range of the axis for scores: the measure's bounds, or the extremes of the intervals."""
         bounds = next(((m.low, m.high) for m in self.measures.get(metric, ()) if m.name == name), (None, None))
-        there = [v for score in scores for v in (score.value, *score.ci) if v is not None]
-        low = float(bounds[0]) if isinstance(bounds[0], int | float) else min(there, default=0.0)
-        high = float(bounds[1]) if isinstance(bounds[1], int | float) else max(there, default=1.0)
+        values = [v for score in scores for v in (score.value, *score.ci) if v is not None]
+        low = float(bounds[0]) if isinstance(bounds[0], int | float) else min(values, default=0.0)
+        high = float(bounds[1]) if isinstance(bounds[1], int | float) else max(values, default=1.0)
         return (low, high) if low < high else (low - 0.5, low + 0.5)
 
     @staticmethod
     def scores_named(results: Sequence[Result], name: str) -> list[Score]:
-        """Return the scores of one name, of the results that have it."""
+        """Return the scores with this name, of the results that have one."""
         return [result.scores[name] for result in results if name in result.scores]
 
     def facets(self) -> list[tuple[str, str, str, list[tuple[str, str, Score]]]]:
-        """By metric, measure and facet: model, level and its score, for all models together."""
+        """Return metric, measure, facet and its rows of model, level and score, for all models together."""
         found: dict[tuple[str, str, str], list[tuple[str, str, Score]]] = {}
         for result in self.run.results:
             for measure, by_facet in result.facets.items():
@@ -108,11 +123,11 @@ class Told:
         return [(*key, rows) for key, rows in found.items()]
 
     def notes(self) -> list[str]:
-        """What a reader of the scores must know."""
+        """Return the notes of all results, without repetitions."""
         return list(dict.fromkeys(n for result in self.run.results for n in result.notes))
 
     def methods(self) -> dict[str, list[str]]:
-        """How intervals were made: the metrics of each method."""
+        """Return the metrics of each method of intervals."""
         found: dict[str, dict[str, None]] = {}
         for result in self.run.results:
             if result.interval:
@@ -125,23 +140,27 @@ def write_report(
 ) -> None:
     """Write a report of finished runs. Nothing is generated or judged.
 
-    side: of the longer side of pictures, in pixels
-    warn: told what is left out, and why
+    Args:
+        runs: The runs.
+        target: The file.
+        resolver: Finds the metrics, for their analyses.
+        side: Maximum length of the longer side of pictures in pixels.
+        warn: Shows a warning about anything that is left out.
     """
-    told, measures = [], {}
+    reports, measures = [], {}
     for name, run in zip(run_names(runs), runs, strict=True):
         metrics = list_metrics(run, resolver)
         own = {spec: made.info.measures for spec, made in metrics.made.items()}
         measures |= own
-        told.append(_told(name, run, own, metrics, resolver))
-        for fault in told[-1].faults:
+        reports.append(_report_run(name, run, own, metrics, resolver))
+        for fault in reports[-1].faults:
             warn(f"{run.path}: {fault}")
     shown = gallery(runs, measures)
     pictures = Thumbnails(shown.pictures, side)
     write_page(
         target,
         "report.html",
-        told=told,
+        reports=reports,
         pictures=pictures,
         n_images=len(shown.images),
         gallery=lambda: {
@@ -151,41 +170,41 @@ def write_report(
         },
         most_rows=MOST_ROWS,
     )
-    pictures.tell(warn)
+    pictures.report_missing(warn)
 
 
-def _told(
+def _report_run(
     name: str, run: Run, measures: Mapping[str, Sequence[Measure]], metrics: StoredMetrics, resolver: Resolver
-) -> Told:
-    told = Told(name, run, measures)
-    told.faults += [f"{spec} cannot be asked for its analyses: {why}" for spec, why in metrics.absent.items()]
+) -> RunReport:
+    report = RunReport(name, run, measures)
+    report.faults += [f"no analyses of {spec}: {why}" for spec, why in metrics.absent.items()]
 
     def failing(spec: str, error: T2IError) -> None:
-        told.faults.append(f"the analyses of {spec} are left out: {error}")
+        report.faults.append(f"no analyses of {spec}: {error}")
 
     for metric, analysis in analyze_run(run, metrics, resolver, failing=failing):
-        told.analyses.append(
-            ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _drawn(analysis, told))
+        report.analyses.append(
+            ShownAnalysis(metric, analysis.name, analysis.summary, analysis.table, _draw(analysis, report))
         )
     if "failures.csv" in run.manifest.files:
         lost = run.failures()
         lost["reason"] = lost["reason"].fillna("")
-        told.n_lost = len(lost)
+        report.n_lost = len(lost)
         counted = Counter(lost[["metric", "kind", "reason"]].itertuples(index=False, name=None))
-        told.failures = counted.most_common(MOST_ROWS)
+        report.failures = counted.most_common(MOST_ROWS)
         columns = ["metric", "model", "prompt", "seed", "kind", "reason"]
-        told.lost = list(lost[columns].head(MOST_ROWS).itertuples(index=False, name=None))
-    return told
+        report.lost = list(lost[columns].head(MOST_ROWS).itertuples(index=False, name=None))
+    return report
 
 
-def _drawn(analysis: Analysis, told: Told) -> str | None:
-    """The figure of an analysis as PNG in base64; what goes wrong with it harms nothing else."""
+def _draw(analysis: Analysis, report: RunReport) -> str | None:
+    """Return the figure of an analysis as PNG in base64. If it cannot be drawn, add a fault and return None."""
     if analysis.figure is None:
         return None
     if importlib.util.find_spec("matplotlib") is None:
-        fault = "figures are left out: they are drawn by matplotlib, pip install matplotlib"
-        if fault not in told.faults:
-            told.faults.append(fault)
+        fault = "figures are left out, because matplotlib is not installed: pip install matplotlib"
+        if fault not in report.faults:
+            report.faults.append(fault)
         return None
     from matplotlib.figure import Figure
 
@@ -195,6 +214,6 @@ def _drawn(analysis: Analysis, told: Told) -> str | None:
         analysis.figure(figure.add_subplot())
         figure.savefig(buffer, dpi=100, format="png")
     except Exception as error:
-        told.faults.append(f"the figure {analysis.name!r} is left out: {type(error).__name__}: {error}")
+        report.faults.append(f"the figure {analysis.name!r} is left out: {type(error).__name__}: {error}")
         return None
     return base64.b64encode(buffer.getvalue()).decode()

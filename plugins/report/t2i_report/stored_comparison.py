@@ -1,4 +1,4 @@
-"""Scores of runs that are stored: two models of one or two runs compared on what they share."""
+"""Paired comparison of two models of stored runs, on the samples that both have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ from t2i_core.statistics import PairedDifference
 
 @dataclass(frozen=True)
 class ComparedModel:
-    """A model of a stored run. label: as the run calls it; name: as the comparison calls it."""
+    """A model of a stored run.
+
+    Attributes:
+        run: The run.
+        label: Label of the model in the run.
+        name: Name of the model in the comparison.
+    """
 
     run: Run
     label: str
@@ -30,13 +36,16 @@ class ComparedModel:
 
 
 @dataclass(frozen=True)
-class Paired:
-    """Two models under one metric.
+class MetricComparison:
+    """Comparison of two models under one metric.
 
-    found: the difference of the headline, a - b; None where there is none
-    why:   why there is none
-    rows:  the headline's rows of what both share, one per cell and model: prompt, seed (where images are measured
-           one by one), model (the sides' names), value
+    Attributes:
+        metric: Name of the metric.
+        measure: Its headline measure.
+        found: Difference of the headline, a - b; None if the models cannot be compared.
+        why: Why they cannot be compared.
+        rows: Values of the headline on the samples that both have, one row per model and cell, with the columns
+            prompt, seed (if images are measured one by one), model (names of the comparison) and value.
     """
 
     metric: str
@@ -48,7 +57,7 @@ class Paired:
 
 @dataclass(frozen=True)
 class _StoredScoring:
-    """How the rows of a stored run become scores."""
+    """The metric and settings that compute scores from the rows of a stored run."""
 
     metric: ResolvedComponent[MetricInfo]
     instance: Metric
@@ -56,63 +65,64 @@ class _StoredScoring:
     noise: str
 
 
-def paired(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Paired:
+def compare_metric(a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> MetricComparison:
     """Compare two models under a metric that both runs have, by the rules of an evaluation.
 
-    A prompt is shared where its id and its text are the same: runs do not hold scenes.
+    A prompt is shared if its id and its text are the same in both runs, whose folders do not store scenes.
     """
     with guard_plugin(metric, "to be made"):
         instance = metric.info.create(metric.setup())
     with guard_plugin(metric, "to say the bounds of its measures"):
         measures = tuple(m.settled(metric.options) for m in metric.info.measures)
     nothing = pd.DataFrame(columns=["prompt", "model", "value"])
-    why = _incomparable(a, b, metric, instance)
+    why = _reason_not_comparable(a, b, metric, instance)
     if why is not None:
-        return Paired(metric.spec, measures[0], None, why, nothing)
+        return MetricComparison(metric.spec, measures[0], None, why, nothing)
     request = a.run.manifest.request
     scoring = _StoredScoring(metric, instance, measures, request.noise)
     table = _categorical(pd.concat([_rows(side, metric.spec) for side in (a, b)], ignore_index=True))
-    for side, result in ((each, _measured(each, metric)) for each in (a, b)):
+    for side, result in ((each, _scored_result(each, metric)) for each in (a, b)):
         own = table[table["model"] == side.name]
         if (
             result is not None
             and result.score is not None
             and not isclose(again := compute_headline(scoring, own), result.score, rel_tol=1e-6, abs_tol=1e-9)
         ):
-            why = f"the rows of {side.name} give {again:.6g} now, where its run says {result.score:.6g}"
-            return Paired(metric.spec, measures[0], None, f"{why}: was the metric altered?", nothing)
+            why = f"the rows of {side.name} give the score {again:.6g}, but its run records {result.score:.6g}"
+            return MetricComparison(metric.spec, measures[0], None, f"{why}; was the metric changed?", nothing)
     same = _same_prompts(a, b, table)
     found = compare_headlines(scoring, a.name, b.name, table, same, request.interval)
     if found is None:
-        return Paired(metric.spec, measures[0], None, "they share no prompts under the same seeds", nothing)
-    return Paired(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
+        why = "they share no prompts with the same seeds"
+        return MetricComparison(metric.spec, measures[0], None, why, nothing)
+    return MetricComparison(metric.spec, measures[0], found, "", _cells(table, same, measures[0].name, a, b))
 
 
-def _incomparable(
+def _reason_not_comparable(
     a: ComparedModel, b: ComparedModel, metric: ResolvedComponent[MetricInfo], instance: Metric
 ) -> str | None:
-    """Say why two models' values cannot be compared, if so: they were not measured in the same way."""
-    said = [_measured(side, metric) for side in (a, b)]
+    """Return why two models were not measured in the same way; None if they were."""
+    results = [_scored_result(side, metric) for side in (a, b)]
     if isinstance(instance, PairMetric):
-        return "it compares models within a run: its scores say how they compare"
-    if None in said:
-        return "one has no score"
+        return "the metric itself compares models within a run; see its scores"
+    if None in results:
+        return "one of the models has no score"
     for what in ("interval", "noise"):
-        asked = [getattr(side.run.manifest.request, what) for side in (a, b)]
-        if asked[0] != asked[1]:
-            return f"the runs' --{what} differ ({asked[0]}, {asked[1]})"
+        values = [getattr(side.run.manifest.request, what) for side in (a, b)]
+        if values[0] != values[1]:
+            return f"the runs' --{what} differ ({values[0]}, {values[1]})"
     versions = [_versions(side, metric.spec) for side in (a, b)]
     if len({*versions[0], *versions[1]}) > 1:
         return f"the metric's versions differ ({', '.join(' and '.join(map(str, sorted(v))) for v in versions)})"
     if len({len(_options(side, metric.spec)) for side in (a, b)} | {1}) > 1:
-        return "a run has the metric under several options"
+        return "a run has the metric with several sets of options"
     options = [_options(side, metric.spec)[0] for side in (a, b)]
-    silent = type(metric.options).model_fields.keys() - select_result_options(metric.options).keys()
+    without_effect = type(metric.options).model_fields.keys() - select_result_options(metric.options).keys()
     if differing := [
-        k for k in sorted({*options[0], *options[1]} - silent) if options[0].get(k) != options[1].get(k)
+        k for k in sorted({*options[0], *options[1]} - without_effect) if options[0].get(k) != options[1].get(k)
     ]:
         return f"the metric's options differ ({', '.join(differing)})"
-    judges = [_judges(side, metric.spec, result) for side, result in zip((a, b), said, strict=True) if result]
+    judges = [_judges(side, metric.spec, result) for side, result in zip((a, b), results, strict=True) if result]
     if judges[0] != judges[1]:
         differing = sorted(need for need in judges[0] if judges[0][need] != judges[1].get(need))
         named = [judges[i].get(need, ("none",))[0] for need in differing for i in (0, 1)]
@@ -121,14 +131,14 @@ def _incomparable(
     return None
 
 
-def _measured(side: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Result | None:
+def _scored_result(side: ComparedModel, metric: ResolvedComponent[MetricInfo]) -> Result | None:
     """Return the model's result under the metric, if it has a score."""
     theirs = (r for r in side.run.results if r.metric == metric.spec and r.label == side.label)
     return next((result for result in theirs if result.score is not None), None)
 
 
 def _versions(side: ComparedModel, metric: str) -> set[int]:
-    """The versions of the metric that measured; 1 in a run from before metrics had versions."""
+    """Return the versions of the metric that measured; 1 for runs from before metrics had versions."""
     return {c.metric_version or 1 for c in _of_metric(side, metric)}
 
 
@@ -137,20 +147,23 @@ def _options(side: ComparedModel, metric: str) -> list[dict[str, Any]]:
 
 
 def _of_metric(side: ComparedModel, metric: str) -> list[PartRecord]:
-    """Return the manifest's entries of a metric: one for each set of options."""
+    """Return the manifest's records of a metric, one for each set of options."""
     return [c for c in side.run.manifest.components if c.kind == "metric" and c.name == metric]
 
 
 def _judges(side: ComparedModel, metric: str, result: Result) -> dict[str, tuple[str, ...]]:
-    """By need who answered it, with the fingerprints of all judges of this name; the model itself is left out."""
+    """Return each need's judge: its name and the fingerprints of all judges with this name.
+
+    Needs that the model itself answers are left out.
+    """
     manifest = side.run.manifest
     itself = {j.need for j in manifest.judges if j.metric == metric and j.judge == "the model itself"}
     prints: dict[str, list[str]] = {}
     for c in manifest.components:
         if c.kind == "judge":
             prints.setdefault(c.name, []).append(c.fingerprint)
-    asked = [judge for judge in result.judges if judge.need not in itself]
-    return {judge.need: (judge.name, *sorted(prints.get(judge.name, []))) for judge in asked}
+    others = [judge for judge in result.judges if judge.need not in itself]
+    return {judge.need: (judge.name, *sorted(prints.get(judge.name, []))) for judge in others}
 
 
 def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:
@@ -162,12 +175,12 @@ def _rows(side: ComparedModel, metric: str) -> pd.DataFrame:
 
 
 def _categorical(table: pd.DataFrame) -> pd.DataFrame:
-    """As an evaluation has its table: each column but the values categorical."""
+    """Return a table with all columns except the values as categories, like the table of an evaluation."""
     return table.astype({name: "category" for name in table.columns if name != "value"})
 
 
 def _same_prompts(a: ComparedModel, b: ComparedModel, table: pd.DataFrame) -> set[str]:
-    """The prompts whose texts are the same; of metrics without images texts are not known."""
+    """Return the ids of the prompts whose texts are the same; texts are unknown for metrics without images."""
     if "prompt" not in table:
         return set()
     if a.run.folder == b.run.folder:
@@ -183,7 +196,7 @@ def _texts(side: ComparedModel) -> dict[str, str]:
 
 
 def _cells(table: pd.DataFrame, same: set[str], measure: str, a: ComparedModel, b: ComparedModel) -> pd.DataFrame:
-    """The mean of the headline in each cell that both have."""
+    """Return the mean of the headline by model, in each cell that both models have."""
     if "prompt" not in table:
         return pd.DataFrame(columns=["prompt", "model", "value"])
     rows = select_shared(table[table["prompt"].isin(same)], a.name, b.name)

@@ -1,4 +1,4 @@
-"""Tables of results in the formats that others read: CSV, parquet, JSON, Markdown, LaTeX."""
+"""Tables of results as CSV, Parquet, JSON, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from t2i_core.results.number_format import format_number
 from t2i_core.results.result import Score
 from t2i_core.results.run import Run
 
-from .files import written_whole
+from .files import write_atomically
 from .names import model_names, run_names
 
 COUNTS = ("n_prompts", "n_prompts_ok", "n_seeds", "n_ok", "n_failed", "n_missing", "n_excluded")
@@ -24,25 +24,27 @@ Format = Literal["csv", "parquet", "json", "markdown", "latex"]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """One row per score: run, metric, model, name (of a named score), facet, level, value, low, high, interval,
-    prompts, n_prompts, n_prompts_ok, n_seeds, n_ok, n_failed, n_missing, n_excluded, judge. The headline comes
-    first, whose interval alone is named; `facet` and `level` are empty for scores over all rows, counts for those
-    of a level.
+    """Return a table with one row per score.
+
+    Its columns are run, metric, model, name (of a named score), facet, level, value, low, high, interval,
+    prompts, n_prompts, n_prompts_ok, n_seeds, n_ok, n_failed, n_missing, n_excluded and judge. The headline comes
+    first; only its row names the method of the interval. `facet` and `level` are empty for scores over all rows,
+    and the counts are empty for scores of a level.
     """
     rows = []
     for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True):
         for result in run.results:
             head = {"run": name, "metric": result.metric, "model": models[result.label]}
-            asked = {"prompts": result.prompts, "judge": result.judge.name if result.judge else None}
-            counted = {key: getattr(result, key) for key in COUNTS}
+            source = {"prompts": result.prompts, "judge": result.judge.name if result.judge else None}
+            counts = {key: getattr(result, key) for key in COUNTS}
             for rank, (label, score) in enumerate(result.scores.items()):
                 method = {} if rank else {"interval": result.interval}
-                rows.append({**head, "name": label, **_value(score), **method, **asked, **counted})
+                rows.append({**head, "name": label, **_value(score), **method, **source, **counts})
             for measure, by_facet in result.facets.items():
                 for facet, levels in by_facet.items():
                     for level, score in levels.items():
                         place = {"name": measure, "facet": facet, "level": level}
-                        rows.append({**head, **place, **_value(score), **asked})
+                        rows.append({**head, **place, **_value(score), **source})
     columns = ["run", "metric", "model", "name", "facet", "level", "value", "low", "high", "interval", "prompts"]
     table = pd.DataFrame(rows, columns=[*columns, *COUNTS, "judge"])
     return table.astype(dict.fromkeys(COUNTS, "Int64"))
@@ -52,10 +54,10 @@ def _value(score: Score) -> dict[str, float | None]:
     return {"value": score.value, "low": score.ci[0], "high": score.ci[1]}
 
 
-def measured(runs: Sequence[Run]) -> pd.DataFrame:
-    """The measured rows of runs, as measurements.csv has them, with a first column `run`."""
+def measurements(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the rows of the runs' measurements.csv, with a first column `run`."""
     found = [
-        _named(run.measurements(), models).assign(run=name)
+        _rename_models(run.measurements(), models).assign(run=name)
         for run, name, models in zip(runs, run_names(runs), model_names(runs), strict=True)
         if "measurements.csv" in run.manifest.files
     ]
@@ -65,13 +67,16 @@ def measured(runs: Sequence[Run]) -> pd.DataFrame:
     return table[["run", *(name for name in table.columns if name != "run")]]
 
 
-def _named(table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    """The same with models as scores name them."""
+def _rename_models(table: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """Return a table with models named as in `scores`."""
     return table.assign(**{c: table[c].map(names) for c in ("model", "model_a", "model_b") if c in table})
 
 
 def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
-    """The paired comparisons of runs: run, metric, a, b, diff, low, high, p (adjusted by Holm), n, interval."""
+    """Return a table with one row per paired comparison.
+
+    Its columns are run, metric, a, b, diff, low, high, p (adjusted by Holm's method), n and interval.
+    """
     rows = [
         {
             "run": name, "metric": c.metric, "a": models[c.a], "b": models[c.b], "diff": c.diff,
@@ -84,16 +89,23 @@ def comparisons(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def write_table(table: pd.DataFrame, how: Format, target: Path | None) -> None:
-    """Write a table to a file, whole or not at all, or to standard output.
+    """Write a table to a file, atomically, or to standard output.
 
-    Raises BadOption for parquet without a file, BadFolder where the file cannot be written.
+    Args:
+        table: The table.
+        how: The format.
+        target: The file; if None, standard output.
+
+    Raises:
+        BadOption: If the format is Parquet and there is no file.
+        BadFolder: If the file cannot be written.
     """
     if target is None:
         if how == "parquet":
-            raise BadOption("--format parquet is no text: name a file with --out")
+            raise BadOption("--format parquet cannot be printed; name a file with --out")
         sys.stdout.write(_text(table, how))
         return
-    with written_whole(target) as part:
+    with write_atomically(target) as part:
         if how == "parquet":
             table.to_parquet(part, engine="pyarrow", index=False)
         else:
@@ -111,7 +123,7 @@ def _text(table: pd.DataFrame, how: Format) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A cell for readers: numbers as t2i prints them, nothing where there is none."""
+    """Return a cell as text: numbers as t2i prints them, missing values empty."""
     if value is None or value is pd.NA or value != value:
         return ""
     return format_number(value) if isinstance(value, float) else escape_control_characters(str(value))
@@ -124,7 +136,7 @@ def _markdown(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     return "".join([line(columns), f"|{'---|' * len(columns)}\n", *map(line, cells)])
 
 
-#: what would end a cell, begin a tag or be read as markup
+#: characters that would end a cell, start a tag or act as markup
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|`*_[]<>"})
 
 _LATEX = str.maketrans(
@@ -135,11 +147,11 @@ _LATEX = str.maketrans(
 
 
 def _latex(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    r"""A tabular with the rules of the package booktabs."""
+    r"""Return a tabular environment with the rules of the package booktabs."""
 
     def line(row: Sequence[str]) -> str:
         plain = [cell.translate(_LATEX) for cell in row]
-        # a bracket after the end of a line would be read as its argument
+        # LaTeX would read a bracket after the end of a line as its argument
         return f"{' & '.join(f'{{{cell}}}' if cell.startswith('[') else cell for cell in plain)} \\\\\n"
 
     numeric = [all(_is_number(row[i]) for row in cells) for i in range(len(columns))]

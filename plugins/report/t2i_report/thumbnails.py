@@ -1,4 +1,4 @@
-"""Small copies of images, to stand in a page."""
+"""Thumbnails of images for a page."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from t2i_core.files.image_file import DamagedImage
 from t2i_core.results.images import describe_left_out
 
 QUALITY = 72
-"""Of WebP, 0 to 100: at this one a picture of 128 x 128 pixels takes three or four kilobytes."""
+"""WebP quality, 0 to 100. With this value a picture of 128 x 128 pixels takes three or four kilobytes."""
 
 CHUNK = 64
-"""Pictures in one part of a page, which is read when one of them comes into view."""
+"""Number of pictures in one part of a page. The page reads a part when one of its pictures comes into view."""
 
 
 @dataclass
 class Thumbnails:
-    """Pictures as texts, a part of the page at a time, so that memory does not grow with their number.
+    """Pictures encoded as text, one part of the page at a time, so that memory does not grow with their number.
 
-    side:    of the longer side, in pixels; smaller pictures stay as they are
-    damaged: by place, why a picture cannot be shown; filled while it is iterated
+    Attributes:
+        pictures: The images; None where there is none.
+        side: Maximum length of the longer side in pixels; smaller pictures keep their size.
+        damaged: Why a picture cannot be shown, by its index. Filled during iteration.
     """
 
     pictures: Sequence[Image | None]
@@ -36,19 +38,19 @@ class Thumbnails:
     damaged: dict[int, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield parts of `CHUNK` lines, each a WebP file in base64, or empty where there is no picture."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow lets go of the interpreter while it works
-            done = _ahead(pool, self._text, range(len(self.pictures)))
+        """Yield parts of `CHUNK` lines. Each line is a WebP file in base64, or empty if there is no picture."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # Pillow releases the interpreter lock while it works
+            done = _map_ahead(pool, self._text, range(len(self.pictures)))
             while part := list(islice(done, CHUNK)):
                 yield "\n".join(part)
 
     @property
     def left_out(self) -> str | None:
-        """A note on the pictures that may not be shown, if there are any."""
+        """Note on the pictures that may not be shown, if there are any."""
         return describe_left_out(self.pictures)
 
-    def tell(self, warn: Callable[[str], None]) -> None:
-        """Say how many pictures are left out or could not be read, and why the first could not."""
+    def report_missing(self, warn: Callable[[str], None]) -> None:
+        """Warn about pictures that are left out or cannot be read, with the reason of the first."""
         if (note := self.left_out) is not None:
             warn(note)
         unread = [why for place, why in sorted(self.damaged.items()) if self._may_be_shown(place)]
@@ -70,8 +72,8 @@ class Thumbnails:
             return ""
 
 
-def _ahead(pool: ThreadPoolExecutor, function: Callable[[int], str], places: Iterable[int]) -> Iterator[str]:
-    """Results in order, some of them worked out ahead, never all."""
+def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[int], str], places: Iterable[int]) -> Iterator[str]:
+    """Yield results in order, computing a limited number of them ahead."""
     waiting = iter(places)
     begun = deque(pool.submit(function, place) for place in islice(waiting, 4 * CHUNK))
     while begun:
@@ -80,7 +82,7 @@ def _ahead(pool: ThreadPoolExecutor, function: Callable[[int], str], places: Ite
 
 
 def _small(picture: Image, side: int) -> bytes:
-    image = replace(picture).pil()  # a copy, which lets go of the pixels
+    image = replace(picture).pil()  # a copy, so that the picture does not cache its pixels
     image.thumbnail((side, side), PILImage.Resampling.LANCZOS)
     buffer = io.BytesIO()
     image.save(buffer, "webp", quality=QUALITY, method=2)

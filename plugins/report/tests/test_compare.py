@@ -14,14 +14,14 @@ from t2i_core.api.errors import BadFolder, BadOption, UnknownName
 from t2i_core.results.run import Run
 from t2i_core.testing import StaticResolver
 from t2i_report.command import compare_app
-from t2i_report.compare import Compared, as_text, compare, write_comparison
+from t2i_report.compare import ModelComparison, as_text, compare, write_comparison
 from typer.testing import CliRunner
 
 MakeRun = Callable[..., Run]
 
 
 @pytest.fixture
-def compared(resolver: StaticResolver) -> Callable[..., Compared]:
+def compared(resolver: StaticResolver) -> Callable[..., ModelComparison]:
     return lambda first, second, a=None, b=None: compare(first, second, (a, b), resolver)
 
 
@@ -106,12 +106,12 @@ def test_rows_that_do_not_give_their_score_again_are_not_compared(
     found = compare(shared_run, shared_run, ("dark", "light"), resolver)
     assert found.pairs == []  # both metrics are made of the one that was altered
     assert [why for _, why in found.left_out] == [
-        "the rows of dark give 0.125 now, where its run says 0.25: was the metric altered?"
+        "the rows of dark give the score 0.125, but its run records 0.25; was the metric changed?"
     ] * 2
 
 
 def test_which_models_must_be_clear(compared: Any, shared_run: Run) -> None:
-    with pytest.raises(BadOption, match="has 2 models: name one of them with --a: dark, light"):
+    with pytest.raises(BadOption, match="has 2 models; name one with --a: dark, light"):
         compared(shared_run, shared_run)
     with pytest.raises(BadOption, match="with itself"):
         compared(shared_run, shared_run, "dark", "dark")
@@ -124,7 +124,7 @@ def test_what_a_terminal_is_told(compared: Any, shared_run: Run) -> None:
     said = shared_run.comparisons[0]
     low, high = said.ci
     assert re.search(rf"bright +{said.diff:.3f} +\[{low:.3f}, {high:.3f}\] +{said.p_unadjusted:.3f} +15\n", text)
-    assert "bright: 1 prompts at either end of 4" in text
+    assert "bright: the 1 lowest and 1 highest of 4 prompts" in text
     assert "interval of bright: paired, " in text
 
 
@@ -174,7 +174,7 @@ def test_runs_with_nothing_to_compare_are_refused_and_why(
     monkeypatch.chdir(tmp_path)
     make_run("one", models={"m": {"level": 60}}, seeds="0-1")
     make_run("two", models={"m": {"level": 60}}, seeds="2-3")
-    why = "one and two: m (one) and m (two) have nothing to compare: bright: they share no prompts under the same"
+    why = "one and two: m (one) and m (two) have nothing to compare: bright: they share no prompts with the same"
     for words in ((), ("--format", "csv"), ("--out", "c.html")):
         refused = told("one", "two", *words)
         assert isinstance(refused.exception, BadFolder)

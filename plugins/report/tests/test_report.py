@@ -58,7 +58,7 @@ def test_scores_intervals_and_comparisons_are_the_runs(shown: Any, shared_run: R
 
 def test_one_broken_metric_is_told_and_the_other_ones_analyses_are_there(shown: Any) -> None:
     text, warnings = shown
-    assert [w for w in warnings if "the analyses of broken are left out" in w]
+    assert [w for w in warnings if "no analyses of broken" in w]
     assert "KeyError: &#39;oops&#39;" in text
     assert "<strong>bright prompts</strong>: Means of &lt;prompts&gt;." in text
     figure = re.search(r'class="figure".*?base64,([^"]+)"', text)[1]
@@ -146,7 +146,7 @@ def test_the_command_writes_the_page_though_no_plugin_is_there_any_more(shared_r
     target = tmp_path / "r.html"
     done = CliRunner().invoke(report_app, [str(shared_run.folder), "--out", str(target), "--side", "16"])
     assert done.exit_code == 0, done.output
-    assert "bright cannot be asked for its analyses: unknown metric" in done.stderr
+    assert "no analyses of bright: unknown metric" in done.stderr
     text = target.read_text()
     assert len(data_of(text)["model"]) == 32
     small = PILImage.open(io.BytesIO(base64.b64decode(lines_of(text)[0])))
@@ -207,7 +207,7 @@ def test_one_run_named_twice_is_one(shared_run: Run, tmp_path: Path) -> None:
 def test_a_table_of_a_page_is_refused(shared_run: Run) -> None:
     done = CliRunner().invoke(report_app, [str(shared_run.folder), "--table", "rows"])
     assert isinstance(done.exception, BadOption)
-    assert "--table rows: a page holds all tables" in str(done.exception)
+    assert "--table rows: a page has all tables" in str(done.exception)
 
 
 def test_a_run_of_images_alone_has_a_gallery(make_run: Any, resolver: Any, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_of_ten_thousand_only_those_in_view_are_there(browser: Any, tmp_path: Pa
     wall = Gallery(images, [GalleryColumn("score", True, [n % 977 / 977 for n in range(10_000)])])
     target = tmp_path / "many.html"
     pictures = Thumbnails(wall.pictures, 160)
-    known = {"told": [], "pictures": pictures, "n_images": 10_000, "most_rows": 1}
+    known = {"reports": [], "pictures": pictures, "n_images": 10_000, "most_rows": 1}
     write_page(target, "report.html", gallery=lambda: {"id": "many", "side": 160, **wall.plain({})}, **known)
     reader = Reader(browser, target)
     assert reader.count == "10000 of 10000 pictures"

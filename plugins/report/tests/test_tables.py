@@ -12,7 +12,7 @@ import pytest
 from t2i_core.api.errors import BadOption
 from t2i_core.results.run import Run
 from t2i_report.command import report_app
-from t2i_report.tables import comparisons, measured, scores, write_table
+from t2i_report.tables import comparisons, measurements, scores, write_table
 from typer.testing import CliRunner
 
 
@@ -52,7 +52,7 @@ def test_rows_and_comparisons_are_the_runs(shared_run: Run) -> None:
     assert [float(row["value"]) for row in rows] == shared_run.measurements()["value"].tolist()
     (first, _) = json.loads(exported(shared_run, "--format", "json", "--table", "comparisons"))
     assert first["diff"] == pytest.approx(shared_run.comparisons[0].diff)
-    assert measured([shared_run])["run"].unique().tolist() == ["run"]
+    assert measurements([shared_run])["run"].unique().tolist() == ["run"]
     assert len(comparisons([shared_run, shared_run])) == 4
 
 
@@ -68,7 +68,7 @@ def test_csv_holds_no_formula_and_other_formats_the_text(tmp_path: Path) -> None
 def test_parquet_reads_back_as_it_was(shared_run: Run, tmp_path: Path) -> None:
     target = tmp_path / "rows.parquet"
     exported(shared_run, "--format", "parquet", "--table", "rows", "--out", str(target))
-    back, wanted = pd.read_parquet(target), measured([shared_run])
+    back, wanted = pd.read_parquet(target), measurements([shared_run])
     assert back["value"].tolist() == wanted["value"].tolist()
     assert back["seed"].tolist() == wanted["seed"].tolist()
     with pytest.raises(BadOption, match="name a file with --out"):

@@ -1,1 +1,1 @@
-"""The page on which people vote."""
+"""Web page on which people vote."""

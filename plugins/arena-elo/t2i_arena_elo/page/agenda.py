@@ -1,4 +1,4 @@
-"""Who is shown what next: fewest votes first, over models, then prompts, then seeds."""
+"""Choice of the next task for an annotator: models, then prompts, then seeds with the fewest votes first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from .pictures import StudyPicture
 
 @dataclass(frozen=True)
 class VoteItem:
-    """What votes are counted for: two models, by name, or one; a prompt; the seeds of the images."""
+    """Item that annotators vote on.
+
+    Attributes:
+        models: Two models in alphabetical order, or one.
+        prompt: Id of the prompt.
+        seeds: Seeds of the images.
+    """
 
     models: tuple[str, ...]
     prompt: str
@@ -23,11 +29,17 @@ class VoteItem:
 
 
 class Agenda:
-    """All items there are, and how often each was given out.
+    """All items of a study, and how often each was shown.
 
-    pairs: whether two models are compared
-    grid:  images a side. Of pairs each item has so many; of one model a prompt's first ones are its only item
-    each:  so many people are wanted for an item before another one is begun
+    Args:
+        pictures: All images of the study.
+        pairs: Whether annotators compare two models.
+        grid: Number of images on each side. When a model is shown alone, each prompt has one item with its first
+            images.
+        each: Number of annotators wanted for an item before another item is started.
+
+    Raises:
+        BadFolder: If there are no two models to compare, or they have no images in common.
     """
 
     def __init__(self, pictures: Iterable[StudyPicture], pairs: bool, grid: int = 1, each: int = 1) -> None:
@@ -38,7 +50,7 @@ class Agenda:
         models = sorted(self.seeds)
         if pairs and len(models) < 2:
             raise BadFolder(
-                f"only one model ({', '.join(models)}): name runs of two or more to compare their images"
+                f"only one model ({', '.join(models)}); name runs of two or more models to compare their images"
             )
         self._groups: dict[tuple[str, ...], list[str]] = {}
         for group in combinations(models, 2) if pairs else [(model,) for model in models]:
@@ -47,7 +59,8 @@ class Agenda:
         if not self._groups:
             of = f"{grid} seeds" if grid > 1 else "a seed"
             raise BadFolder(
-                f"no two of the models ({', '.join(models)}) have images of one prompt and {of} in common"
+                f"no two of the models ({', '.join(models)}) have images of one prompt and {of} in common; "
+                "name runs with the same prompts and seeds"
             )
         self._given: Counter[tuple[object, ...]] = Counter()
 
@@ -55,18 +68,18 @@ class Agenda:
         return sum(len(self.items(group, prompt)) for group, prompts in self._groups.items() for prompt in prompts)
 
     def overview(self) -> str:
-        """How much there is to be looked at, in words."""
+        """Return the numbers of tasks, models and prompts, in words."""
         prompts = {prompt for of_group in self._groups.values() for prompt in of_group}
         parts = (_some(len(self), "task"), _some(len(self.models), "model"), _some(len(prompts), "prompt"))
         return "{} from {} and {}".format(*parts)
 
     @property
     def models(self) -> list[str]:
-        """The models that can be shown."""
+        """Models that can be shown, sorted."""
         return sorted({model for group in self._groups for model in group})
 
     def items(self, models: tuple[str, ...], prompt: str) -> list[VoteItem]:
-        """The items of a prompt, as many as its images allow."""
+        """Return the items of a prompt: as many as there are shared seeds for."""
         first, *others = (self.seeds[model].get(prompt, []) for model in models)
         shared = [seed for seed in first if all(seed in other for other in others)]
         step = self._grid
@@ -77,11 +90,19 @@ class Agenda:
         ]
 
     def give(self, item: VoteItem) -> None:
-        """Count an item that somebody is shown."""
+        """Count an item as shown once more."""
         self._given.update([(item.models,), (item.models, item.prompt), (item.prompt,), (item,)])
 
     def choose(self, done: Container[VoteItem], random: Random) -> VoteItem | None:
-        """The next item for one who has done these; None where nothing is left."""
+        """Return the next item for an annotator.
+
+        Args:
+            done: Items that the annotator has already seen.
+            random: Breaks ties.
+
+        Returns:
+            The item, or None if nothing is left.
+        """
         for group in sorted(self._groups, key=lambda group: (self._given[group,], random.random())):
             for prompt in self._prompts(group, random):
                 items = [item for item in self.items(group, prompt) if item not in done]
@@ -96,7 +117,7 @@ class Agenda:
         return sorted(self._groups[group], key=key)
 
     def _urgency(self, given: int) -> int:
-        """What was begun and has not been given out often enough comes first, then what was given out least."""
+        """Return the sort key: items shown to fewer than `each` annotators first, then the least shown."""
         return 0 if 0 < given < self._each else 1 + given
 
 

@@ -1,4 +1,4 @@
-"""The page: what is sent for which request. Nothing of a request ever names a file."""
+"""Web application of the voting page. No part of a request is ever used as a file name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from t2i_core.files.image_file import DamagedImage
 
 from .entrance import Entrance, uninvited
 from .guard import Access, Guard
-from .pages import fault, form_of, rendered, static_routes
+from .pages import fault, form_of, render, static_routes
 from .questions import VERDICT
 from .records import Annotator
 from .standing import AnnotatorProgress
@@ -25,18 +25,21 @@ from .study import VotingStudy
 LONGEST_FORM = 16 << 10
 
 NOTES = {
-    "kept": "You had answered that one before; your first answer stays. Undo takes it back.",
-    "stale": "That page was out of date: nothing was saved from it.",
+    "kept": "You had already answered this task; your first answer stays. Use Undo to take it back.",
+    "stale": "That page was out of date; nothing was saved from it.",
 }
 
 
 def make_app(
     study: VotingStudy, access: Access, prompts: Mapping[str, tuple[str, str]], say: Callable[[str], None]
 ) -> Guard:
-    """Make the application of a study.
+    """Return the web application of a study.
 
-    prompts: text and subset by id
-    say:     told what the server's owner must know
+    Args:
+        study: The study.
+        access: Who may vote.
+        prompts: Text and subset of each prompt, by id.
+        say: Shows a message to the person who runs the server.
     """
     entrance = Entrance(study.store, access)
     page = _Page(study, access, entrance, prompts, say)
@@ -47,7 +50,7 @@ def make_app(
 
 
 class _Page:
-    """Shows tasks and takes answers. What looks at the store runs in threads."""
+    """Handlers that show tasks and save answers. All access to the store runs in threads."""
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class _Page:
 
     @property
     def routes(self) -> list[Route]:
-        """The addresses of tasks, answers and images."""
+        """Routes of tasks, answers and images."""
         return [
             Route("/", self.home),
             Route("/vote", self.vote, methods=["POST"]),
@@ -70,7 +73,7 @@ class _Page:
         ]
 
     def home(self, request: Request) -> Response:
-        """What the annotator is to answer now."""
+        """Return the page with the annotator's current task."""
         annotator = self._entrance.who(request)
         if annotator is None:
             return self._entrance.joining("") if self._access.invites("") else uninvited()
@@ -82,17 +85,17 @@ class _Page:
             "standing": standing,
             "rules": rules,
             "note": NOTES.get(request.query_params.get("note", ""), ""),
-            "told": self._told(standing),
+            "told": self._training_feedback(standing),
         }
         if task is None:
-            return rendered("end.html", **known)
+            return render("end.html", **known)
         name = "pair.html" if self._study.questions[0].name == VERDICT else "questions.html"
         text, _ = self._prompts[task.prompt]
         pictures = self._study.shelf
-        return rendered(name, **known, task=task, text=text, questions=self._study.questions, pictures=pictures)
+        return render(name, **known, task=task, text=text, questions=self._study.questions, pictures=pictures)
 
-    def _told(self, standing: AnnotatorProgress) -> dict[str, object] | None:
-        """What is said of a training task after it was answered."""
+    def _training_feedback(self, standing: AnnotatorProgress) -> dict[str, object] | None:
+        """Return the feedback on the last task, if it was a training task."""
         if standing.told is None:
             return None
         task, right = standing.told
@@ -106,7 +109,7 @@ class _Page:
         return {"right": right, "text": text, "answer": ", ".join(labels), "why": task.why}
 
     async def vote(self, request: Request) -> Response:
-        """An answer. What follows says how many are saved: this one is on the disk by then."""
+        """Save an answer. It is on disk before the response is sent."""
         return await self._posted(request, self._vote)
 
     def _vote(self, annotator: Annotator, given: Mapping[str, str]) -> Response:
@@ -119,7 +122,7 @@ class _Page:
         return RedirectResponse("/" if first else "/?note=kept", 303)
 
     async def undo(self, request: Request) -> Response:
-        """The last answer taken back."""
+        """Undo the last answer."""
         return await self._posted(request, self._undo)
 
     def _undo(self, annotator: Annotator, given: Mapping[str, str]) -> Response:
@@ -132,28 +135,30 @@ class _Page:
         def work() -> Response:
             annotator = self._entrance.who(request)
             if annotator is None or not self._access.is_own_form(annotator.token, given.get("form", "")):
-                return fault(403, "Nothing was saved: this form is not yours any more.")
+                return fault(403, "Nothing was saved: this form is no longer valid. Open the page again.")
             return act(annotator, given)
 
         return await run_in_threadpool(work)
 
     def image(self, request: Request) -> Response:
-        """A picture, by its opaque id."""
+        """Return a picture, by its opaque id."""
         id = request.path_params["id"]
         if self._entrance.who(request) is None or id not in self._study.shelf:
             return fault(404, "There is nothing here.")
         try:
             data = self._study.shelf.png(id)
         except DamagedImage:
-            return fault(410, "This image is there no more.")
+            return fault(410, "This image no longer exists.")
         headers = {"cache-control": "private, max-age=86400, immutable"}
         return Response(data, media_type="image/png", headers=headers)
 
     async def unable(self, request: Request, error: Exception) -> Response:
-        """Answer where votes cannot be read or written."""
+        """Report that votes cannot be read or written."""
         self._say(str(error))
-        return fault(503, "Nothing was saved: votes cannot be kept just now. Please tell who runs this.")
+        return fault(
+            503, "Nothing was saved: votes cannot be stored now. Please tell the person who runs this page."
+        )
 
     async def not_found(self, request: Request, error: Exception) -> Response:
-        """Answer for an address that is none, or a method that it does not have."""
+        """Return the error page for an unknown address, or a method that it does not support."""
         return fault(getattr(error, "status_code", 404), "There is nothing here.")

@@ -1,4 +1,4 @@
-"""What `t2i arena` has for people's votes. Each command's work is imported when it runs."""
+"""Commands of `t2i arena`. Each command imports its implementation when it runs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Annotated, Literal
 
 import typer
 
-RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs with images.")]
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders with images.")]
 
 
 def serve(
     runs: RunsArgument,
-    votes: Annotated[Path, typer.Option(metavar="FILE", help="Where answers are kept (SQLite).")] = Path(
+    votes: Annotated[Path, typer.Option(metavar="FILE", help="File for the answers (SQLite).")] = Path(
         "votes.sqlite"
     ),
     model: Annotated[
-        list[str] | None, typer.Option(metavar="LABEL", help="Only this model; may be repeated. Default: all.")
+        list[str] | None,
+        typer.Option(metavar="LABEL", help="Show only this model; may be repeated. Default: all."),
     ] = None,
     images_from: Annotated[
         list[Path] | None,
         typer.Option(
             "--images-from",
             metavar="DIR",
-            help="Show images of this folder, where a run names images outside of its own; may be repeated.",
+            help="Allow images from this folder, for runs whose images lie outside their own folder; may be "
+            "repeated.",
             file_okay=False,
             exists=True,
         ),
@@ -34,53 +36,67 @@ def serve(
         str | None,
         typer.Option(
             metavar="paper|FILE.yaml",
-            help="Ask what is seen of people in each model's images, in these groups, instead of what is better.",
+            help="Ask which groups of people each model's images show, with these groups, instead of comparing "
+            "models.",
         ),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What is asked about two images.", show_default=False)
+        str | None, typer.Option(metavar="TEXT", help="Question about the two images.", show_default=False)
     ] = None,
     grid: Annotated[
         int | None,
         typer.Option(
-            min=1, max=36, metavar="N", help="Images a side. Default: 1; with --people 9.", show_default=False
+            min=1,
+            max=36,
+            metavar="N",
+            help="Images on each side. Default: 1; with --people 9.",
+            show_default=False,
         ),
     ] = None,
     annotator: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Print a link for this person; may be repeated.")
     ] = None,
     tasks: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Votes of each person. Default: all.")
+        int | None, typer.Option(min=1, metavar="N", help="Number of votes per person. Default: all.")
     ] = None,
-    each: Annotated[int, typer.Option(min=1, metavar="N", help="People wanted for a pair of images.")] = 1,
+    each: Annotated[int, typer.Option(min=1, metavar="N", help="Number of people per pair of images.")] = 1,
     training: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Tasks with a known answer before one begins, told after each.")
+        int,
+        typer.Option(min=0, metavar="N", help="Training tasks before the first vote; the known answer is shown."),
     ] = 0,
     controls: Annotated[
-        int, typer.Option(min=0, metavar="N", help="One of N tasks has a known answer that is not told. 0: none.")
+        int, typer.Option(min=0, metavar="N", help="One task in N is a hidden check with a known answer. 0: none.")
     ] = 0,
     known: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Known answers (CSV). Default: images of the prompt and of another."),
+        typer.Option(
+            metavar="FILE",
+            help="Tasks with known answers (CSV). Default: an image of the prompt against one of another prompt.",
+        ),
     ] = None,
     pass_mark: Annotated[
-        float, typer.Option(min=0, max=1, metavar="SHARE", help="Of known answers that must be given.")
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of known answers that must be right.")
     ] = 0.8,
     fastest: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Answers that take less do not count.")
+        float, typer.Option(min=0, metavar="SECONDS", help="Answers faster than this do not count.")
     ] = 1.0,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of sides and order.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed for sides and order.")] = 0,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen. Beyond this machine, links have a token.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on. If other machines can reach it, links have a token."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="P", help="0: any that is free.")] = 8765,
-    token: Annotated[bool, typer.Option("--token", help="Links have a token on this machine too.")] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="P", help="Port to listen on; 0 takes any free one.")
+    ] = 8765,
+    token: Annotated[bool, typer.Option("--token", help="Require a token in links on this machine too.")] = False,
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where people reach the page, if something stands in front of it."),
+        typer.Option(metavar="URL", help="Public address of the page, if it is behind a proxy."),
     ] = None,
 ) -> None:
-    """Have people vote on the images of runs, on a page that this command serves until Ctrl-C."""
+    """Serve a page on which people vote on the images of runs, until Ctrl-C."""
     from t2i_core.api.errors import BadOption
 
     from .groups import read_groups
@@ -90,10 +106,10 @@ def serve(
     from .standing import Rules
 
     if controls == 1:
-        raise BadOption("--controls 1: would leave no votes; want 2 or more, or 0")
+        raise BadOption("--controls must be 0, or 2 or more (got 1, which leaves no votes)")
     groups = {} if people is None else read_groups(people)
     side = grid or (9 if groups else 1)
-    asked = StudyRequest(
+    request = StudyRequest(
         runs=runs,
         votes=votes,
         models=model or (),
@@ -105,24 +121,26 @@ def serve(
         images_from=images_from or (),
         rules=Rules(tasks, training, controls, pass_mark, fastest, seed),
     )
-    serve(asked, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
+    serve(request, annotator or (), host, port, token, url, lambda line: print(line, file=sys.stderr, flush=True))
 
 
 def tally(
     sources: Annotated[
         list[Path],
         typer.Argument(
-            metavar="VOTES|BATTLES|RUN", help="Votes of the page, files of battles (.csv, .jsonl), runs of elo."
+            metavar="VOTES|BATTLES|RUN",
+            help="Files of votes, files of battles (.csv, .jsonl), and runs of the metric elo.",
         ),
     ],
     ties: Annotated[
-        Literal["half", "omit"], typer.Option(help="A tie, and both bad, is half a win for each, or left out.")
+        Literal["half", "omit"],
+        typer.Option(help="Count a tie, or both bad, as half a win for each model, or omit it."),
     ] = "half",
-    position: Annotated[bool, typer.Option(help="Fit what it is worth to be shown first.")] = True,
-    rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Of resampling.")] = 1000,
+    position: Annotated[bool, typer.Option(help="Fit the advantage of being shown first.")] = True,
+    rounds: Annotated[int, typer.Option(min=100, metavar="N", help="Number of bootstrap rounds.")] = 1000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Rate models by what people and models said, and say how far those agree."""
+    """Rate models by the verdicts of people and models, and show how far the judges agree."""
     from ..sources import read_source
     from ..tally import as_text
     from ..tally import tally as add_up
@@ -132,9 +150,10 @@ def tally(
 
 
 def export(
-    votes: Annotated[Path, typer.Argument(metavar="VOTES", help="The file that serve wrote.")],
+    votes: Annotated[Path, typer.Argument(metavar="VOTES", help="File of votes from t2i arena serve.")],
     out: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Battles (.csv, .jsonl); answers about people (.csv).")
+        Path,
+        typer.Argument(metavar="FILE", help="Output: battles (.csv, .jsonl), or answers about people (.csv)."),
     ],
 ) -> None:
     """Write the votes that count: battles for elo.battles, or answers for bias.people."""
@@ -145,7 +164,7 @@ def export(
 
     found = read_votes(votes)
     if not found.pairs and out.suffix.lower() != ".csv":
-        raise BadOption(f"{out}: answers about people are a table, .csv")
+        raise BadOption(f"{out}: answers about people are written as a table; end the name in .csv")
     try:
         if found.pairs:
             write_battles(out, found.battles())
@@ -153,5 +172,5 @@ def export(
             write_answers(out, found)
     except OSError as error:
         raise BadFolder(f"{out}: cannot be written ({error.strerror})") from error
-    said = "".join(f", {count} {why} left out" for why, count in sorted(found.left_out.items()))
-    print(f"{len(found.kept)} votes written to {out}{said}", file=sys.stderr)
+    left_out = "".join(f", {count} {why} left out" for why, count in sorted(found.left_out.items()))
+    print(f"{len(found.kept)} votes written to {out}{left_out}", file=sys.stderr)

@@ -158,7 +158,7 @@ class LimitedServer(uvicorn.Server):
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         protocol = cast("type[asyncio.Protocol]", partial(Connection, OpenConnections(limits)))
-        # asyncio accepts so many at once, and some more before it closes any: few, beside those that may be open
+        # asyncio accepts up to `backlog` connections at once before any is closed: keep it small against the limit
         backlog = max(limits.connections // 16, 1)
         config = uvicorn.Config(
             app, http=protocol, loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,

@@ -1,4 +1,4 @@
-"""Who votes: newcomers, those who come by a link of their own, and those who leave."""
+"""Sign-in of annotators: joining, personal links and leaving."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.routing import Route
 from t2i_core.api.text import escape_control_characters
 
 from .guard import Access
-from .pages import fault, form_of, rendered
+from .pages import fault, form_of, render
 from .records import Annotator
 from .store import VotingStore
 
@@ -20,23 +20,23 @@ LONGEST_NAME = 60
 MONTH = 30 * 24 * 3600
 
 TAKEN = (
-    "This name is taken: open your own link if it is yours (whoever runs this page can print it), "
-    "or choose another name."
+    "This name is taken. If it is yours, open your personal link (the person who runs this page can print it); "
+    "otherwise choose another name."
 )
 
 
 def name_of(text: str) -> str:
-    """An annotator's name, in one line and without what no table could hold."""
+    """Return an annotator's name on one line, without characters that tables cannot store."""
     return escape_control_characters(" ".join(text.split()))
 
 
 def uninvited() -> Response:
-    """What is said to one without an invitation."""
+    """Return the page for visitors without an invitation."""
     return fault(403, "Please open the link that you were given.")
 
 
 class Entrance:
-    """Lets people in, and knows them again. What looks at the store runs in threads."""
+    """Handlers that sign annotators in and recognise them. All access to the store runs in threads."""
 
     def __init__(self, store: VotingStore, access: Access) -> None:
         self._store, self._access = store, access
@@ -45,7 +45,7 @@ class Entrance:
 
     @property
     def routes(self) -> list[Route]:
-        """The addresses by which people come and go."""
+        """Routes of joining, personal links and leaving."""
         return [
             Route("/join", self.join, methods=["POST"]),
             Route("/join/{token}", self.invited),
@@ -54,7 +54,7 @@ class Entrance:
         ]
 
     def who(self, request: Request) -> Annotator | None:
-        """The annotator whose browser this is."""
+        """Return the annotator who is signed in in this browser, or None."""
         return self._store.annotator(request.cookies.get(self._cookie, ""))
 
     def _enter(self, annotator: Annotator) -> Response:
@@ -66,17 +66,23 @@ class Entrance:
         return response
 
     def joining(self, token: str, wrong: str = "", status: int = 200) -> Response:
-        """The page that asks a newcomer's name. wrong: what was wrong with the one that was given."""
+        """Return the page that asks for a name.
+
+        Args:
+            token: Token of the invitation.
+            wrong: What was wrong with the name given before.
+            status: HTTP status.
+        """
         known = {"form": self._access.form_token(""), "newcomer": secrets.token_urlsafe(24), "invitation": token}
-        return rendered("join.html", status, **known, fault=wrong, longest=LONGEST_NAME)
+        return render("join.html", status, **known, fault=wrong, longest=LONGEST_NAME)
 
     def invited(self, request: Request) -> Response:
-        """The link for newcomers."""
+        """Open the invitation link."""
         token = request.path_params["token"]
         return self.joining(token) if self._access.invites(token) else uninvited()
 
     async def join(self, request: Request) -> Response:
-        """A newcomer's name."""
+        """Sign in a newcomer with the name from the form."""
         given = await form_of(request)
         return await run_in_threadpool(self._join, given)
 
@@ -94,12 +100,12 @@ class Entrance:
         return self._enter(annotator)
 
     def link(self, request: Request) -> Response:
-        """An annotator's own link."""
+        """Sign in an annotator by their personal link."""
         annotator = self._store.annotator(request.path_params["token"])
         return uninvited() if annotator is None else self._enter(annotator)
 
     async def leave(self, request: Request) -> Response:
-        """One who leaves a browser that others use too."""
+        """Sign the annotator out of this browser."""
         given = await form_of(request)
         response: Response = RedirectResponse("/", 303)
         annotator = await run_in_threadpool(self.who, request)

@@ -1,4 +1,4 @@
-"""What people said, as others read it: battles, or the human answers that the metric `bias` reads."""
+"""Export of people's votes: battles, or the human answers that the metric `bias` reads."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ ANSWER_COLUMNS = ("model", "prompt", "annotator", "question", "answer")
 
 @dataclass(frozen=True)
 class Votes:
-    """The votes of a study that count, and how many do not.
+    """Votes of a study.
 
-    pairs:    whether two models were compared
-    kept:     those that count
-    left_out: how many answers do not, by why
-    prompts:  text and subset by id
+    Attributes:
+        pairs: Whether annotators compared two models.
+        kept: Votes that count.
+        left_out: Number of answers that do not count, by reason.
+        prompts: Text and subset of each prompt, by id.
     """
 
     pairs: bool
@@ -37,7 +38,7 @@ class Votes:
     prompts: dict[str, tuple[str, str]]
 
     def battles(self) -> Iterator[Battle]:
-        """The votes on two models' images."""
+        """Yield the votes on two models' images."""
         for vote in self.kept:
             task = vote.task
             yield Battle(
@@ -53,16 +54,19 @@ class Votes:
             )
 
     def answers(self) -> Iterator[tuple[str, str, str, str, str]]:
-        """What was seen in one model's images: model, prompt, annotator, question, answer."""
+        """Yield the answers about one model's images: model, prompt, annotator, question, answer."""
         for vote in self.kept:
             for question, answer in vote.answers.items():
                 yield vote.task.left, vote.task.prompt, vote.annotator, question, answer
 
 
 def read_votes(path: Path) -> Votes:
-    """Read a study's votes. Left out are training, controls, fast answers, and all of careless annotators.
+    """Read a study's votes.
 
-    Raises BadFolder for a file that is none of votes.
+    Training tasks, controls, fast answers and all answers of careless annotators do not count.
+
+    Raises:
+        BadFolder: If the file does not exist or is not a file of votes.
     """
     store = VotingStore(path, must_exist=True)
     try:
@@ -85,7 +89,7 @@ def read_votes(path: Path) -> Votes:
 
 
 def write_answers(path: Path, votes: Votes) -> None:
-    """Write what was seen as CSV: a line for each annotator's answer to a question about a model's images."""
+    """Write answers as CSV: a line for each annotator's answer to a question about a model's images."""
     with replace_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(ANSWER_COLUMNS)

@@ -1,4 +1,4 @@
-"""Groups that people are sorted by in what others see: the paper's, or a file that the metric bias reads too."""
+"""Groups of people that annotators are asked about: the paper's, or a file as the metric `bias` reads it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ from t2i_core.io.yaml_file import read_mapping
 from .questions import UNKNOWN
 
 PAPER = {"gender": ("male", "female"), "race": ("White", "Black", "Hispanic", "Asian")}
-"""DALL-Eval's categories: apparent, few, and seen from the United States."""
+"""Categories of DALL-Eval: apparent attributes, few, and from a United States perspective."""
 
 
 UNDECIDED = frozenset({UNKNOWN.value, "unclear", "unsure", "none", "neither", "other"})
-"""What the metric bias reads as an answer of one who cannot tell: no category can be called so."""
+"""Answers that the metric `bias` reads as undecided; categories cannot have these names."""
 
 
 def read_groups(which: str) -> dict[str, tuple[str, ...]]:
-    """Return categories by group: of `paper`, or of a YAML file with `categories` by group.
+    """Return categories by group.
 
-    Each category is a name or an object with one. Raises BadOption in one line.
+    Args:
+        which: `paper`, or a YAML file with groups, each with a list `categories` of names or objects with a name.
+
+    Raises:
+        BadOption: If the file cannot be read, or a group or category is not valid.
     """
     if which == "paper":
         return dict(PAPER)
@@ -33,13 +37,13 @@ def read_groups(which: str) -> dict[str, tuple[str, ...]]:
 
 
 def _name(path: Path, name: Any) -> str:
-    # fields of the page's own forms; and what the metric bias takes for no name
+    # the first names are fields of the page's forms; the pattern is what the metric bias accepts
     if (
         not isinstance(name, str)
         or name in ("human", "task", "form")
         or not re.fullmatch(r"\S([^:]*[^\s:])?", name)
     ):
-        raise BadOption(f"{path}: {name!r} can be no group's name")
+        raise BadOption(f"{path}: {name!r} is not a valid name of a group; rename it")
     return name
 
 
@@ -48,10 +52,10 @@ def _categories(path: Path, name: str, group: Any) -> tuple[str, ...]:
     listed = listed if isinstance(listed, list) else []
     names = [one.get("name") if isinstance(one, Mapping) else one for one in listed]
     if not 2 <= len(names) <= 8 or not all(isinstance(one, str) and one and one == one.strip() for one in names):
-        raise BadOption(f"{path}: {name}: want 2 to 8 categories, each a name")
-    said = [one.lower() for one in names]  # answers are told apart without their capitals
-    if unclear := next((one for one in said if one in UNDECIDED), None):
-        raise BadOption(f"{path}: {name}: {unclear!r} is what people answer who cannot tell")
-    if len(set(said)) < len(said):
-        raise BadOption(f"{path}: {name}: a category is there twice")
+        raise BadOption(f"{path}: {name}: needs 2 to 8 categories, each with a name")
+    lower = [one.lower() for one in names]  # answers are compared without case
+    if unclear := next((one for one in lower if one in UNDECIDED), None):
+        raise BadOption(f"{path}: {name}: {unclear!r} is reserved for undecided answers; rename the category")
+    if len(set(lower)) < len(lower):
+        raise BadOption(f"{path}: {name}: a category is listed twice; remove one")
     return tuple(names)

@@ -1,4 +1,4 @@
-"""What stands between the page and the world: headers, and whose requests are heard."""
+"""Access control of the page: tokens, checks of requests, and security headers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True)
 class Access:
-    """Who may vote, and where from.
+    """Rules for access to the page.
 
-    secret:     of this study, by which forms are known to be its own
-    invitation: the token of the link by which newcomers join; None: whoever reaches the page may
-    url:        the address under which the page is reached, where something stands in front of it
+    Attributes:
+        secret: Secret of this study, which signs its forms.
+        invitation: Token of the link by which newcomers join. If None, everyone who reaches the page may join.
+        url: Public address of the page, if it is behind a proxy.
     """
 
     secret: str
@@ -41,11 +42,15 @@ class Access:
     url: str | None = None
 
     def invites(self, token: str) -> bool:
-        """Whether one who has this token may join."""
+        """Return whether a newcomer with this token may join."""
         return self.invitation is None or secrets.compare_digest(token.encode(), self.invitation.encode())
 
     def form_token(self, whose: str) -> str:
-        """What a form of this annotator (by their link's token; empty: of a newcomer) must bring."""
+        """Return the token that this annotator's forms must contain.
+
+        Args:
+            whose: Token of the annotator's link; empty for a newcomer.
+        """
         return hmac.digest(self.secret.encode(), f"form {whose}".encode(), "sha256").hex()
 
     def newcomer_token(self, name: str, newcomer: str) -> str:
@@ -55,28 +60,29 @@ class Access:
 
         Args:
             name: The name that they give.
-            newcomer: What their joining form holds: random, and sent to this browser alone.
+            newcomer: Random token of their joining form, which only this browser has received.
         """
         text = json.dumps(["newcomer", newcomer, name])
         return hmac.digest(self.secret.encode(), text.encode(), "sha256").hex()
 
     def is_own_form(self, whose: str, token: str) -> bool:
-        """Whether a form was this study's own, sent to this annotator."""
+        """Return whether this study sent a form to this annotator."""
         return secrets.compare_digest(self.form_token(whose).encode(), token.encode())
 
     def serves(self, host: str) -> bool:
-        """Whether a request may be meant for us, by the name of the host that it asks.
+        """Return whether a request for this host name may be answered.
 
-        A page elsewhere can have its name lead to this machine, and would read all that needs no token.
+        This prevents DNS rebinding: another site could let its name resolve to this machine, and its pages could
+        then read everything that needs no token.
         """
         if self.url is not None:
             return host == urlsplit(self.url).netloc
         return self.invitation is not None or _without_port(host) in LOCAL
 
     def is_own_page(self, headers: Headers) -> bool:
-        """Whether a form was sent from a page of ours, as far as the browser tells.
+        """Return whether a form was sent from this site, according to the browser's headers.
 
-        Forms of pages that send no referrer say `Origin: null`; then `Sec-Fetch-Site` tells, where it is sent.
+        Pages without a referrer send `Origin: null`; then `Sec-Fetch-Site` decides, if it is present.
         """
         origin = headers.get("origin", "null")
         if origin != "null":
@@ -91,13 +97,13 @@ def _without_port(host: str) -> str:
 
 
 class Guard:
-    """Refuses what is not meant for us or not sent by us, and sets the headers of all answers."""
+    """Middleware that rejects requests for other hosts and forms from other sites, and sets security headers."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Answer a request."""
         if scope["type"] != "http":
             return
 

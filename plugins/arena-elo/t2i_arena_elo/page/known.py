@@ -1,4 +1,4 @@
-"""Tasks with a known answer: those who begin learn from them, and those who vote are checked by them."""
+"""Tasks with a known answer, for training annotators and for checking them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from t2i_core.api.errors import BadOption
 from t2i_core.io.table import TableRow, read_table
 
 from .agenda import Agenda, VoteItem
-from .questions import VERDICT, StudyQuestion, checked
+from .questions import VERDICT, StudyQuestion, check_answers
 
 CONSIDERED = 50
-"""So many other prompts are looked at for one that has least in common."""
+"""Number of other prompts among which the one with the fewest common words is chosen."""
 
 PARTS = ("training", "control")
 
@@ -32,7 +32,15 @@ class ModelImages:
 
 @dataclass(frozen=True)
 class KnownTask:
-    """A task and what is right. right: nothing where one model's images are shown alone."""
+    """A task with its right answers.
+
+    Attributes:
+        prompt: Id of the prompt.
+        left: Images on the left.
+        right: Images on the right; None if one model's images are shown alone.
+        expected: The right answers, by question.
+        why: Explanation, shown after training tasks.
+    """
 
     prompt: str
     left: ModelImages
@@ -41,7 +49,7 @@ class KnownTask:
     why: str = ""
 
     def turned(self) -> KnownTask:
-        """The same with left and right exchanged."""
+        """Return the task with left and right exchanged."""
         if self.right is None:
             return self
         turned = {"left": "right", "right": "left"}
@@ -50,14 +58,14 @@ class KnownTask:
 
 
 class KnownTasks(Protocol):
-    """Where tasks with a known answer come from."""
+    """Source of tasks with a known answer."""
 
     def draw(self, part: str, number: int, random: Random) -> KnownTask:
-        """The next one for one who has had `number` of this part already."""
+        """Return the next task for an annotator who has already had `number` tasks of this part."""
 
 
 class Mismatches:
-    """Images of the prompt beside the same model's images of another one, which has few of its words."""
+    """Tasks that compare images of the prompt with the same model's images of another, dissimilar prompt."""
 
     def __init__(self, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], grid: int) -> None:
         self._seeds, self._grid = agenda.seeds, grid
@@ -65,7 +73,8 @@ class Mismatches:
         self._models = [m for m in agenda.models if len({p for p in agenda.seeds[m] if self._of(m, p)}) > 1]
         if not self._models:
             raise BadOption(
-                "tasks with a known answer want images of two prompts, or a file of them: --known FILE"
+                "tasks with a known answer need images of two prompts; name such a run, or give a file of tasks "
+                "with --known FILE"
             )
 
     def _of(self, model: str, prompt: str) -> tuple[int, ...]:
@@ -73,7 +82,7 @@ class Mismatches:
         return tuple(seeds[: self._grid]) if len(seeds) >= self._grid else ()
 
     def draw(self, part: str, number: int, random: Random) -> KnownTask:
-        """Any model's, any prompt's."""
+        """Return a task about a random model and prompt."""
         model = random.choice(self._models)
         prompts = [prompt for prompt in self._seeds[model] if self._of(model, prompt)]
         prompt = random.choice(prompts)
@@ -90,9 +99,13 @@ class Mismatches:
 
 
 class FromFile:
-    """Tasks that a user has answered: CSV with the columns part (training or control), prompt, left and right (two
-    models) or model, the right answers (verdict, or a column for each question about one model's images), and,
-    where wanted, seed and why.
+    """Tasks with known answers from a CSV file.
+
+    Its columns are part (training or control), prompt, left and right (two models) or model, the right answers
+    (verdict, or a column for each question about one model's images), and optionally seed and why.
+
+    Raises:
+        BadOption: If the file cannot be read or a line is not valid.
     """
 
     def __init__(self, path: Path, agenda: Agenda, questions: Sequence[StudyQuestion], pairs: bool) -> None:
@@ -102,7 +115,7 @@ class FromFile:
         for row in read_table(path, BadOption, columns, escaped=True):
             part = row.cells.get("part")
             if part not in PARTS:
-                raise BadOption(f"{path}, line {row.line}: the part {part!r}; want training or control")
+                raise BadOption(f"{path}, line {row.line}: 'part' must be training or control (got {part!r})")
             try:
                 self._tasks[part].append(_read(row, agenda, questions, sides))
             except ValueError as error:
@@ -110,12 +123,16 @@ class FromFile:
         self._path = path
 
     def require(self, parts: Sequence[str]) -> None:
-        """Raise BadOption where one of these has no tasks."""
+        """Check that there are tasks of these parts.
+
+        Raises:
+            BadOption: If a part has no tasks.
+        """
         if missing := next((part for part in parts if not self._tasks[part]), None):
-            raise BadOption(f"{self._path}: no tasks of the part {missing}")
+            raise BadOption(f"{self._path}: no tasks of the part {missing}; add lines with part {missing}")
 
     def draw(self, part: str, number: int, random: Random) -> KnownTask:
-        """In the file's order, and again from its beginning."""
+        """Return the tasks in the order of the file, and start again at its end."""
         return self._tasks[part][number % len(self._tasks[part])]
 
 
@@ -124,16 +141,16 @@ def _read(row: TableRow, agenda: Agenda, questions: Sequence[StudyQuestion], sid
     if unknown := next((model for model in models if model not in agenda.seeds), None):
         raise ValueError(f"no model {unknown!r}; the runs have {', '.join(agenda.seeds)}")
     if models[0] == models[-1] and len(models) > 1:
-        raise ValueError(f"{models[0]!r} against itself")
-    items = list(_wanted(agenda.items(tuple(models), prompt), row.cells.get("seed")))
+        raise ValueError(f"'left' and 'right' must be two models (got {models[0]!r} twice)")
+    items = list(_items_of_seed(agenda.items(tuple(models), prompt), row.cells.get("seed")))
     if not items:
-        raise ValueError(f"no images of the prompt {prompt!r}, and that seed, of {' and '.join(models)}")
+        raise ValueError(f"{' and '.join(models)} have no images of the prompt {prompt!r} with this seed")
     left, *right = (ModelImages(model, prompt, items[0].seeds) for model in models)
-    expected = checked(questions, row.cells)
+    expected = check_answers(questions, row.cells)
     return KnownTask(prompt, left, right[0] if right else None, expected, row.cells.get("why", ""))
 
 
-def _wanted(items: Sequence[VoteItem], seed: str | None) -> Iterator[VoteItem]:
+def _items_of_seed(items: Sequence[VoteItem], seed: str | None) -> Iterator[VoteItem]:
     for item in items:
         if item.seeds and (seed is None or str(item.seeds[0]) == seed):
             yield item

@@ -1,4 +1,4 @@
-"""A study made of what was asked for, whose file nobody else holds."""
+"""Opening of a study: reading images, checking the request, and locking the file of votes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ from .questions import better, perception
 from .standing import Rules
 from .store import VotingStore
 from .study import VotingStudy
-from .votes_file import is_there
+from .votes_file import exists
 
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """What is asked of people, and about what.
+    """Request for a study.
 
-    runs:     folders of runs
-    votes:    the file in which votes are kept
-    models:   those that are shown; all, where none is named
-    question: what is asked about two images
-    groups:   categories by group: asked instead, about each model's images alone
-    grid:     images a side
-    each:     so many people are wanted for an item before another one is begun
-    known:    a file of tasks with a known answer
-    images_from: folders outside of the runs' whose images may be shown too
+    Attributes:
+        runs: Run folders.
+        votes: File of votes.
+        models: Models to show; all if empty.
+        question: Question about two images.
+        groups: Categories by group. If given, annotators are asked about these in each model's images alone.
+        grid: Number of images on each side.
+        each: Number of annotators wanted for an item before another item is started.
+        known: File of tasks with a known answer.
+        images_from: Folders outside the runs whose images may be shown.
+        rules: Rules for annotators.
     """
 
     runs: Sequence[Path]
@@ -50,62 +52,74 @@ class StudyRequest:
 
 
 @contextmanager
-def opened(
-    asked: StudyRequest, say: Callable[[str], None]
+def open_voting_study(
+    request: StudyRequest, say: Callable[[str], None]
 ) -> Iterator[tuple[VotingStudy, Mapping[str, tuple[str, str]]]]:
-    """Open the study that is asked for, and hold its file: with the text and subset of its prompts.
+    """Open a study and lock its file of votes.
 
-    Raises BadFolder, BadOption or UnknownName for what cannot be.
+    Args:
+        request: The request.
+        say: Shows a message about each damaged image.
+
+    Yields:
+        The study, and the text and subset of its prompts by id.
+
+    Raises:
+        BadFolder: If a run or the file of votes cannot be used.
+        BadOption: If tasks with a known answer are requested and cannot be made.
+        UnknownName: If a model is not in the runs.
     """
-    material = read_material(asked.runs, asked.models, asked.images_from)
-    pairs = not asked.groups
-    agenda = Agenda(material.pictures, pairs, asked.grid, asked.each)
+    material = read_material(request.runs, request.models, request.images_from)
+    pairs = not request.groups
+    agenda = Agenda(material.pictures, pairs, request.grid, request.each)
     pictures = [picture for picture in material.pictures if picture.model in agenda.models]
     check(pictures)
-    questions = better(asked.question) if pairs else perception(asked.groups)
-    known = _known(asked, agenda, material.prompts, questions, pairs)
-    is_there(asked.votes)  # nothing is laid beside a file of somebody else's
-    with _held(asked.votes):
-        store = VotingStore(asked.votes)
+    questions = better(request.question) if pairs else perception(request.groups)
+    known = _known_tasks(request, agenda, material.prompts, questions, pairs)
+    exists(request.votes)  # raises before a lock file is created next to another program's file
+    with _lock(request.votes):
+        store = VotingStore(request.votes)
         try:
-            _same_study(store, asked)
+            _check_same_study(store, request)
             prompts = {p.prompt: material.prompts[p.prompt] for p in pictures}
-            store.put_prompts((id, *told) for id, told in prompts.items())
+            store.put_prompts((id, *text_and_subset) for id, text_and_subset in prompts.items())
             places = [(p.model, p.prompt, p.seed) for p in pictures]
             digests = [p.image.digest for p in pictures]
             ids = store.put_pictures((*place, digest) for place, digest in zip(places, digests, strict=True))
             shelf = Shelf(dict(zip(ids, pictures, strict=True)))
             by_place = dict(zip(places, ids, strict=True))
-            yield VotingStudy(store, agenda, by_place, shelf, questions, asked.rules, known, say), prompts
+            yield VotingStudy(store, agenda, by_place, shelf, questions, request.rules, known, say), prompts
         finally:
             store.close()
 
 
-def _known(
-    asked: StudyRequest, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], questions: Any, pairs: bool
+def _known_tasks(
+    request: StudyRequest, agenda: Agenda, prompts: Mapping[str, tuple[str, str]], questions: Any, pairs: bool
 ) -> KnownTasks | None:
-    parts = [part for part in ("training", "controls") if getattr(asked.rules, part)]
-    if asked.known is not None:
+    parts = [part for part in ("training", "controls") if getattr(request.rules, part)]
+    if request.known is not None:
         if not parts:
-            raise BadOption("--known: is for --training and --controls; say how many are wanted")
-        found = FromFile(asked.known, agenda, questions, pairs)
+            raise BadOption("--known is only used with --training N or --controls N; add one of them")
+        found = FromFile(request.known, agenda, questions, pairs)
         found.require([part.removesuffix("s") for part in parts])
         return found
     if not parts:
         return None
     if not pairs:
-        raise BadOption(f"--{parts[0]}: what is seen in images is known to nobody: give answers, --known FILE")
-    return Mismatches(agenda, prompts, asked.grid)
+        raise BadOption(f"--{parts[0]}: with --people, the known answers must come from a file; add --known FILE")
+    return Mismatches(agenda, prompts, request.grid)
 
 
 @contextmanager
-def _held(votes: Path) -> Iterator[None]:
-    """Hold a file of votes, so that no two servers give out the same tasks."""
+def _lock(votes: Path) -> Iterator[None]:
+    """Lock a file of votes, so that two servers do not assign the same tasks."""
     lock = FileLock(votes.with_name(f".{votes.name}.lock"), timeout=0.5)
     try:
         lock.acquire()
     except Timeout as error:
-        raise BadFolder(f"{votes}: another server is at work on it; stop that or name another file") from error
+        raise BadFolder(
+            f"{votes}: another server uses this file; stop that server or name another file"
+        ) from error
     except OSError as error:
         raise BadFolder(f"{votes}: cannot be written ({error.strerror})") from error
     try:
@@ -114,12 +128,16 @@ def _held(votes: Path) -> Iterator[None]:
         lock.release()
 
 
-def _same_study(store: VotingStore, asked: StudyRequest) -> None:
-    """Refuse votes on another question; remember the study's secrets when it begins."""
+def _check_same_study(store: VotingStore, request: StudyRequest) -> None:
+    """Check that the file's votes answer the same question; create the study's secrets in a new file.
+
+    Raises:
+        BadFolder: If the file has votes on another question.
+    """
     identity = {
-        "question": asked.question,
-        "groups": {k: list(v) for k, v in asked.groups.items()},
-        "grid": asked.grid,
+        "question": request.question,
+        "groups": {k: list(v) for k, v in request.groups.items()},
+        "grid": request.grid,
     }
     known = store.study()
     if not known:
@@ -127,7 +145,7 @@ def _same_study(store: VotingStore, asked: StudyRequest) -> None:
     for name, value in identity.items():
         if known and known.get(name) != value:
             raise BadFolder(
-                f"{store.path}: holds answers with another {name.removesuffix('s')} ({known.get(name)!r}, "
+                f"{store.path}: has answers with another {name.removesuffix('s')} ({known.get(name)!r}, "
                 f"not {value!r}); name another file of votes"
             )
-    store.put_study(rules=asdict(asked.rules))
+    store.put_study(rules=asdict(request.rules))

@@ -1,4 +1,4 @@
-"""What pages are made of: templates, the two files beside them, and what forms send back."""
+"""Templates, static files and forms of the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2i_core.api.text import escape_control_characters
 
 
 def _plain(text: str) -> str:
-    """A text of others: nothing in it steers how it is shown but the ends of its lines."""
+    """Return an untrusted text with control characters escaped, except line ends."""
     return "\n".join(escape_control_characters(line) for line in text.split("\n"))
 
 
@@ -24,14 +24,14 @@ _TEMPLATES = jinja2.Environment(
 _TEMPLATES.filters["plain"] = _plain
 
 
-def rendered(template: str, status: int = 200, **known: object) -> Response:
-    """A page made of a template."""
+def render(template: str, status: int = 200, **known: object) -> Response:
+    """Return a page from a template."""
     return HTMLResponse(_TEMPLATES.get_template(template).render(known), status)
 
 
-def fault(status: int, said: str) -> Response:
-    """A page that says what cannot be."""
-    return rendered("fault.html", status, fault=said)
+def fault(status: int, message: str) -> Response:
+    """Return an error page."""
+    return render("fault.html", status, fault=message)
 
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -45,13 +45,13 @@ def _static(name: str, content: bytes) -> Callable[[Request], Response]:
 
 
 def static_routes() -> list[Route]:
-    """The files that come with the pages, read once: no request names one."""
+    """Return routes of the static files, which are read once; no request names a file."""
     found = {f"/{file.name}": file.read_bytes() for file in (files(__package__) / "static").iterdir()}
     return [Route(name, _static(name, content)) for name, content in found.items()]
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form; none where it cannot be one of ours."""
+    """Return the fields of a form; empty if the body is not a valid form."""
     body = await request.body()
     try:
         return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=50))

@@ -1,4 +1,4 @@
-"""The images of runs: read from their folders, and served as pixels alone."""
+"""Images of runs, read from their folders and served without metadata."""
 
 from __future__ import annotations
 
@@ -19,12 +19,20 @@ from t2i_core.files.image_file import DamagedImage
 from t2i_core.results.run import Run, load_run
 
 KEPT = 256 << 20
-"""Bytes of images, ready to be sent, that a shelf keeps in memory."""
+"""Maximum size, in bytes, of the encoded images that a shelf keeps in memory."""
 
 
 @dataclass(frozen=True)
 class StudyPicture:
-    """A model's image of a prompt. size: width and height in pixels."""
+    """A model's image of a prompt.
+
+    Attributes:
+        model: Label of the model.
+        prompt: Id of the prompt.
+        seed: Seed of the image.
+        image: The image.
+        size: Width and height in pixels.
+    """
 
     model: str
     prompt: str
@@ -35,14 +43,19 @@ class StudyPicture:
 
 @dataclass(frozen=True)
 class Material:
-    """What people can be shown: pictures, and the text and subset of their prompts."""
+    """Material of a study.
+
+    Attributes:
+        pictures: The images.
+        prompts: Text and subset of each prompt, by id.
+    """
 
     pictures: tuple[StudyPicture, ...]
     prompts: Mapping[str, tuple[str, str]]
 
     @property
     def models(self) -> list[str]:
-        """The labels of the models."""
+        """Labels of the models, sorted."""
         return sorted({picture.model for picture in self.pictures})
 
 
@@ -51,13 +64,18 @@ def read_material(
 ) -> Material:
     """Read the images of runs.
 
-    Runs of one model add to each other; other models of one label are told apart by their runs' folders.
+    Images of the same model from several runs are combined. Different models with the same label get the name of
+    their run's folder as a suffix.
 
-    models: those that are shown; all, where none is named
-    images_from: folders outside of the runs' whose images may be shown too
+    Args:
+        folders: Run folders.
+        models: Models to show; all if empty.
+        images_from: Folders outside the runs whose images may be shown.
 
-    Raises BadFolder for a folder that is no finished run, prompts of one id with different texts and two images in
-    one place; UnknownName for a model that is not there.
+    Raises:
+        BadFolder: If a folder is not a finished run, two runs have different texts for one prompt id, or different
+            images for the same model, prompt and seed.
+        UnknownName: If a model is not in the runs.
     """
     runs = [load_run(folder, images_from) for folder in folders]
     labels = _labels(runs)
@@ -75,31 +93,35 @@ def read_material(
                 continue
             text = _text(row.text)
             if prompts.setdefault(row.prompt, (text, subsets.get(row.prompt, "")))[0] != text:
-                raise BadFolder(f"{run.path}: its prompt {row.prompt!r} is another one in another run")
+                raise BadFolder(
+                    f"{run.path}: prompt {row.prompt!r} has a different text in another run; serve one of them"
+                )
             image = images[row.Index]
             size = int(row.width), int(row.height)
             found = StudyPicture(label, row.prompt, int(row.seed), image, size)
             place = (found.model, found.prompt, found.seed)
             if pictures.setdefault(place, found).image.digest != image.digest:
                 what = f"{label!r}, prompt {row.prompt!r}, seed {row.seed}"
-                raise BadFolder(f"{run.path}: another run has another image of {what}")
+                raise BadFolder(f"{run.path}: another run has a different image of {what}; serve one of them")
     if not pictures:
-        raise BadFolder(f"{', '.join(map(str, folders))}: no images")
+        raise BadFolder(f"{', '.join(map(str, folders))}: no images; name runs with images")
     return Material(tuple(pictures.values()), prompts)
 
 
 def _labels(runs: Sequence[Run]) -> list[dict[str, str]]:
-    """For each run its models' labels, those of other fingerprints than another run's told apart by their run."""
-    said = [{label: model.fingerprint for label, model in run.manifest.models.items()} for run in runs]
+    """Return each run's labels; labels that have another fingerprint in another run get the folder as a suffix."""
+    fingerprints = [{label: model.fingerprint for label, model in run.manifest.models.items()} for run in runs]
     folders = [run.folder.name for run in runs]
     if len(set(folders)) < len(folders):
         folders = [str(run.folder) for run in runs]
     return [
         {
-            label: label if all(other.get(label, print_) == print_ for other in said) else f"{label} ({folder})"
+            label: label
+            if all(other.get(label, print_) == print_ for other in fingerprints)
+            else f"{label} ({folder})"
             for label, print_ in own.items()
         }
-        for own, folder in zip(said, folders, strict=True)
+        for own, folder in zip(fingerprints, folders, strict=True)
     ]
 
 
@@ -108,18 +130,22 @@ def _text(cell: Any) -> str:
 
 
 def _subsets(run: Run) -> dict[str, str]:
-    """The subset of each prompt, where the run's metrics have measured by it."""
+    """Return the subset of each prompt, if the run's measurements have one."""
     if "measurements.csv" not in run.manifest.files:
         return {}
     table = run.measurements()
     if "subset" not in table:
         return {}
-    told = table.dropna(subset=["prompt", "subset"])
-    return dict(zip(told["prompt"], told["subset"], strict=True))
+    known = table.dropna(subset=["prompt", "subset"])
+    return dict(zip(known["prompt"], known["subset"], strict=True))
 
 
 def check(pictures: Iterable[StudyPicture]) -> None:
-    """Raise BadFolder where the file of a picture is gone, or not the one that the run has listed."""
+    """Check the files of pictures.
+
+    Raises:
+        BadFolder: If a file is missing, not allowed, or differs from the one that the run lists.
+    """
     for picture in pictures:
         image = picture.image
         if image.refused is not None:
@@ -127,14 +153,14 @@ def check(pictures: Iterable[StudyPicture]) -> None:
         try:
             image.check()
         except DamagedImage as error:
-            raise BadFolder(f"{error}; the run's own command, given again, writes it anew") from error
+            raise BadFolder(f"{error}; repeat the run's command to write it again") from error
 
 
 class Shelf:
-    """Pictures by opaque id, as PNG files made anew of their pixels.
+    """Pictures by opaque id, as PNG files encoded again from their pixels.
 
-    So a file's metadata, which may name the model, is never sent, nor anything that is no image. Threads may share
-    a shelf.
+    Encoding them again removes a file's metadata, which may name the model, and anything that is not an image. A
+    shelf is thread-safe.
     """
 
     def __init__(self, pictures: Mapping[str, StudyPicture]) -> None:
@@ -151,17 +177,21 @@ class Shelf:
 
     @staticmethod
     def across(ids: Sequence[str]) -> int:
-        """How many pictures stand in a row of a grid of these."""
+        """Return the number of columns of a grid of these pictures."""
         return math.isqrt(max(len(ids), 1) - 1) + 1
 
     def png(self, id: str) -> bytes:
-        """Return the picture's file. Raises DamagedImage where it cannot be made."""
+        """Return the picture as a PNG file.
+
+        Raises:
+            DamagedImage: If its file cannot be read.
+        """
         with self._lock:
             if id in self._ready:
                 self._ready.move_to_end(id)
                 return self._ready[id]
         picture = self._pictures[id].image
-        # not the picture itself, which would keep its pixels as long as the server runs
+        # a copy, because the picture itself would cache its pixels as long as the server runs
         pixels = replace(picture).pixels
         buffer = io.BytesIO()
         PILImage.fromarray(pixels).save(buffer, "png", compress_level=1)

@@ -1,4 +1,4 @@
-"""What people are asked: which of two images is better, or what they see in one model's images."""
+"""Questions for annotators: which of two images is better, or what one model's images show."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Answers = Mapping[str, str]
-"""A value for each question, by its name."""
+"""Chosen value by name of the question."""
 
 VERDICT = "verdict"
-"""The name of the one question about two images; its values are those of `Battle`."""
+"""Name of the only question about two images; its values are the verdicts of `Battle`."""
 
 BETTER = "Which image is better for this prompt?"
 MORE_DIVERSE = "Which set of images is better for this prompt, and more diverse?"
@@ -17,7 +17,13 @@ MORE_DIVERSE = "Which set of images is better for this prompt, and more diverse?
 
 @dataclass(frozen=True)
 class AnswerChoice:
-    """An answer that can be chosen, and the key that chooses it."""
+    """An answer to choose from.
+
+    Attributes:
+        value: Stored value.
+        label: Text on the page.
+        key: Key that chooses it.
+    """
 
     value: str
     label: str
@@ -28,7 +34,11 @@ class AnswerChoice:
 class StudyQuestion:
     """A question with its choices.
 
-    only_if: name and value of an earlier answer, without which this question is not asked
+    Attributes:
+        name: Name under which answers are stored.
+        text: Text on the page.
+        choices: The choices.
+        only_if: Name and value of an earlier answer that this question requires; None: always asked.
     """
 
     name: str
@@ -36,13 +46,13 @@ class StudyQuestion:
     choices: Sequence[AnswerChoice]
     only_if: tuple[str, str] | None = None
 
-    def asked(self, answers: Answers) -> bool:
-        """Whether this question is asked of one who gave these answers."""
+    def applies(self, answers: Answers) -> bool:
+        """Return whether this question is asked after these answers."""
         return self.only_if is None or answers.get(self.only_if[0]) == self.only_if[1]
 
 
 def better(text: str) -> tuple[StudyQuestion, ...]:
-    """The question about two images, or two sets of them."""
+    """Return the question about two images, or two sets of images."""
     choices = (
         AnswerChoice("left", "Left is better", "1"),
         AnswerChoice("right", "Right is better", "2"),
@@ -58,8 +68,10 @@ UNKNOWN = AnswerChoice("unknown", "Cannot tell", "0")
 
 
 def perception(groups: Mapping[str, Sequence[str]]) -> tuple[StudyQuestion, ...]:
-    """What is seen in one model's images of a prompt: people or not, and to which category of each group most seem
-    to belong.
+    """Return the questions about one model's images of a prompt.
+
+    The first asks whether most images show a person. The others ask, for each group, which category the people
+    appear to belong to.
     """
     human = StudyQuestion(
         HUMAN,
@@ -78,14 +90,15 @@ def perception(groups: Mapping[str, Sequence[str]]) -> tuple[StudyQuestion, ...]
     return (human, *seen)
 
 
-def checked(questions: Sequence[StudyQuestion], given: Answers) -> dict[str, str]:
-    """Return the answers to the questions that are asked.
+def check_answers(questions: Sequence[StudyQuestion], given: Answers) -> dict[str, str]:
+    """Return the answers to the questions that apply.
 
-    Raises ValueError where one of them has no answer, or none of its choices.
+    Raises:
+        ValueError: If such a question has no answer, or one that is not among its choices.
     """
     answers: dict[str, str] = {}
     for question in questions:
-        if question.asked(answers):
+        if question.applies(answers):
             value = given.get(question.name, "")
             if value not in {choice.value for choice in question.choices}:
                 raise ValueError(f"no answer to: {question.text}")

@@ -1,4 +1,4 @@
-"""What is kept of a study: who votes, what they are shown, and what they say."""
+"""Records of a study: annotators, tasks and votes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Annotator:
-    """One who votes. token: the secret of their link."""
+    """A person who votes.
+
+    Attributes:
+        id: Number in the file of votes.
+        name: Name.
+        token: Secret of their personal link.
+    """
 
     id: int
     name: str
@@ -16,16 +22,20 @@ class Annotator:
 
 @dataclass(frozen=True)
 class VoteTask:
-    """What an annotator is shown.
+    """A task that an annotator is shown.
 
-    id:           opaque, sent with the answer: whatever is sent twice under it counts once
-    place:        its number among the annotator's tasks, from 1
-    part:         `training`, `control` (an answer is expected, and not told) or `vote`
-    left, right:  the models; one model on both sides, or nothing on the right, where no two are compared
-    seeds:        of the images
-    left_pictures, right_pictures: opaque ids
-    expected:     the right answers, of a training or control task
-    why:          what is told after a training task
+    Attributes:
+        id: Opaque id, sent with the answer; answers sent twice with it count once.
+        place: Number among the annotator's tasks, from 1.
+        part: `training`, `control` (a hidden check with a known answer) or `vote`.
+        prompt: Id of the prompt.
+        left: Model on the left.
+        right: Model on the right; the same as `left`, or empty, if no two models are compared.
+        seeds: Seeds of the images.
+        left_pictures: Opaque ids of the images on the left.
+        right_pictures: Opaque ids of the images on the right.
+        expected: The right answers, of a training or control task.
+        why: Explanation shown after a training task.
     """
 
     id: str
@@ -43,7 +53,15 @@ class VoteTask:
 
 @dataclass(frozen=True)
 class Vote:
-    """An answer that stands. seconds: from when the task was first shown."""
+    """An answer that has not been undone.
+
+    Attributes:
+        task: The task.
+        annotator: Name of the annotator.
+        answers: Chosen value by question.
+        time: Seconds since 1970 (UTC).
+        seconds: Time from first showing the task to the answer.
+    """
 
     task: VoteTask
     annotator: str

@@ -1,4 +1,4 @@
-"""`t2i arena serve`: where the page is reached, and how it is served until it is stopped."""
+"""`t2i arena serve`: serving the page until it is stopped."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from .app import make_app
 from .connections import LimitedServer, Limits, limits_of_process
 from .entrance import LONGEST_NAME, name_of
 from .guard import Access, Guard
-from .opening import StudyRequest, opened
+from .opening import StudyRequest, open_voting_study
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the port, before anything is said of it. Raises BadOption where that cannot be."""
+    """Return a socket that listens on this address.
+
+    Raises:
+        BadOption: If the address or port cannot be used.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
-        raise BadOption(f"--host {host}: no such address here ({error})") from error
+        raise BadOption(f"--host {host}: this machine has no such address ({error}); name another") from error
     found = socket.socket(family, kind, protocol)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -39,7 +43,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(opened: socket.socket) -> bool:
-    """Whether only this machine reaches a socket."""
+    """Return whether only this machine can reach a socket."""
     return ip_address(opened.getsockname()[0]).is_loopback
 
 
@@ -55,7 +59,7 @@ def make_server(app: Guard, limits: Limits | None = None) -> LimitedServer:
 
 
 def serve(
-    asked: StudyRequest,
+    request: StudyRequest,
     names: Sequence[str],
     host: str,
     port: int,
@@ -63,43 +67,55 @@ def serve(
     url: str | None,
     say: Callable[[str], None],
 ) -> None:
-    """Serve a study until it is stopped. Links stand on standard output, all else is said.
+    """Serve a study until it is stopped. Links are printed on standard output.
 
-    names: of annotators who get a link of their own
+    Args:
+        request: The study.
+        names: Annotators for whom a personal link is printed.
+        host: Address to listen on.
+        port: Port to listen on; 0 takes any free one.
+        token: Whether links need a token even if only this machine can reach the page.
+        url: Public address of the page, if it is behind a proxy.
+        say: Shows a message to the person who runs the server.
+
+    Raises:
+        BadFolder: If a run or the file of votes cannot be used.
+        BadOption: If an option is not valid.
+        UnknownName: If a model is not in the runs.
     """
-    url = url and _checked_url(url)
+    url = url and _check_url(url)
     for name in names:
         if not 0 < len(name_of(name)) <= LONGEST_NAME:
-            raise BadOption(f"--annotator {name!r}: want a name of 1 to {LONGEST_NAME} characters")
+            raise BadOption(f"--annotator {name!r}: a name must have 1 to {LONGEST_NAME} characters")
     at = listen(host, port)
-    with at, opened(asked, say) as (study, prompts):
+    with at, open_voting_study(request, say) as (study, prompts):
         secrets_ = study.store.study()
         closed = token or url is not None or not is_loopback(at)
         access = Access(secrets_["secret"], secrets_["invitation"] if closed else None, url)
         base = url or address(host, at)
-        say(f"{study.overview()}; answers are kept in {asked.votes} ({study.store.count()} so far)")
+        say(f"{study.overview()}; answers are saved in {request.votes} ({study.store.count()} so far)")
         if closed and base.startswith("http:") and not is_loopback(at):
-            say("links and answers go over the network unencrypted; where that matters, put TLS in front (--url)")
-        with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM are how a server ends, from its first link on
+            say("links and answers go over the network unencrypted; to avoid this, use a TLS proxy and --url")
+        with suppress(KeyboardInterrupt):  # Ctrl-C and SIGTERM end the server, from its first link on
             print(f"{base}/join/{access.invitation}" if closed else f"{base}/", flush=True)
             for name in names:
                 annotator = study.store.add_annotator(name_of(name))
                 print(f"{annotator.name}: {base}/as/{annotator.token}", flush=True)
-            say("Ctrl-C ends it")
+            say("press Ctrl-C to stop")
             make_server(make_app(study, access, prompts, say)).run(sockets=[at])
-        say(f"{study.store.count()} answers in {asked.votes}")
+        say(f"{study.store.count()} answers in {request.votes}")
 
 
 def address(host: str, at: socket.socket) -> str:
-    """Where a socket is reached: of one on all addresses, by this machine's name."""
+    """Return the URL of a socket; with this machine's name if it listens on all addresses."""
     where, port, *_ = at.getsockname()
     if ip_address(where).is_unspecified:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or parts.query:
-        raise BadOption(f"--url {url}: want http(s)://HOST without a path")
+        raise BadOption(f"--url must be http(s)://HOST without a path (got {url})")
     return f"{parts.scheme}://{parts.netloc}"

@@ -1,4 +1,4 @@
-"""The rules of a study, how far an annotator has come under them, and whether what they say is relied on."""
+"""Rules of a study, and the progress and reliability of annotators under them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from .records import Annotator, VoteTask
 from .store import VotingStore
 
 ROUNDS = 3
-"""So often training may be gone through."""
+"""Number of attempts at training."""
 
 ENOUGH_CONTROLS, ENOUGH_VOTES = 5, 10
-"""From so many on an annotator's controls, and the speed of their votes, are judged."""
+"""Number of controls, and of votes, from which an annotator's errors, and speed, are judged."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What holds for all annotators.
+    """Rules for all annotators.
 
-    tasks:     after so many votes one is done; None: when nothing is left
-    training:  tasks with a known answer before one begins, told after each
-    controls:  one of so many tasks has a known answer that is never told; 0: none has
-    pass_mark: share of training that must be right, of controls that must be right, and of votes that must not be
-               fast
-    fastest:   seconds below which a vote is fast, and does not count
-    seed:      of sides, order and known tasks
+    Attributes:
+        tasks: Number of votes per annotator; None: until nothing is left.
+        training: Number of training tasks before the first vote; their known answer is shown after each.
+        controls: One task in this many is a control, whose known answer is never shown; 0: no controls.
+        pass_mark: Share of training tasks that must be right, of controls that must be right, and of votes that
+            must not be too fast; from 0 to 1.
+        fastest: Seconds below which a vote is too fast and does not count.
+        seed: Random seed of sides, order and tasks with a known answer.
     """
 
     tasks: int | None = None
@@ -37,20 +38,21 @@ class Rules:
 
 
 End = Literal["done", "untrained", "careless"]
-"""Why one is shown no more: all is done, training was failed too often, or too many controls were wrong or votes
-fast."""
+"""Why an annotator gets no more tasks: all are done, training failed too often, or too many controls were wrong or
+votes too fast."""
 
 
 @dataclass(frozen=True)
 class AnnotatorProgress:
-    """How far an annotator has come.
+    """Progress of an annotator.
 
-    votes:   answers that stand, but for those of training
-    trained: whether training is passed, or none is wanted
-    told:    of the task answered last, if that was training: it, and whether the answer was right
-    last:    otherwise that task, whose answer can be taken back
-    fast:    whether it was answered too fast to count
-    end:     why there is no more, where that is known from what was answered
+    Attributes:
+        votes: Number of answers, without training and without undone ones.
+        trained: Whether training is passed or not required.
+        told: The last answered task if it was a training task, and whether the answer was right.
+        last: Otherwise the last answered task, whose answer can be undone.
+        fast: Whether that task was answered too fast to count.
+        end: Why there are no more tasks, if the answers so far decide it.
     """
 
     votes: int
@@ -62,7 +64,7 @@ class AnnotatorProgress:
 
 
 def standing_of(store: VotingStore, annotator: Annotator, rules: Rules) -> AnnotatorProgress:
-    """How far an annotator has come, and whether what they say is to be relied on."""
+    """Return the progress of an annotator."""
     marks = store.marks(annotator.id, rules.fastest)
     controls, right, fast_controls = marks.get("control", (0, 0, 0))
     votes, _, fast_votes = marks.get("vote", (0, 0, 0))

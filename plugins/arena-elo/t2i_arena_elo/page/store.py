@@ -1,4 +1,4 @@
-"""What is kept in the file of a study, and found there again."""
+"""Queries on the file of a study."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from .votes_file import VotesFile
 
 
 class VotingStore(VotesFile):
-    """The study of one file: its rules, prompts and pictures, its annotators, their tasks and votes."""
+    """The study in one file: its rules, prompts, pictures, annotators, tasks and votes."""
 
     # the study -------------------------------------------------------------------------------------------------
 
     def study(self) -> dict[str, Any]:
-        """What is known of the study: its rules and secrets."""
+        """Return the study's rules and secrets, by name."""
         return {key: json.loads(value) for key, value in self._rows("select key, value from study")}
 
     def put_study(self, **values: Any) -> None:
-        """Remember something of the study."""
+        """Store values of the study, by name."""
         with self.changing():
             for key, value in values.items():
                 self._db.execute("insert or replace into study values (?, ?)", (key, json.dumps(value)))
 
     def put_prompts(self, prompts: Iterable[tuple[str, str, str]]) -> None:
-        """Keep prompts: id, text, subset. Raises BadFolder where one has another text here."""
+        """Store prompts (id, text, subset).
+
+        Raises:
+            BadFolder: If a prompt is already stored with another text.
+        """
         with self.changing():
             for id, text, subset in prompts:
                 self._db.execute("insert or ignore into prompts values (?, ?, ?)", (id, text, subset))
@@ -39,13 +43,14 @@ class VotingStore(VotesFile):
                     raise BadFolder(f"{self.path}: has votes on another prompt {id!r}; name another file of votes")
 
     def prompts(self) -> dict[str, tuple[str, str]]:
-        """Text and subset of each prompt, by its id."""
+        """Return the text and subset of each prompt, by id."""
         return {id: (text, subset) for id, text, subset in self._rows("select id, text, subset from prompts")}
 
     def put_pictures(self, pictures: Iterable[tuple[str, str, int, str]]) -> list[str]:
-        """Keep pictures (model, prompt, seed, digest); return the opaque id of each, always the same.
+        """Store pictures (model, prompt, seed, digest), and return the opaque id of each, which never changes.
 
-        Raises BadFolder where another picture stands in its place.
+        Raises:
+            BadFolder: If another picture is already stored for a model, prompt and seed.
         """
         ids = []
         with self.changing():
@@ -77,18 +82,18 @@ class VotingStore(VotesFile):
             return Annotator(*self._one("select id, name, token from annotators where name = ?", name))
 
     def annotator(self, token: str) -> Annotator | None:
-        """Whose link has this token."""
+        """Return the annotator whose link has this token, or None."""
         row = self._one("select id, name, token from annotators where token = ?", token)
         return row and Annotator(*row)
 
     def annotators(self) -> list[Annotator]:
-        """Everybody, in the order in which they came."""
+        """Return all annotators, in the order in which they joined."""
         return [Annotator(*row) for row in self._rows("select id, name, token from annotators order by id")]
 
     # tasks and votes -------------------------------------------------------------------------------------------
 
     def add_task(self, annotator: int, task: VoteTask) -> None:
-        """Keep a task that is about to be shown; inside `changing`."""
+        """Store a task that is about to be shown. Call this inside `changing`."""
         values = (
             *(task.id, annotator, task.place, task.part, task.prompt, task.left, task.right),
             *(json.dumps(part) for part in (task.seeds, task.left_pictures, task.right_pictures)),
@@ -97,74 +102,78 @@ class VotingStore(VotesFile):
         self._db.execute(f"insert into tasks values ({', '.join('?' * len(values))})", values)
 
     def drop_task(self, id: str) -> None:
-        """Take back a task that has no answer that stands."""
+        """Delete a task without an answer, together with its undone answers."""
         with self.changing():
             self._db.execute("delete from votes where task = ? and undone is not null", (id,))
             self._db.execute("delete from tasks where id = ?", (id,))
 
     def tasks(self) -> Iterator[tuple[int, VoteTask]]:
-        """Every task, with its annotator's number, in the order in which they were shown."""
+        """Yield every task with the id of its annotator, in the order in which they were shown."""
         for annotator, *row in self._rows(f"select annotator, {_TASK} from tasks order by rowid"):
             yield annotator, _task(row)
 
     def task(self, annotator: int, id: str) -> VoteTask | None:
-        """An annotator's task of this id."""
+        """Return an annotator's task with this id, or None."""
         row = self._one(f"select {_TASK} from tasks where id = ? and annotator = ?", id, annotator)
         return row and _task(row)
 
     def open_task(self, annotator: int) -> VoteTask | None:
-        """The first of an annotator's tasks that has no answer."""
+        """Return the first of an annotator's tasks without an answer, or None."""
         sql = f"""select {_TASK} from tasks where annotator = ? and not exists
                   (select 1 from votes where task = tasks.id and undone is null) order by place limit 1"""
         row = self._one(sql, annotator)
         return row and _task(row)
 
     def answers(self, task: str) -> dict[str, str] | None:
-        """The answers to a task that stand."""
+        """Return the answers to a task; None if there are none or they were undone."""
         row = self._one("select answers from votes where task = ? and undone is null", task)
         return None if row is None else dict(json.loads(row[0]))
 
     def add_vote(self, task: str, answers: dict[str, str]) -> None:
-        """Keep an answer; inside `changing`. Raises sqlite3.IntegrityError where one stands already."""
+        """Store an answer. Call this inside `changing`.
+
+        Raises:
+            sqlite3.IntegrityError: If the task already has an answer.
+        """
         now = time.time()
         (shown,) = self._one("select shown from tasks where id = ?", task)
         values = (task, _plain(answers), now, max(now - shown, 0.0))
         self._db.execute("insert into votes (task, answers, time, seconds) values (?, ?, ?, ?)", values)
 
     def undo(self, task: str) -> None:
-        """Take back the answer to a task. It is kept, and counts no more."""
+        """Undo the answer to a task. It stays in the file but no longer counts."""
         with self.changing():
             self._db.execute("update votes set undone = ? where task = ? and undone is null", (time.time(), task))
 
     def last_place(self, annotator: int) -> int:
-        """The number of the annotator's last task; 0 before the first."""
+        """Return the number of the annotator's last task; 0 before the first."""
         (place,) = self._one("select coalesce(max(place), 0) from tasks where annotator = ?", annotator)
         return int(place)
 
     def last_answered(self, annotator: int) -> tuple[VoteTask, float] | None:
-        """The last of an annotator's tasks that is answered, and the seconds that it took."""
+        """Return the annotator's last answered task and the seconds that it took, or None."""
         sql = f"select seconds, {_TASK} {_STANDING} and annotator = ? order by place desc limit 1"
         row = self._one(sql, annotator)
         return row and (_task(row[1:]), row[0])
 
     def marks(self, annotator: int, fastest: float) -> dict[str, tuple[int, int, int]]:
-        """Of each part: how many answers stand, how many are as expected, how many took less than `fastest`."""
+        """Return the numbers of answers, of right ones and of those faster than `fastest` seconds, by part."""
         sql = f"""select part, count(*), total(answers is expected), total(seconds < ?) {_STANDING}
                   and annotator = ? group by part"""
         return {part: tuple(map(int, counts)) for part, *counts in self._rows(sql, fastest, annotator)}
 
     def training(self, annotator: int) -> list[tuple[VoteTask, bool]]:
-        """An annotator's training tasks that are answered, in their order, and whether the answer was right."""
+        """Return an annotator's answered training tasks, in order, and whether each answer was right."""
         where = "annotator = ? and part = 'training' order by place"
         sql = f"select answers is expected, {_TASK} {_STANDING} and {where}"
         return [(_task(task), bool(right)) for right, *task in self._rows(sql, annotator)]
 
     def count(self) -> int:
-        """How many answers stand, but for those of training."""
+        """Return the number of answers, without training and without undone ones."""
         return int(self._one(f"select count(*) {_STANDING} and part != 'training'")[0])
 
     def votes(self) -> Iterator[Vote]:
-        """The answers that stand, by annotator and place."""
+        """Yield the answers that are not undone, by annotator and place."""
         sql = f"""select (select name from annotators where id = annotator), answers, time, seconds, {_TASK}
                   {_STANDING} order by annotator, place"""
         for name, answers, at, seconds, *task in self._rows(sql):
@@ -180,7 +189,7 @@ _STANDING = "from votes join tasks on tasks.id = votes.task where undone is null
 
 
 def _plain(answers: dict[str, str]) -> str:
-    """Answers as text, the same for the same answers."""
+    """Return answers as canonical JSON: equal answers give equal text."""
     return json.dumps(answers, sort_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""A study: what each annotator is shown next, and what becomes of their answers."""
+"""A study: choosing each annotator's next task, and saving their answers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,24 @@ from t2i_core.files.image_file import DamagedImage
 from .agenda import Agenda, VoteItem
 from .known import KnownTask, KnownTasks, ModelImages
 from .pictures import Shelf
-from .questions import Answers, StudyQuestion, checked
+from .questions import Answers, StudyQuestion, check_answers
 from .records import Annotator, VoteTask
 from .standing import AnnotatorProgress, Rules, standing_of
 from .store import VotingStore
 
 
 class VotingStudy:
-    """One study over a store. Threads may share it.
+    """A study on top of a store. It is thread-safe.
 
-    ids:     the opaque id of each picture, by model, prompt and seed
-    damaged: told of each image that cannot be shown; what it belongs to is left out
+    Args:
+        store: The file of votes.
+        agenda: All items.
+        ids: Opaque id of each picture, by model, prompt and seed.
+        shelf: The pictures.
+        questions: The questions.
+        rules: Rules for annotators.
+        known: Tasks with a known answer; required if the rules want training or controls.
+        damaged: Called with the reason for each image that cannot be shown; its items are left out.
     """
 
     def __init__(
@@ -45,7 +52,7 @@ class VotingStudy:
             self._remember(annotator, task)
 
     def current(self, annotator: Annotator) -> tuple[AnnotatorProgress, VoteTask | None]:
-        """How far the annotator has come, and what they are to answer now; None where there is no more."""
+        """Return the annotator's progress and current task; None if there are no more tasks."""
         with self._lock:
             standing = self.standing(annotator)
             task = self._open(annotator)
@@ -58,15 +65,19 @@ class VotingStudy:
             return standing, task
 
     def answer(self, annotator: Annotator, id: str, given: Answers) -> bool:
-        """Keep an answer; when this returns it is on the disk. False where another one stands already, and stays.
+        """Save an answer. It is on disk when this returns. Sending the same answer again changes nothing.
 
-        The same answer sent again changes nothing. Raises LookupError for a task that is not the annotator's, and
-        ValueError for answers that are none.
+        Returns:
+            False if the task already has a different answer, which stays.
+
+        Raises:
+            LookupError: If the task is not the annotator's.
+            ValueError: If an answer is missing or not among the choices.
         """
         with self._lock:
             if self.store.task(annotator.id, id) is None:
                 raise LookupError(id)
-            answers = checked(self.questions, given)
+            answers = check_answers(self.questions, given)
             if (before := self.store.answers(id)) is not None:
                 return before == answers
             with self.store.changing():
@@ -74,18 +85,18 @@ class VotingStudy:
             return True
 
     def undo(self, annotator: Annotator, id: str) -> None:
-        """Take back the annotator's last answer, if it is the one to this task: it is asked again."""
+        """Undo the annotator's last answer, if it belongs to this task. The task is then shown again."""
         with self._lock:
             standing = self.standing(annotator)
             if standing.last is not None and standing.last.id == id and standing.end != "careless":
                 self.store.undo(id)
 
     def overview(self) -> str:
-        """How much there is to be looked at."""
+        """Return the numbers of tasks, models and prompts, in words."""
         return self._agenda.overview()
 
     def standing(self, annotator: Annotator) -> AnnotatorProgress:
-        """How far an annotator has come."""
+        """Return the progress of an annotator."""
         return standing_of(self.store, annotator, self.rules)
 
     def _remember(self, annotator: int, task: VoteTask) -> None:
@@ -95,22 +106,22 @@ class VotingStudy:
             self._done.setdefault(annotator, set()).add(item)
 
     def _open(self, annotator: Annotator) -> VoteTask | None:
-        """The annotator's task that waits for an answer; one whose images cannot be shown any more is dropped."""
+        """Return the annotator's unanswered task, or None. Drop tasks whose images can no longer be shown."""
         while (task := self.store.open_task(annotator.id)) is not None and not self._can_show(task):
             self._broken.add(_item(task))
             self.store.drop_task(task.id)
         return task
 
     def _next(self, annotator: Annotator, standing: AnnotatorProgress) -> VoteTask | None:
-        """Think of the annotator's next task."""
+        """Return a new task for the annotator, or None if nothing is left."""
         place = self.store.last_place(annotator.id) + 1
         random = Random(f"{self.rules.seed} {annotator.name} {place}")
         if not standing.trained:
-            return self._of_known("training", place, random)
+            return self._known_task("training", place, random)
         done = self._done.get(annotator.id, set()) | self._broken
         while (item := self._agenda.choose(done, random)) is not None:
             if self._control_is_due(annotator, standing.votes):
-                return self._of_known("control", place, random)
+                return self._known_task("control", place, random)
             sides = [ModelImages(model, item.prompt, item.seeds) for model in item.models]
             random.shuffle(sides)
             task = self._task(place, "vote", item.prompt, sides)
@@ -121,14 +132,14 @@ class VotingStudy:
         return None
 
     def _control_is_due(self, annotator: Annotator, votes: int) -> bool:
-        """Whether the next task is a control: one of so many is, nobody knows which."""
+        """Return whether the next task is a control. The controls are at random places, one in each block."""
         if not self.rules.controls:
             return False
         block, place = divmod(votes, self.rules.controls)
         return place == Random(f"{self.rules.seed} {annotator.name} block {block}").randrange(self.rules.controls)
 
-    def _of_known(self, part: str, place: int, random: Random) -> VoteTask | None:
-        assert self._known is not None  # who wants such tasks gives them
+    def _known_task(self, part: str, place: int, random: Random) -> VoteTask | None:
+        assert self._known is not None  # the rules want such tasks only together with a source of them
         number = place - 1 if part == "training" else random.randrange(1 << 16)
         for attempt in range(20):
             known: KnownTask = self._known.draw(part, number + attempt, random)
@@ -158,7 +169,7 @@ class VotingStudy:
         )  # fmt: skip
 
     def _can_show(self, task: VoteTask) -> bool:
-        """Whether all of a task's images are there; they are then ready to be sent."""
+        """Return whether all of a task's images can be shown, and encode them for sending."""
         for id in (*task.left_pictures, *task.right_pictures):
             if id not in self.shelf:
                 return False

@@ -1,7 +1,6 @@
-"""The file of a study: one SQLite database, in which a vote is on the disk before anybody is told that it is.
+"""File of a study: an SQLite database. A vote is on disk before its response is sent.
 
-Every change is a transaction (WAL, synchronous=FULL). A task has one answer at most, whatever is sent twice: an
-index sees to that.
+Every change is a transaction (WAL, synchronous=FULL). An index ensures that a task has at most one answer.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any
 
 from t2i_core.api.errors import BadFolder
 
-APPLICATION = 0x74326176  # "t2av", so that a database of anybody else is told apart
+APPLICATION = 0x74326176  # "t2av", which distinguishes files of votes from other databases
 VERSION = 1
 
 _SCHEMA = """
@@ -45,25 +44,32 @@ create index votes_of_task on votes (task);
 
 
 class VotesFile:
-    """The open file. Threads may share it: one at a time changes it.
+    """An open file of votes. It is thread-safe.
 
-    must_exist: for who only reads
+    Args:
+        path: The file.
+        must_exist: Whether to raise an error, instead of creating the file, if it does not exist.
+
+    Raises:
+        BadFolder: If the file cannot be opened or created, or is not a file of votes.
     """
 
     def __init__(self, path: Path, must_exist: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
-        there = is_there(path)
-        if must_exist and not there:
-            raise BadFolder(f"{path}: no such file; votes are kept there by t2i arena serve --votes {path}")
+        found = exists(path)
+        if must_exist and not found:
+            raise BadFolder(f"{path}: no such file; t2i arena serve --votes {path} creates it")
         try:
-            if not there:
+            if not found:
                 _create(path)
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             self._db.execute("pragma synchronous=full")
             self._db.execute("pragma foreign_keys=on")
         except (sqlite3.Error, OSError) as error:
-            raise BadFolder(f"{path}: cannot be opened or written ({error}); mend that or name another") from error
+            raise BadFolder(
+                f"{path}: cannot be opened or written ({error}); fix its permissions or name another file"
+            ) from error
 
     def close(self) -> None:
         """Close the file."""
@@ -72,7 +78,7 @@ class VotesFile:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Do what is done inside wholly or not at all; when the block has ended it is on the disk."""
+        """Run the block in one transaction. Its changes are on disk when the block ends."""
         with self._lock, self._explained():
             self._db.execute("begin immediate")
             try:
@@ -89,7 +95,7 @@ class VotesFile:
         except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
             raise
         except sqlite3.Error as error:
-            raise BadFolder(f"{self.path}: {error}; what was saved before stays") from error
+            raise BadFolder(f"{self.path}: {error}; earlier votes are safe") from error
 
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         with self._lock, self._explained():
@@ -101,10 +107,10 @@ class VotesFile:
 
 
 def _create(path: Path) -> None:
-    """Write an empty file of votes, which is there whole or not at all."""
+    """Create an empty file of votes, atomically."""
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
-    part.touch(mode=0o600)  # it holds the secrets of links
+    part.touch(mode=0o600)  # the file holds the secrets of links
     database = sqlite3.connect(part)
     try:
         database.executescript(_SCHEMA)
@@ -116,15 +122,19 @@ def _create(path: Path) -> None:
     part.replace(path)
 
 
-def is_there(path: Path) -> bool:
-    """Whether votes are kept in a file already. Nothing is written into what is not ours: raises BadFolder."""
+def exists(path: Path) -> bool:
+    """Return whether a file of votes exists.
+
+    Raises:
+        BadFolder: If there is another file or a folder, the parent folder is missing, or the file cannot be read.
+    """
     try:
         if not path.exists():
             if not path.parent.is_dir():
-                raise BadFolder(f"{path}: there is no folder {path.parent}")
+                raise BadFolder(f"{path}: there is no folder {path.parent}; create it or name another file")
             return False
         if path.is_dir():
-            raise BadFolder(f"{path}: is a folder; want the name of a file for votes")
+            raise BadFolder(f"{path}: is a folder; name a file for the votes")
         with path.open("rb") as file:
             head = file.read(100)
     except OSError as error:
@@ -133,7 +143,7 @@ def is_there(path: Path) -> bool:
         return False
     application, version = (int.from_bytes(head[at : at + 4], "big") for at in (68, 60))
     if not head.startswith(b"SQLite format 3\0") or application != APPLICATION:
-        raise BadFolder(f"{path}: is there and holds no votes of t2i arena; name another file")
+        raise BadFolder(f"{path}: exists and is not a file of votes of t2i arena; name another file")
     if version != VERSION:
         raise BadFolder(f"{path}: written by another version of t2i-arena-elo; name another file")
     return True

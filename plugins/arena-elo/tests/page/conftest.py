@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from t2i_arena_elo.page.app import make_app
 from t2i_arena_elo.page.connections import Limits
 from t2i_arena_elo.page.guard import Access, Guard
-from t2i_arena_elo.page.opening import StudyRequest, opened
+from t2i_arena_elo.page.opening import StudyRequest, open_voting_study
 from t2i_arena_elo.page.serve import listen, make_server
 from t2i_arena_elo.page.standing import Rules
 from t2i_arena_elo.page.study import VotingStudy
@@ -160,7 +160,7 @@ def open_study(shared_run: Path, tmp_path: Path) -> Iterator[Callable[..., tuple
                 rules=rules or Rules(fastest=0),
                 **asked,
             )
-            study, prompts = stack.enter_context(opened(request, print))
+            study, prompts = stack.enter_context(open_voting_study(request, print))
             return study, make_app(study, access or Access("secret"), prompts, print)
 
         yield open_

@@ -392,7 +392,7 @@ def test_on_this_machine_too_a_taken_name_needs_its_link(page, voter, left):
     other.look()
     other.page = other.client.post("/join", data={**other.form("/join"), "name": " Ann "})
     assert other.page.status_code == 409
-    assert other.page.text.count("This name is taken: open your own link if it is yours") == 1
+    assert other.page.text.count("This name is taken. If it is yours, open your personal link") == 1
     assert other.client.post("/vote", data={"task": "1", "verdict": "right"}).status_code == 403
     assert [annotator.name for annotator in study.store.annotators()] == ["Ann"]
     assert [verdict for *_, verdict in answers(study)] == ["left"]

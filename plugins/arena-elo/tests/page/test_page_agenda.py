@@ -10,7 +10,7 @@ import pytest
 from t2i_arena_elo.page.agenda import Agenda, VoteItem
 from t2i_arena_elo.page.known import FromFile, Mismatches
 from t2i_arena_elo.page.pictures import StudyPicture
-from t2i_arena_elo.page.questions import better, checked, perception
+from t2i_arena_elo.page.questions import better, check_answers, perception
 from t2i_core.api.errors import BadFolder, BadOption
 from t2i_core.api.image import Image
 
@@ -120,11 +120,11 @@ def test_known_answers_are_read_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("exam,p,a,b,left,,", "line 2: the part 'exam'"),
+        ("exam,p,a,b,left,,", "line 2: 'part' must be training or control .got 'exam'"),
         ("training,p,a,c,left,,", "line 2: no model 'c'; the runs have a, b"),
-        ("training,p,a,a,left,,", "line 2: 'a' against itself"),
-        ("training,s,a,b,left,,", "line 2: no images of the prompt 's'"),
-        ("training,p,a,b,left,5,", "line 2: no images of the prompt 'p', and that seed"),
+        ("training,p,a,a,left,,", "line 2: .*must be two models .got 'a' twice"),
+        ("training,s,a,b,left,,", "line 2: .* no images of the prompt 's'"),
+        ("training,p,a,b,left,5,", "line 2: .* no images of the prompt 'p' with this seed"),
         ("training,p,a,b,better,,", "line 2: no answer to"),
         ("training,p,a,b,left,,", "no tasks of the part control"),
     ],
@@ -148,8 +148,8 @@ def test_known_answers_about_one_models_images(tmp_path):
 
 def test_only_what_is_asked_must_be_answered():
     questions = perception({"gender": ("male", "female")})
-    assert checked(questions, {"human": "no", "gender": "male"}) == {"human": "no"}
-    assert checked(questions, {"human": "yes", "gender": "unknown"}) == {"human": "yes", "gender": "unknown"}
+    assert check_answers(questions, {"human": "no", "gender": "male"}) == {"human": "no"}
+    assert check_answers(questions, {"human": "yes", "gender": "unknown"}) == {"human": "yes", "gender": "unknown"}
     for given in ({}, {"human": "yes"}, {"human": "yes", "gender": "dog"}, {"gender": "male"}):
         with pytest.raises(ValueError, match="no answer to"):
-            checked(questions, given)
+            check_answers(questions, given)

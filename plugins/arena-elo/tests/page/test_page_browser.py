@@ -236,7 +236,7 @@ def test_what_is_seen_of_people_by_keyboard(served, browser, make_run):
     ann.press("Enter", 1)
     ann.settle()
     ann.page.get_by_label("No, most do not").check()
-    ann.click("Save and go on", 2)
+    ann.click("Save and continue", 2)
     said = [vote.answers for vote in study.store.votes()]
     assert said == [{"human": "yes", "gender": "female", "race": "unknown"}, {"human": "no"}]
     # nothing is sent before all is answered

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from t2i_arena_elo.command import app
-from t2i_arena_elo.page.opening import StudyRequest, opened
+from t2i_arena_elo.page.opening import StudyRequest, open_voting_study
 from t2i_arena_elo.page.pictures import read_material
 from t2i_arena_elo.page.serve import address, is_loopback, listen
 from t2i_arena_elo.page.standing import Rules
@@ -50,7 +50,7 @@ def test_runs_without_common_prompts(make_run, votes):
 def test_prompts_of_one_name_with_different_texts(make_run, votes):
     one = make_run("one", models=("apple",), prompts={"a": "an owl"})
     two = make_run("two", models=("pear",), prompts={"a": "a cat"}, hue=0.5)
-    assert "its prompt 'a' is another one" in str(fault_of(one, two, *votes))
+    assert "prompt 'a' has a different text" in str(fault_of(one, two, *votes))
 
 
 def test_images_that_are_damaged_or_gone(make_run, votes):
@@ -79,7 +79,7 @@ def test_a_file_of_something_else(shared_run, tmp_path):
     with sqlite3.connect(path) as database:
         database.execute("create table songs (id)")
     fault = fault_of(shared_run, "--votes", path)
-    assert (fault.exit_code, "holds no votes" in str(fault)) == (11, True)
+    assert (fault.exit_code, "is not a file of votes" in str(fault)) == (11, True)
     assert [one for one in tmp_path.iterdir() if "songs" in one.name] == [path]
 
 
@@ -96,13 +96,13 @@ def test_a_port_that_is_taken(shared_run, votes):
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (("--host", "no.such.host.invalid"), "no such address here"),
-        (("--known", "gone.csv"), "is for --training and --controls"),
+        (("--host", "no.such.host.invalid"), "has no such address"),
+        (("--known", "gone.csv"), "only used with --training"),
         (("--known", "gone.csv", "--training", "2"), "gone.csv: no such file"),
         (("--people", "gone.yaml"), "gone.yaml: no such file"),
-        (("--people", "paper", "--training", "2"), "give answers, --known FILE"),
-        (("--url", "https://a.example/page"), "want http"),
-        (("--annotator", " "), "want a name"),
+        (("--people", "paper", "--training", "2"), "add --known FILE"),
+        (("--url", "https://a.example/page"), "must be http"),
+        (("--annotator", " "), "must have 1 to"),
         (("--controls", "1"), "2 or more"),
         (("--grid", "3"), "3 seeds in common"),
     ],
@@ -116,15 +116,15 @@ def test_options_that_cannot_be(shared_run, votes, arguments, fault):
     [
         ("[", "not YAML"),
         ("[a]", "want groups by name"),
-        ("human: {categories: [a, b]}", "can be no group's name"),
-        ("hat: {categories: [a]}", "want 2 to 8 categories"),
-        ("hat: {categories: [a, {name: a}]}", "is there twice"),
-        ("hat: {categories: [a, unknown]}", "what people answer who cannot tell"),
-        ("hat: {categories: [a, Other]}", "'other' is what people answer who cannot tell"),
-        ("hat: {categories: [a, A]}", "is there twice"),
-        ("'hat: worn': {categories: [a, b]}", "can be no group's name"),
-        ("hat: {categories: {a: 1, b: 2}}", "want 2 to 8 categories, each a name"),
-        ("hat: {categories: 2}", "want 2 to 8 categories, each a name"),
+        ("human: {categories: [a, b]}", "is not a valid name"),
+        ("hat: {categories: [a]}", "needs 2 to 8 categories"),
+        ("hat: {categories: [a, {name: a}]}", "is listed twice"),
+        ("hat: {categories: [a, unknown]}", "is reserved for undecided answers"),
+        ("hat: {categories: [a, Other]}", "'other' is reserved for undecided answers"),
+        ("hat: {categories: [a, A]}", "is listed twice"),
+        ("'hat: worn': {categories: [a, b]}", "is not a valid name"),
+        ("hat: {categories: {a: 1, b: 2}}", "needs 2 to 8 categories, each with a name"),
+        ("hat: {categories: 2}", "needs 2 to 8 categories, each with a name"),
         ("hat: {categories: [2026-13-45, b]}", "not YAML"),
     ],
 )
@@ -145,7 +145,7 @@ def test_votes_on_another_question_are_not_mixed(open_study, shared_run):
 def test_two_servers_do_not_share_a_file(open_study, shared_run):
     study, _ = open_study()
     fault = fault_of(shared_run, "--votes", study.store.path, "--question", "Which?")
-    assert "another server is at work" in str(fault)
+    assert "another server uses this file" in str(fault)
 
 
 def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
@@ -159,7 +159,7 @@ def test_a_model_of_another_run_joins_later(open_study, make_run, tmp_path):
     moved = study.store.path.rename(tmp_path / "moved")
     more = make_run("more", models=("plum",), hue=0.5)
     asked = StudyRequest(runs=[first, more], votes=moved, question="Which?", rules=Rules(fastest=0))
-    with opened(asked, print) as (study, _):
+    with open_voting_study(asked, print) as (study, _):
         assert study.store.count() == 4
         study.answer(ann, study.current(ann)[1].id, {"verdict": "left"})  # was open already
         task = study.current(ann)[1]

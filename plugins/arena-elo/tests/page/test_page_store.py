@@ -100,8 +100,8 @@ def foreign(path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "fault"),
     [
-        (foreign, "holds no votes of t2i arena"),
-        (lambda path: path.write_text("prompt,left,right\n"), "holds no votes of t2i arena"),
+        (foreign, "is not a file of votes of t2i arena"),
+        (lambda path: path.write_text("prompt,left,right\n"), "is not a file of votes of t2i arena"),
         (lambda path: path.mkdir(), "is a folder"),
     ],
 )

@@ -12,7 +12,7 @@ from t2i_arena_elo.agreement import alpha, verdicts
 from t2i_arena_elo.analyses import analyses
 from t2i_arena_elo.battle_files import read_battles, write_battles
 from t2i_arena_elo.battles import Battle
-from t2i_arena_elo.beside import compared
+from t2i_arena_elo.beside import compare_sources
 from t2i_arena_elo.command import app
 from t2i_arena_elo.options import EloOptions
 from t2i_arena_elo.page.export import read_votes
@@ -156,7 +156,7 @@ def test_what_people_see_is_written_as_the_metric_bias_reads_it(open_study, tmp_
     assert found["ratings"] == {}
     units = {line["of"]: line["units"] for line in found["agreement"]}
     assert units == {"human, as people saw it": 8, "gender, as people saw it": 0}
-    with pytest.raises(BadOption, match=r"want|table"):
+    with pytest.raises(BadOption, match=r"must end in|table"):
         CliRunner().invoke(app, ["export", str(study.store.path), "out.jsonl"], catch_exceptions=False)
 
 
@@ -196,7 +196,7 @@ def test_answers_about_people_cannot_stand_beside_battles(open_study, tmp_path):
     vote_all(study, "Ann", lambda task: {"human": "no"})
     with pytest.raises(BadOption, match="no vote on two models' images that counts"):
         list(
-            compared(
+            compare_sources(
                 Study(pd.DataFrame(NO_BATTLE), pd.DataFrame(), tmp_path), EloOptions(beside=[study.store.path])
             )
         )

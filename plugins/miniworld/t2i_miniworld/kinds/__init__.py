@@ -1,1 +1,1 @@
-"""The kinds of things, family by family: bodies by `shapes`, natural coats, paint and pose."""
+"""Kinds of things by family: bodies from `shapes`, natural looks, paint and pose."""

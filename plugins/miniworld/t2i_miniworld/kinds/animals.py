@@ -1,4 +1,4 @@
-"""What lives."""
+"""Animals."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ KINDS = (
         "bird",
         birds.bird,
         ("duck", "owl", "flamingo"),
-        # Duck and owl wear "body"; the flamingo has plumage of its own, so that one list suits all three.
+        # duck and owl use the material "body"; the flamingo has its own, so that one list fits all three
         (
             {
                 "body": (134, 100, 70),

@@ -1,4 +1,4 @@
-"""What stands in a house."""
+"""Furniture and household things."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of thing is."""
+"""Definition of a kind of thing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ CHARCOAL: RGB = (58, 60, 64)
 
 @dataclass(frozen=True)
 class Kind:
-    """One class of things.
+    """A kind of thing.
 
-    name     as prompts call it; `vocabulary.SYNSETS` has its WordNet 3.0 name
-    build    (form, stream) -> model; ``forms`` are the bodies it knows, `vocabulary.SUBKINDS` names sub-kinds
-    coats    natural looks: material -> sRGB; ``marks`` are the materials that all of them share
-    paint    the materials that take a prompt's colour, with the share of its light they show
-    turn     degrees by which it turns from a side view (0) to facing the camera (90), lowest and highest
-    lift     how high it hovers over the ground, in its own size
-    on_black colours of marks that would vanish on a thing painted black
+    Attributes:
+        name: Name in prompts; `vocabulary.SYNSETS` has its WordNet 3.0 synset.
+        build: Function (form, stream) -> model.
+        forms: Bodies; `vocabulary.SUBKINDS` has those of sub-kinds.
+        coats: Natural looks: material -> sRGB.
+        marks: Colours of materials that all natural looks share.
+        paint: Materials that take a prompt's colour, with the share of its light that they show.
+        turn: Minimum and maximum rotation in degrees, from a side view (0) to facing the camera (90).
+        lift: Height above the ground, relative to its own size.
+        on_black: Colours of marks that would be invisible on a thing painted black.
     """
 
     name: str
@@ -44,5 +47,5 @@ class Kind:
 
     @property
     def synset(self) -> str:
-        """Its WordNet 3.0 name."""
+        """WordNet 3.0 synset of the kind."""
         return SYNSETS[self.name]

@@ -1,4 +1,4 @@
-"""What stands in a street."""
+"""Things in a street."""
 
 from __future__ import annotations
 

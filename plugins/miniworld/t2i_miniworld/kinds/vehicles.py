@@ -1,4 +1,4 @@
-"""What carries people."""
+"""Vehicles."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from t2i_miniworld.shapes.solids import egg, mirrored, solid
 
 
 def giraffe(form: str, rng: np.random.Generator) -> MeshModel:
-    """A giraffe (one form, ``giraffe``): long sloping neck, horns, a net of patches."""
+    """Build a giraffe (one form, ``giraffe``): long sloping neck, horns, a net of patches."""
     neck, lean = rng.uniform(0.85, 1.15), rng.uniform(0.75, 1.15)
     girth, step = rng.uniform(0.9, 1.1), rng.uniform(-0.1, 0.1)
     head = (0.50 + 0.42 * lean, 0.0, 1.42 + 0.92 * neck)
@@ -30,7 +30,7 @@ def giraffe(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def elephant(form: str, rng: np.random.Generator) -> MeshModel:
-    """An elephant: ``african`` with large ears and long tusks, or ``asian`` with small ones."""
+    """Build an elephant: ``african`` with large ears and long tusks, or ``asian`` with small ones."""
     large = form == "african"
     ear, tusk = (rng.uniform(0.40, 0.48), 0.55) if large else (rng.uniform(0.28, 0.34), 0.3)
     girth, step, curl = rng.uniform(0.92, 1.08), rng.uniform(-0.12, 0.12), rng.uniform(0.0, 0.45)
@@ -49,7 +49,7 @@ def elephant(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def zebra(form: str, rng: np.random.Generator) -> MeshModel:
-    """A zebra (one form, ``zebra``): a striped horse with an upright mane."""
+    """Build a zebra (one form, ``zebra``): a striped horse with an upright mane."""
     girth, step, low = rng.uniform(0.92, 1.1), rng.uniform(-0.14, 0.14), rng.uniform(-0.12, 0.08)
     head = (0.88, 0.0, 1.66 + low)
     nose = (head[0] + 0.33, 0.0, head[2] - 0.26)
@@ -70,7 +70,7 @@ def zebra(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def dog(form: str, rng: np.random.Generator) -> MeshModel:
-    """A dog: ``retriever`` (hanging ears), ``shepherd`` (upright ears) or ``dachshund`` (long and low)."""
+    """Build a dog: ``retriever`` (hanging ears), ``shepherd`` (upright ears) or ``dachshund`` (long and low)."""
     long = form == "dachshund"
     leg, length = (0.26, 0.50) if long else (0.46, 0.34)
     leg, length = leg * rng.uniform(0.9, 1.1), length * rng.uniform(0.92, 1.1)
@@ -99,7 +99,7 @@ def dog(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def bear(form: str, rng: np.random.Generator) -> MeshModel:
-    """A bear: ``standing`` on four heavy legs with its head low, or ``sitting`` upright with its soles ahead."""
+    """Build a bear: ``standing`` on four heavy legs with its head low, or ``sitting`` with its soles ahead."""
     return _standing_bear(rng) if form == "standing" else _sitting_bear(rng)
 
 
@@ -179,7 +179,7 @@ def _legs(
     foot: str = "foot",
     paws: float = 0.0,
 ) -> list[Primitive]:
-    """Four legs in mid-stride; ``radii`` at hip, knee and foot, ``step`` how far the feet swing."""
+    """Build four legs in mid-stride; ``radii`` at hip, knee and foot, ``step`` how far the feet swing."""
     hip, knee, ankle = radii
     legs: list[Primitive] = []
     for x, swing in ((hind, step), (fore, -step)):
@@ -205,7 +205,7 @@ def _rod(material: str, points: list[Point], radius: float) -> Part:
 
 
 def _patches(rng: np.random.Generator, spacing: float, gap: float, above: float) -> Marks:
-    """Giraffe patches: the cells of a Voronoi net over the skin, apart from a gap along their borders."""
+    """Return marks of giraffe patches: cells of a Voronoi diagram on the skin, with gaps along their borders."""
 
     def marks(vertices: FloatArray, material: NDArray[np.str_]) -> NDArray[np.str_]:
         skin = np.flatnonzero((material == "body") & (vertices[:, 2] > above))
@@ -223,7 +223,7 @@ def _patches(rng: np.random.Generator, spacing: float, gap: float, above: float)
 
 
 def _stripes(period: float, share: float, slope: float) -> Marks:
-    """Zebra stripes: across the trunk, around the legs, along neck and face; ``share`` of them dark."""
+    """Return marks of zebra stripes, across trunk, legs, neck and face; a ``share`` of the skin is dark."""
 
     def marks(vertices: FloatArray, material: NDArray[np.str_]) -> NDArray[np.str_]:
         x, z = vertices[:, 0], vertices[:, 2]

@@ -11,12 +11,12 @@ from t2i_miniworld.shapes.solids import egg, mirrored, solid
 
 
 def bird(form: str, rng: np.random.Generator) -> MeshModel:
-    """A bird: a ``duck`` on webbed feet, an upright ``owl``, or a ``flamingo`` on long legs."""
+    """Build a bird: a ``duck`` on webbed feet, an upright ``owl``, or a ``flamingo`` on long legs."""
     return {"duck": _duck, "owl": _owl, "flamingo": _flamingo}[form](rng)
 
 
 def _duck(rng: np.random.Generator) -> MeshModel:
-    """Long and low: a boat of a body, an upturned tail, a broad flat bill."""
+    """Build a duck: long and low, with a boat-shaped body, an upturned tail and a broad flat bill."""
     girth, lift, reach = rng.uniform(0.92, 1.1), rng.uniform(-0.02, 0.05), rng.uniform(-0.02, 0.03)
     perk, step = rng.uniform(-0.02, 0.05), rng.uniform(-0.035, 0.035)
     head = (0.245 + reach, 0.0, 0.475 + lift)
@@ -51,7 +51,7 @@ def _duck(rng: np.random.Generator) -> MeshModel:
 
 
 def _owl(rng: np.random.Generator) -> MeshModel:
-    """Upright and broad: ear tufts, two face discs around great eyes, a barred breast."""
+    """Build an owl: upright and broad, with ear tufts, two face discs around large eyes and a barred breast."""
     girth, tall, tuft = rng.uniform(0.93, 1.1), rng.uniform(-0.02, 0.04), rng.uniform(0.9, 1.25)
     head = (0.03, 0.0, 0.50 + tall)
     body: list[Primitive] = [
@@ -97,7 +97,7 @@ def _owl(rng: np.random.Generator) -> MeshModel:
 
 
 def _flamingo(rng: np.random.Generator) -> MeshModel:
-    """Tall: two long legs, a neck like an S, a bent bill with a dark tip."""
+    """Build a flamingo: tall, with two long legs, an S-shaped neck and a bent bill with a dark tip."""
     leg, bow = rng.uniform(0.56, 0.68), rng.uniform(0.9, 1.12)
     girth, step = rng.uniform(0.94, 1.1), rng.uniform(0.03, 0.09) * rng.choice((-1, 1))
     back = leg + 0.12
@@ -144,14 +144,14 @@ def _flamingo(rng: np.random.Generator) -> MeshModel:
 
 
 def _web(heel: Point, material: str = "bill", size: float = 1.0) -> Part:
-    """A webbed foot: a flat triangle that opens forward from the heel."""
+    """Build a webbed foot: a flat triangle that opens forward from the heel."""
     x, y, z = heel
     points = [(x - 0.02, y, z), *((x + 0.10 * size, y + 0.052 * size * side, z) for side in (-1, 1))]
     return solid(material, [*points, (x + 0.12 * size, y, z), (x, y, z + 0.012)], 0.012)
 
 
 def _bars(period: float) -> Marks:
-    """Rows of dark flecks on an owl's breast, every other row set off by half."""
+    """Return marks of dark flecks in rows on an owl's breast, every other row shifted by half a period."""
 
     def marks(vertices: FloatArray, material: NDArray[np.str_]) -> NDArray[np.str_]:
         row = vertices[:, 2] / period

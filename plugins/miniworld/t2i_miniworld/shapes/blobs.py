@@ -1,7 +1,7 @@
-"""Soft things: limbs and eggs melted into one smooth skin, for animals.
+"""Soft bodies of animals: limbs and eggs blended into one smooth skin.
 
-A body is a list of primitives. Their signed distances are joined by a smooth minimum (Inigo Quilez's
-polynomial form) and the zero surface is meshed by naive surface nets (Gibson 1998).
+A body is a list of primitives. Their signed distances are joined by a smooth minimum (Inigo Quilez's polynomial
+form), and the zero surface is meshed by naive surface nets (Gibson 1998).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from t2i_miniworld.shapes.mesh import FloatArray, IntArray, Part, Point
 
 Marks = Callable[[FloatArray, NDArray[np.str_]], NDArray[np.str_]]
-"""Given vertices (V, 3) and their materials (V,), the materials with stripes, patches and the like."""
+"""Function of vertices (V, 3) and their materials (V,) that returns materials with stripes, patches and so on."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Limb:
     radius_b: float
 
     def distance(self, points: FloatArray) -> FloatArray:
-        """Signed distance of points (..., 3), negative inside."""
+        """Return the signed distance of points (..., 3), negative inside."""
         start, along = np.asarray(self.a), np.subtract(self.b, self.a)
         offset = points - start
         t = np.clip(offset @ along / max(float(along @ along), 1e-12), 0, 1)
@@ -37,11 +37,11 @@ class Limb:
         return np.linalg.norm(offset - t[..., None] * along, axis=-1) - radius
 
     def mirror(self) -> Limb:
-        """The same limb on the other side."""
+        """Return the same limb on the other side."""
         return replace(self, a=_flip(self.a), b=_flip(self.b))
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The box that holds it: low and high corner."""
+        """Return the box that holds it: low and high corner."""
         reach = np.array([[self.radius_a], [self.radius_b]])
         ends = np.array([self.a, self.b])
         return (ends - reach).min(axis=0), (ends + reach).max(axis=0)
@@ -58,18 +58,18 @@ class Egg:
     pitch: float = 0.0
 
     def distance(self, points: FloatArray) -> FloatArray:
-        """Signed distance of points (..., 3), negative inside; exact at the surface, near it elsewhere."""
+        """Return the signed distance of points (..., 3), negative inside, and exact only at the surface."""
         local = (points - np.asarray(self.centre)) @ self._axes()
         k0 = np.linalg.norm(local / self.radii, axis=-1)
         k1 = np.linalg.norm(local / np.square(self.radii), axis=-1)
         return k0 * (k0 - 1) / np.maximum(k1, 1e-9)
 
     def mirror(self) -> Egg:
-        """The same egg on the other side."""
+        """Return the same egg on the other side."""
         return replace(self, centre=_flip(self.centre), yaw=-self.yaw)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The box that holds it: low and high corner."""
+        """Return the box that holds it: low and high corner."""
         reach = np.linalg.norm(self._axes() * np.asarray(self.radii), axis=1)
         return np.asarray(self.centre) - reach, np.asarray(self.centre) + reach
 
@@ -84,12 +84,12 @@ Primitive = Limb | Egg
 
 
 def both(primitives: Iterable[Primitive]) -> list[Primitive]:
-    """Each primitive and its mirror image: legs, ears, eyes."""
+    """Return each primitive and its mirror image: legs, ears, eyes."""
     return [side for primitive in primitives for side in (primitive, primitive.mirror())]
 
 
 def chain(material: str, points: Sequence[Point], radii: Sequence[float]) -> list[Primitive]:
-    """Limbs from point to point: a trunk, a tail, a bent leg."""
+    """Build limbs from point to point: a trunk, a tail, a bent leg."""
     links = zip(points, points[1:], radii, radii[1:], strict=False)
     return [Limb(material, a, b, radius_a, radius_b) for a, b, radius_a, radius_b in links]
 
@@ -97,9 +97,11 @@ def chain(material: str, points: Sequence[Point], radii: Sequence[float]) -> lis
 def melt(primitives: Sequence[Primitive], blend: float, marks: Marks | None = None, cells: int = 54) -> Part:
     """Join primitives into one skin.
 
-    ``blend`` is the width over which neighbours flow into each other (same unit as the points) and
-    ``cells`` the number of grid cells along the longest side. A vertex takes the material of the
-    primitive it lies nearest to.
+    Args:
+        primitives: The primitives.
+        blend: Width over which neighbours are blended, in the unit of the points.
+        marks: Changes the materials. By default a vertex has the material of the nearest primitive.
+        cells: Number of grid cells along the longest side.
     """
     lows, highs = zip(*(primitive.bounds() for primitive in primitives), strict=True)
     low, high = np.min(lows, axis=0), np.max(highs, axis=0)
@@ -109,12 +111,12 @@ def melt(primitives: Sequence[Primitive], blend: float, marks: Marks | None = No
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     field = np.full(grid.shape[:-1], 1e3)
     for primitive in primitives:
-        # Farther away than the blend, a primitive changes nothing: work only in the box around it.
+        # a primitive has no effect beyond the blend, so only the box around it is computed
         near = _window(primitive, axes, margin=2 * blend + 3 * step)
         field[near] = _smooth_minimum(field[near], primitive.distance(grid[near]), blend)
     vertices, faces = surface_nets(field, low, step)
     nearest = np.argmin([primitive.distance(vertices) for primitive in primitives], axis=0)
-    # 16 characters: wide enough for any name that the marks may write.
+    # 16 characters are enough for any name that the marks may write
     material = np.array([primitive.material for primitive in primitives], dtype="<U16")[nearest]
     return Part(vertices, faces, marks(vertices, material) if marks else material)
 
@@ -140,7 +142,7 @@ def surface_nets(field: FloatArray, origin: FloatArray, step: float) -> tuple[Fl
 
 
 def _quads(inside: NDArray[np.bool_], index: IntArray, axis: int) -> IntArray:
-    """The triangles across all grid edges along one axis, each joining the four cells around it."""
+    """Return the triangles across all grid edges along one axis, each joining the four cells around it."""
     u, v = (axis + 1) % 3, (axis + 2) % 3
     start, end = np.moveaxis(inside, axis, 0)[:-1], np.moveaxis(inside, axis, 0)[1:]
     edges = np.moveaxis(start != end, 0, axis)

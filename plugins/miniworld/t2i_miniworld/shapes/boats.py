@@ -27,7 +27,7 @@ class _Lines:
     double: bool
 
     def breadth(self, t: float) -> float:
-        """Half the breadth at t, from -1 (stern) to 1 (bow)."""
+        """Return half the breadth at t, from -1 (stern) to 1 (bow)."""
         if self.double:
             return float(self.beam * max(1 - abs(t) ** 2.2, 0.0) ** 0.85)
         if t < -0.1:
@@ -35,16 +35,16 @@ class _Lines:
         return float(self.beam * max(1 - ((t + 0.1) / 1.1) ** 2.4, 0.0) ** 0.8)
 
     def rim(self, t: float) -> float:
-        """The height of the rim at t."""
+        """Return the height of the rim at t."""
         return float(self.depth + (self.bow_rise if t > 0 else self.stern_rise) * abs(t) ** 2.4)
 
     def keel(self, t: float) -> float:
-        """The height of the keel at t: it curves up to a pointed end."""
+        """Return the height of the keel at t: it curves up to a pointed end."""
         end = abs(t) if self.double or t > 0 else 0.0
         return 0.45 * self.rim(t) * end**5
 
     def section(self, t: float, inset: float) -> FloatArray:
-        """Points (17, 3) from the left rim over the keel to the right rim."""
+        """Return points (17, 3) from the left rim over the keel to the right rim."""
         angle = np.linspace(0, np.pi, 17)
         breadth = max(self.breadth(t) - inset, 0.002)
         keel = min(self.keel(t) + inset, self.rim(t) - 0.01)
@@ -55,7 +55,7 @@ class _Lines:
         return np.stack([x, y, z], axis=1)
 
     def shell(self) -> list[Part]:
-        """The open hull with its rim, and its transom where it has one."""
+        """Return the open hull with its rim, and its transom if it has one."""
         stations = [float(np.sin(t)) for t in np.linspace(-np.pi / 2, np.pi / 2, 33)]
         parts = hull("body", "inside", self.section, stations, wall=0.05)
         line = [(t * self.half, self.breadth(t), self.rim(t)) for t in stations]
@@ -66,13 +66,13 @@ class _Lines:
         return parts
 
     def thwart(self, t: float, below: float, deep: float) -> Part:
-        """A plank from side to side, ``below`` the rim and ``deep`` along the boat."""
+        """Build a plank from side to side, ``below`` the rim and ``deep`` along the boat."""
         wide, z = self.breadth(t) - 0.06, self.rim(t) - below
         return box("bench", (t * self.half - deep / 2, -wide, z - 0.05), (t * self.half + deep / 2, wide, z), 0.02)
 
 
 def boat(form: str, rng: np.random.Generator) -> MeshModel:
-    """A boat: ``canoe`` with a paddle, ``rowboat`` with oars, ``motorboat`` with windshield and outboard motor."""
+    """Build a boat: ``canoe`` with a paddle, ``rowboat`` with oars, or ``motorboat`` with an outboard motor."""
     return assemble({"canoe": _canoe, "rowboat": _rowboat, "motorboat": _motorboat}[form](rng))
 
 

@@ -11,7 +11,7 @@ from t2i_miniworld.shapes.solids import box, disc, mirrored, solid
 
 
 def bus(form: str, rng: np.random.Generator) -> MeshModel:
-    """A town bus, ``single-deck`` or ``double-deck``: a long box of windows with a flat face."""
+    """Build a town bus, ``single-deck`` or ``double-deck``: a long box of windows with a flat face."""
     double = form == "double-deck"
     half, side = rng.uniform(3.0, 3.3) if double else rng.uniform(3.7, 4.2), 1.22
     roof = rng.uniform(4.2, 4.4) if double else rng.uniform(2.95, 3.15)
@@ -28,7 +28,7 @@ def bus(form: str, rng: np.random.Generator) -> MeshModel:
             box("glass", (half - 0.05, -1.02, low - (0.2 if number == 0 else 0)), (half + 0.03, 1.02, high), 0.05)
         )
         parts.append(box("glass", (-half - 0.03, -0.85, low + 0.05), (-half + 0.05, 0.85, high), 0.05))
-    # The doors, two leaves of glass, and the sign that says where it goes.
+    # two glass doors and the destination sign
     for x in (half - 1.18, half - 0.72):
         parts += mirrored(_pane(x, x + 0.40, 0.62, rows[0][1], side))
     sign = rows[0][1] + 0.14
@@ -47,7 +47,7 @@ def _pane(rear: float, front: float, low: float, high: float, side: float) -> Pa
 
 
 def van(form: str, rng: np.random.Generator) -> MeshModel:
-    """A delivery van with a short bonnet and a tall closed box: ``panel``, or ``window`` with a side pane."""
+    """Build a delivery van with a short bonnet and a tall closed box: ``panel``, or ``window`` with a pane."""
     half, side = rng.uniform(2.25, 2.55), 0.96
     roof, wheel = rng.uniform(2.25, 2.55), rng.uniform(0.36, 0.41)
     belt, nose = rng.uniform(1.18, 1.28), rng.uniform(0.98, 1.06)

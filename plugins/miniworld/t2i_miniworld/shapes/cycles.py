@@ -10,7 +10,7 @@ from t2i_miniworld.shapes.tubes import hoop, quads, tube, whole
 
 
 def bike(form: str, rng: np.random.Generator) -> MeshModel:
-    """A bike with ``diamond`` frame and straight handlebars, or ``step-through`` with swept ones and a rack."""
+    """Build a bike: ``diamond`` frame and straight handlebars, or ``step-through`` with swept ones and a rack."""
     step = form == "step-through"
     wheel, base, tall = rng.uniform(0.33, 0.37), rng.uniform(0.47, 0.52), rng.uniform(0.95, 1.06)
     rear, front = (-base, 0.0, wheel), (base + 0.04, 0.0, wheel)
@@ -46,7 +46,7 @@ def _wheel(hub: Point) -> list[Part]:
 
 
 def _guard(hub: Point, radius: float, start: float, end: float) -> list[Part]:
-    """A mudguard over the wheel, between two angles (degrees from the front)."""
+    """Build a mudguard over the wheel, between two angles (degrees from the front)."""
     angle = np.radians(np.linspace(start, end, 14))
     reach = radius + 0.035
     points = np.stack([hub[0] + reach * np.cos(angle), 0 * angle, hub[2] + reach * np.sin(angle)], axis=1)
@@ -72,7 +72,7 @@ def _handlebars(head: Point, swept: bool, rng: np.random.Generator) -> list[Part
 
 
 def _drive(rear: Point, crank: Point, cased: bool) -> list[Part]:
-    """Chain ring, chain (or its case), cranks and pedals."""
+    """Build chain ring, chain (or its case), cranks and pedals."""
     parts = []
     if cased:
         parts += mirrored(solid("body", [(rear[0], 0.085, rear[2]), (crank[0], 0.085, crank[2])], 0.062))
@@ -91,14 +91,14 @@ def _drive(rear: Point, crank: Point, cased: bool) -> list[Part]:
 
 
 def _bend(a: Point, b: Point, c: Point) -> FloatArray:
-    """A smooth curve (N, 3) from ``a`` to ``c``, drawn towards ``b``."""
+    """Build a smooth curve (N, 3) from ``a`` to ``c``, drawn towards ``b``."""
     t = np.linspace(0, 1, 10)[:, None]
     curve: FloatArray = (1 - t) ** 2 * np.asarray(a) + 2 * t * (1 - t) * np.asarray(b) + t**2 * np.asarray(c)
     return curve
 
 
 def skateboard(form: str, rng: np.random.Generator) -> MeshModel:
-    """A skateboard tipped up on its long edge, its underside with trucks and wheels to the front.
+    """Build a skateboard tipped up on its long edge, its underside with trucks and wheels to the front.
 
     ``street``: upturned at both ends; ``longboard``: long, flat and pointed. Its length runs along y.
     """
@@ -122,7 +122,7 @@ def skateboard(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def _deck(half: float, wide: float, kick: float, pointed: bool) -> list[Part]:
-    """The board: its underside and edge take the paint, grip tape covers the middle of its top."""
+    """Build the board. Its underside and edge take the paint; grip tape covers the middle of its top."""
     x = np.linspace(-1, 1, 41)
     rounded = np.sqrt(np.maximum(1 - np.maximum(np.abs(x) - 0.70, 0) ** 2 / 0.3**2, 0.0))
     outline = wide * (np.maximum(1 - np.abs(x) ** 2.6, 0) ** 0.6 if pointed else rounded)

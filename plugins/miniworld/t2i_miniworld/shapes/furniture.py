@@ -10,7 +10,7 @@ from t2i_miniworld.shapes.turned import lathe, tube
 
 
 def refrigerator(form: str, rng: np.random.Generator) -> MeshModel:
-    """A refrigerator, doors to the front: ``freezer-top``, ``freezer-bottom`` or ``side-by-side``."""
+    """Build a refrigerator, doors to the front: ``freezer-top``, ``freezer-bottom`` or ``side-by-side``."""
     half, depth = (0.48 if form == "side-by-side" else 0.37) * rng.uniform(0.93, 1.07), rng.uniform(0.32, 0.38)
     height = rng.uniform(1.7, 1.95)
     front = depth + 0.085
@@ -47,7 +47,7 @@ def _handle(front: float, y: float, bottom: float, top: float) -> list[Part]:
 
 
 def chair(form: str, rng: np.random.Generator) -> MeshModel:
-    """A chair: ``slat-back``, ``panel-back`` (both on four legs), ``armchair`` (upholstered) or ``swivel``."""
+    """Build a chair: ``slat-back`` or ``panel-back`` (four legs), ``armchair`` (upholstered) or ``swivel``."""
     if form == "swivel":
         return _swivel_chair(rng)
     return _armchair(rng) if form == "armchair" else _dining_chair(form, rng)
@@ -129,7 +129,7 @@ def _swivel_chair(rng: np.random.Generator) -> MeshModel:
 
 
 def dining_table(form: str, rng: np.random.Generator) -> MeshModel:
-    """A laid table: ``rectangular`` on four legs, its length across x, or ``round`` on a pillar."""
+    """Build a laid table: ``rectangular`` on four legs, its length across x, or ``round`` on a pillar."""
     height = rng.uniform(0.74, 0.80)
     if form == "round":
         return _round_table(height, rng)
@@ -186,7 +186,7 @@ def _round_table(height: float, rng: np.random.Generator) -> MeshModel:
 
 
 def _setting(x: float, y: float, height: float) -> list[Part]:
-    """A plate."""
+    """Build a plate."""
     rim = [(0.055, height), (0.115, height + 0.022), (0.105, height + 0.026), (0.06, height + 0.010)]
     return [lathe("china", rim, (x, y), 0.004)]
 
@@ -208,7 +208,7 @@ def _fruit_bowl(height: float, rng: np.random.Generator) -> list[Part]:
 
 
 def bed(form: str, rng: np.random.Generator) -> MeshModel:
-    """A made bed, its foot to the front: ``single`` or ``double``."""
+    """Build a made bed, its foot to the front: ``single`` or ``double``."""
     half = rng.uniform(0.46, 0.53) if form == "single" else rng.uniform(0.76, 0.86)
     length, board = rng.uniform(0.98, 1.06), rng.uniform(0.92, 1.12)
     foot, top = rng.uniform(0.42, 0.56), rng.uniform(0.50, 0.55)

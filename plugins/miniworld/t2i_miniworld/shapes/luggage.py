@@ -10,12 +10,12 @@ from t2i_miniworld.shapes.turned import strap, tube
 
 
 def backpack(form: str, rng: np.random.Generator) -> MeshModel:
-    """A backpack, pockets to the front: ``school``, or ``hiking``, taller and with a mat on top."""
+    """Build a backpack, pockets to the front: ``school``, or ``hiking``, taller and with a mat on top."""
     return _hiking(rng) if form == "hiking" else _school(rng)
 
 
 def _sack(material: str, low: float, high: float, back: float, front: float, half: float, soft: float) -> Part:
-    """A stuffed bag from ``low`` to ``high``: fuller below the middle, narrower on top."""
+    """Build a stuffed bag from ``low`` to ``high``: fuller below the middle, narrower on top."""
     middle = low + 0.4 * (high - low)
     points = [
         (x + bulge * (x > 0), side * (half + bulge - soft - pinch), z)
@@ -54,7 +54,7 @@ def _school(rng: np.random.Generator) -> MeshModel:
 
 
 def _shoulder_straps(back: float, high: float, half: float, sag: float) -> list[Part]:
-    """Two padded straps behind the back, from the top down to the lower corners."""
+    """Build two padded straps behind the back, from the top down to the lower corners."""
     parts: list[Part] = []
     for side in (-1, 1):
         path = [
@@ -105,7 +105,7 @@ def _hiking(rng: np.random.Generator) -> MeshModel:
 
 
 def suitcase(form: str, rng: np.random.Generator) -> MeshModel:
-    """A suitcase, broad side to the front: a hard ``trolley`` on wheels, or a ``vintage`` one with straps."""
+    """Build a suitcase, broad side to the front: a hard ``trolley`` on wheels, or ``vintage`` with straps."""
     return _trolley(rng) if form == "trolley" else _vintage(rng)
 
 

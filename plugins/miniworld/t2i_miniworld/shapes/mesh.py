@@ -1,4 +1,4 @@
-"""What a shape is made of: parts, each a triangle mesh whose vertices name their material."""
+"""Triangle meshes of shapes: parts, whose vertices name their material, and models assembled from parts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def assemble(parts: Sequence[Part]) -> MeshModel:
 
 
 def vertex_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Unit normals (V, 3), each triangle weighted by its area.
+    """Return unit normals (V, 3), each triangle weighted by its area.
 
     The weight keeps large flat faces flat up to their rounded edges.
     """

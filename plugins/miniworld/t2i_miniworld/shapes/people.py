@@ -15,7 +15,7 @@ Ring = tuple[float, float, float]
 
 
 def human(form: str, rng: np.random.Generator) -> MeshModel:
-    """A person in a knee-length coat: ``short`` or ``long`` hair, bare-headed or with a hat (``-hat``)."""
+    """Build a person in a knee-length coat: ``short`` or ``long`` hair, bare-headed or with a hat (``-hat``)."""
     girth, leg = rng.uniform(0.92, 1.12), rng.uniform(-0.03, 0.05)
     stride, swing = rng.uniform(0.03, 0.17) * rng.choice((-1, 1)), rng.uniform(0.5, 0.9)
     flare, reach = rng.uniform(0.92, 1.10), rng.uniform(0.02, 0.07)
@@ -52,7 +52,7 @@ def human(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def _limbs(girth: float, hem: float, collar: float, stride: float, swing: float, reach: float) -> list[Part]:
-    """Legs in mid-step and arms that swing against them."""
+    """Build legs in mid-step and arms that swing against them."""
     trousers: list[Primitive] = []
     shoes: list[Part] = []
     sleeves: list[Primitive] = []
@@ -75,7 +75,7 @@ def _limbs(girth: float, hem: float, collar: float, stride: float, swing: float,
 
 
 def _face(head: Ring, ears: bool) -> list[Part]:
-    """Head, neck, nose, eyes and a smile, looking along x."""
+    """Build head, neck, nose, eyes and a smile, looking along x."""
     x, _, z = head
     skin: list[Primitive] = [
         Egg("skin", head, (0.155, 0.150, 0.180)),
@@ -91,14 +91,14 @@ def _face(head: Ring, ears: bool) -> list[Part]:
 
 
 def _buttons(coat: Sequence[Ring], hem: float) -> list[Part]:
-    """Three buttons down the front."""
+    """Build three buttons down the front."""
     heights, depths = [ring[0] for ring in coat], [ring[1] for ring in coat]
     places = [(float(np.interp(z, heights, depths)), z) for z in (hem + 0.36, hem + 0.50, hem + 0.64)]
     return [solid("shoe", [(x - 0.004, 0, z)], 0.021) for x, z in places]
 
 
 def _hair(long: bool, head: Ring, hat: bool, rng: np.random.Generator) -> list[Part]:
-    """Hair that leaves the face free: a cap with a fringe, and for long hair a mane over the shoulder blades."""
+    """Build hair: a cap with a fringe that leaves the face free, and for long hair a mane down the back."""
     x, _, z = head
     volume, parting = rng.uniform(0.98, 1.08), rng.choice((-1, 1))
     hair: list[Primitive] = [
@@ -134,7 +134,7 @@ def _hair(long: bool, head: Ring, hat: bool, rng: np.random.Generator) -> list[P
 
 
 def _hat(head: Ring, rng: np.random.Generator) -> list[Part]:
-    """A hat with a brim, or a knitted one with a bobble."""
+    """Build a hat with a brim, or a knitted one with a bobble."""
     x, _, z = head
     if rng.random() < 0.5:
         brim, crown = rng.uniform(0.26, 0.30), rng.uniform(0.18, 0.23)
@@ -162,7 +162,7 @@ def _hat(head: Ring, rng: np.random.Generator) -> list[Part]:
 
 
 def _sheath(material: str, rings: Sequence[Ring], x: float = 0.0) -> Part:
-    """A closed tube of elliptic cross-sections around the vertical line at ``x``, listed from below to above."""
+    """Build a closed tube of elliptic cross-sections, from bottom to top, around the vertical line at ``x``."""
     sides = 40
     angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     loops = [

@@ -12,7 +12,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 def potted_plant(form: str, rng: np.random.Generator) -> MeshModel:
-    """A plant in a round pot: a ``bushy`` ball of leaves, or ``spiky`` with long blades."""
+    """Build a plant in a round pot: a ``bushy`` ball of leaves, or ``spiky`` with long blades."""
     foot, rim = rng.uniform(0.13, 0.16), rng.uniform(0.20, 0.235)
     high = rng.uniform(0.30, 0.36)
     lip = high - rng.uniform(0.06, 0.08)
@@ -34,7 +34,7 @@ def potted_plant(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def _bush(pot: float, rng: np.random.Generator) -> list[Part]:
-    """Leaves all round a ball, like shingles, with a dark heart behind them."""
+    """Build leaves all round a ball, like shingles, with a dark heart behind them."""
     wide, tall = rng.uniform(0.27, 0.33), rng.uniform(0.25, 0.33)
     centre = np.array([0, 0, pot + tall * 0.82])
     parts = [egg("shade", (0, 0, float(centre[2])), (wide * 0.80, wide * 0.80, tall * 0.80))]
@@ -55,7 +55,7 @@ def _bush(pot: float, rng: np.random.Generator) -> list[Part]:
 
 
 def _blades(pot: float, rng: np.random.Generator) -> list[Part]:
-    """Long blades from the middle of the pot: upright inside, bending outwards around them."""
+    """Build long blades from the middle of the pot: upright inside, bending outwards around them."""
     parts: list[Part] = []
     count, droop = int(rng.integers(15, 19)), rng.uniform(0.25, 0.6)
     tall = rng.uniform(0.62, 0.78)
@@ -74,7 +74,7 @@ def _blades(pot: float, rng: np.random.Generator) -> list[Part]:
 
 
 def _leaf(material: str, start: FloatArray, along: FloatArray, length: float, half: float, droop: float) -> Part:
-    """One leaf from ``start``: it leaves along a direction and sinks by ``droop`` of its length."""
+    """Build one leaf from ``start``: it leaves along a direction and sinks by ``droop`` of its length."""
     share = np.linspace(0, 1, 9)[:, None]
     spine = start + along * length * share - _UP * droop * length * share**2
     side = np.cross(_UP, along)

@@ -14,7 +14,7 @@ _RAIL = 0.22
 
 
 def train(form: str, rng: np.random.Generator) -> MeshModel:
-    """A train: ``electric``, a streamlined engine with carriages, or ``steam``, a locomotive with its tender."""
+    """Build a train: ``electric`` (a streamlined engine with carriages) or ``steam`` (with its tender)."""
     return assemble(_electric(rng) if form == "electric" else _steam(rng))
 
 
@@ -81,7 +81,7 @@ def _electric(rng: np.random.Generator) -> list[Part]:
 
 
 def _coach(rear: float, front: float, floor: float, roof: float, side: float) -> Part:
-    """A carriage's body with well rounded roof edges."""
+    """Build a carriage's body with well rounded roof edges."""
     corners = [(-side + 0.08, floor + 0.08), (-side + 0.08, roof - 0.5), (-side + 0.42, roof - 0.08)]
     ring = corners + [(-y, z) for y, z in corners]
     return solid("body", [(x, y, z) for x in (rear + 0.08, front - 0.08) for y, z in ring], 0.08)
@@ -131,7 +131,7 @@ def _steam(rng: np.random.Generator) -> list[Part]:
 
 
 def _driver(x: float, radius: float) -> list[Part]:
-    """A pair of driving wheels: a dark tyre around a wheel of the engine's colour."""
+    """Build a pair of driving wheels: a dark tyre around a wheel of the engine's colour."""
     z = _RAIL + radius
     parts = mirrored(disc("tyre", (x, 0.84, z), 1, radius, 0.20, 0.03))
     parts += mirrored(disc("wheel", (x, 0.88, z), 1, radius * 0.87, 0.20, 0.03))

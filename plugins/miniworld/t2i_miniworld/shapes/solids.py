@@ -13,20 +13,20 @@ _BALL = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
 
 
 def solid(material: str, points: Sequence[Point], rounding: float) -> Part:
-    """The convex hull of balls of radius ``rounding`` around ``points``: one point gives a ball, two a rod."""
+    """Build the convex hull of balls of radius ``rounding`` around ``points``: a ball for one, a rod for two."""
     cloud = (np.asarray(points, dtype=float)[:, None] + rounding * _BALL[None]).reshape(-1, 3)
     hull = trimesh.convex.convex_hull(cloud)
     return Part(np.asarray(hull.vertices), np.asarray(hull.faces), np.full(len(hull.vertices), material))
 
 
 def box(material: str, low: Point, high: Point, rounding: float = 0.03) -> Part:
-    """A box between two corners; its edges are rounded inwards, so it keeps its outer size."""
+    """Build a box between two corners; its edges are rounded inwards, so it keeps its outer size."""
     inner = [(lo + rounding, hi - rounding) for lo, hi in zip(low, high, strict=True)]
     return solid(material, [(x, y, z) for x in inner[0] for y in inner[1] for z in inner[2]], rounding)
 
 
 def disc(material: str, centre: Point, axis: int, radius: float, width: float, rounding: float = 0.03) -> Part:
-    """A round plate around ``centre`` whose axle runs along x (0), y (1) or z (2): a wheel, a hub, a lamp."""
+    """Build a round plate around ``centre`` with its axle along x (0), y (1) or z (2): a wheel, hub or lamp."""
     u, v = [a for a in range(3) if a != axis]
     points = []
     for angle in np.linspace(0, 2 * np.pi, 20, endpoint=False):
@@ -40,7 +40,7 @@ def disc(material: str, centre: Point, axis: int, radius: float, width: float, r
 
 
 def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0, detail: int = 3) -> Part:
-    """An ellipsoid turned about the vertical axis by ``yaw`` (rad): thin enough for an ear.
+    """Build an ellipsoid turned about the vertical axis by ``yaw`` (rad): thin enough for an ear.
 
     It has 20 * 4^``detail`` triangles: 2 is enough for an eye or a toe.
     """
@@ -51,5 +51,5 @@ def egg(material: str, centre: Point, radii: Point, yaw: float = 0.0, detail: in
 
 
 def mirrored(part: Part) -> list[Part]:
-    """The part and its mirror image on the other side (y to -y)."""
+    """Return the part and its mirror image on the other side (y to -y)."""
     return [part, Part(part.vertices * (1, -1, 1), part.faces[:, ::-1], part.material)]

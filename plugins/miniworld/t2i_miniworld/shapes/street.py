@@ -25,7 +25,7 @@ _LETTERS: dict[str, tuple[tuple[tuple[float, float], ...], ...]] = {
 
 
 def fire_hydrant(form: str, rng: np.random.Generator) -> MeshModel:
-    """A hydrant with three outlets, the largest to the front: ``dome`` or ``flat-top``."""
+    """Build a hydrant with three outlets, the largest to the front: ``dome`` or ``flat-top``."""
     barrel, shoulder = rng.uniform(0.165, 0.20), rng.uniform(0.58, 0.68)
     flange = barrel + rng.uniform(0.065, 0.09)
     parts = [
@@ -73,7 +73,7 @@ def fire_hydrant(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def stop_sign(form: str, rng: np.random.Generator) -> MeshModel:
-    """An octagonal plate that says STOP on a ``tall`` or a ``short`` post, both stout enough to be seen."""
+    """Build an octagonal STOP sign on a ``tall`` or a ``short`` post."""
     plate = 0.5
     bottom = rng.uniform(0.50, 0.68) if form == "tall" else rng.uniform(0.22, 0.32)
     centre, post = bottom + plate, rng.uniform(0.038, 0.046)
@@ -95,14 +95,14 @@ def stop_sign(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def _octagon(material: str, reach: float, centre: float, x: float, thickness: float) -> Part:
-    """An eight-sided plate facing x, ``reach`` from its middle to its edges."""
+    """Build an eight-sided plate facing x, ``reach`` from its middle to its edges."""
     corner = (reach - thickness) / np.cos(np.pi / 8)
     angles = np.arange(8) * np.pi / 4 + np.pi / 8
     return solid(material, [(x, corner * np.cos(a), centre + corner * np.sin(a)) for a in angles], thickness)
 
 
 def traffic_light(form: str, rng: np.random.Generator) -> MeshModel:
-    """Three lamps under hoods: one head on a ``pole``, two side by side (``double``), or one ``hanging``."""
+    """Build a traffic light: one head on a ``pole``, two side by side (``double``), or one ``hanging``."""
     half, deep = rng.uniform(0.20, 0.23), rng.uniform(0.13, 0.16)
     tall, post = rng.uniform(1.05, 1.18), rng.uniform(0.055, 0.065)
     low = rng.uniform(0.30, 0.42) if form == "hanging" else rng.uniform(0.50, 0.66)
@@ -132,7 +132,7 @@ def _foot(x: float, y: float) -> Part:
 
 
 def _head(y: float, low: float, half: float, deep: float, tall: float) -> list[Part]:
-    """The housing around (0, y) from ``low`` up, its lamps to the front."""
+    """Build the housing around (0, y) from ``low`` up, its lamps to the front."""
     parts = [
         box("body", (-deep, y - half, low), (deep, y + half, low + tall), 0.05),
         box(
@@ -163,7 +163,7 @@ def _head(y: float, low: float, half: float, deep: float, tall: float) -> list[P
 
 
 def bench(form: str, rng: np.random.Generator) -> MeshModel:
-    """A bench that faces x: ``slatted``, with a back and arm rests, or a bare ``plank`` on two trestles."""
+    """Build a bench that faces x: ``slatted``, with a back and arm rests, or a bare ``plank`` on two trestles."""
     return _park_bench(rng) if form == "slatted" else _plank_bench(rng)
 
 

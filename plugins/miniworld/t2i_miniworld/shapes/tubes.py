@@ -20,7 +20,7 @@ def tube(
     up: Point = (0.0, 0.0, 1.0),
     closed: bool = False,
 ) -> Part:
-    """A tube along ``points`` (N, 3): ``radius`` wide, and ``flat`` thick in the direction of ``up``.
+    """Build a tube along ``points`` (N, 3): ``radius`` wide, and ``flat`` thick in the direction of ``up``.
 
     ``up`` must nowhere run along the curve. A ``closed`` tube joins its end to its beginning.
     """
@@ -44,7 +44,7 @@ def tube(
 
 
 def hoop(material: str, centre: Point, radius: float, thick: float, wide: float) -> Part:
-    """An upright ring around ``centre``, axle along y: ``thick`` outwards from its middle line, ``wide`` in y."""
+    """Build an upright ring around ``centre``, axle along y; ``thick`` is radial, ``wide`` is along y."""
     angle = np.linspace(0, 2 * np.pi, 32, endpoint=False)
     points = np.stack([radius * np.cos(angle), 0 * angle, radius * np.sin(angle)], axis=1) + centre
     return tube(material, points, thick, wide, up=(0.0, 1.0, 0.0), closed=True)
@@ -57,7 +57,7 @@ def hull(
     stations: Sequence[float],
     wall: float,
 ) -> list[Part]:
-    """An open shell: ``section(t, inset)`` gives the points (N, 3) from rim to rim at station ``t``.
+    """Build an open shell: ``section(t, inset)`` gives the points (N, 3) from rim to rim at station ``t``.
 
     Sections run from the left rim over the keel to the right one, stations from stern to bow; the inner skin is
     the same section made smaller by ``wall``.
@@ -71,13 +71,13 @@ def hull(
 
 
 def quads(grid: IntArray) -> IntArray:
-    """Triangles (F, 3) between neighbours in a grid (R, C) of vertex numbers."""
+    """Return triangles (F, 3) between neighbours in a grid (R, C) of vertex numbers."""
     a, b, c, d = grid[:-1, :-1], grid[:-1, 1:], grid[1:, 1:], grid[1:, :-1]
     return np.concatenate([np.stack(corners, axis=-1).reshape(-1, 3) for corners in ((a, b, c), (a, c, d))])
 
 
 def whole(material: str, vertices: FloatArray, faces: IntArray) -> Part:
-    """A part all of one material; ``vertices`` (..., 3)."""
+    """Build a part of a single material; ``vertices`` (..., 3)."""
     flat = vertices.reshape(-1, 3)
     return Part(flat, faces, np.full(len(flat), material))
 

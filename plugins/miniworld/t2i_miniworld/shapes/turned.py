@@ -44,18 +44,18 @@ def lathe(
 
 
 def tube(material: str, path: Sequence[Point], radius: float) -> list[Part]:
-    """Rods from point to point: a handle, a zip, a letter's stroke."""
+    """Build rods from point to point: a handle, a zip, a letter's stroke."""
     return [solid(material, [a, b], radius) for a, b in itertools.pairwise(path)]
 
 
 def strap(material: str, path: Sequence[Point], half: Point, rounding: float) -> list[Part]:
-    """A band along ``path`` that reaches to either side by the vector ``half``."""
+    """Build a band along ``path`` that reaches to either side by the vector ``half``."""
     edges = [(tuple(np.add(point, half)), tuple(np.subtract(point, half))) for point in path]
     return [solid(material, [*a, *b], rounding) for a, b in itertools.pairwise(edges)]
 
 
 def leaf(material: str, spine: FloatArray, half: FloatArray, across: FloatArray, thickness: float) -> Part:
-    """A blade along ``spine`` (N, 3), ``half`` (N,) as wide to either side along the unit vector ``across``."""
+    """Build a blade along ``spine`` (N, 3) with half-widths ``half`` (N,) along the unit vector ``across``."""
     along = np.gradient(spine, axis=0)
     up = np.cross(along, across)
     up /= np.maximum(np.linalg.norm(up, axis=1, keepdims=True), 1e-9)

@@ -30,7 +30,7 @@ _CABINS = {
 
 
 def car(form: str, rng: np.random.Generator) -> MeshModel:
-    """A car with wheels, windows and lamps: ``sedan``, ``hatchback`` or ``suv``."""
+    """Build a car with wheels, windows and lamps: ``sedan``, ``hatchback`` or ``suv``."""
     cabin = _CABINS[form]
     belt = 0.92 if form == "suv" else 0.82
     length, wheel = rng.uniform(1.9, 2.1), (0.42 if form == "suv" else 0.37) * rng.uniform(0.95, 1.08)
@@ -67,7 +67,7 @@ def car(form: str, rng: np.random.Generator) -> MeshModel:
 
 
 def airplane(form: str, rng: np.random.Generator) -> MeshModel:
-    """An airplane in the air: ``airliner`` (swept wings, jets) or ``propeller`` (straight wing, one propeller)."""
+    """Build a flying airplane: ``airliner`` (swept wings, jets) or ``propeller`` (straight wing)."""
     return _airliner(rng) if form == "airliner" else _propeller_plane(rng)
 
 

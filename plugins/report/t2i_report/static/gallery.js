@@ -5,7 +5,7 @@
   const total = data.model.length;
   const sides = data.sides;
 
-  // pictures: parts of the page that are read when one of theirs comes into view; the last ones are remembered
+  // pictures: a part of the page is read when one of its pictures comes into view; the last parts are cached
   const REMEMBERED = 48;
   const parts = new Map();
   function picture(place) {
@@ -20,14 +20,14 @@
     return line ? `data:image/webp;base64,${line}` : "";
   }
 
-  // tags: by picture, kept in this browser
+  // tags of each picture, stored in this browser
   const SHELF = `t2i-report:${data.id}`;
   const nameOf = (i) => JSON.stringify([data.models[data.model[i]], data.prompts[data.prompt[i]][0], data.seed[i]]);
   let tags = new Map();
   try {
     tags = new Map(Object.entries(JSON.parse(localStorage.getItem(SHELF) || "{}")));
   } catch {
-    // a browser that keeps nothing, or something else under this name
+    // the browser has no storage, or stores something else under this key
   }
   const tagsOf = (i) => tags.get(nameOf(i)) || [];
   function keep(i, own) {
@@ -36,7 +36,7 @@
     try {
       localStorage.setItem(SHELF, JSON.stringify(Object.fromEntries(tags)));
     } catch {
-      // they hold until the page is closed
+      // without storage, tags last until the page is closed
     }
     listTags();
   }
@@ -86,7 +86,7 @@
     if (Object.keys(data.why).length) outcomes.push(["failed", "no picture"]);
     fill(f.outcome, outcomes);
     for (const each of document.querySelectorAll(".range")) each.hidden = !own || own.right;
-    const orders = [["given", "as they were asked"], ["seed", "seed"]];
+    const orders = [["given", "original order"], ["seed", "seed"]];
     if (own) {
       if (own.sides) orders.unshift(["far", "most different first"], ["low", `${own.sides[1]} higher first`], ["high", `${own.sides[0]} higher first`]);
       else if (own.better === null) orders.unshift(["low", "lowest first"], ["high", "highest first"]);
@@ -141,7 +141,7 @@
     lay(true);
   }
 
-  // the wall: only the cards in view are there
+  // the grid: only the cards in view exist
   const pane = $("pane");
   const grid = $("grid");
   const cards = new Map();
@@ -263,7 +263,7 @@
 
   // one picture
   const look = $("look");
-  let looked = 0; // apart from `at`: a dialog that closes gives the focus back to the card that opened it
+  let looked = 0; // separate from `at`, because a dialog that closes returns the focus to the card that opened it
   function open(position) {
     at = position;
     show();

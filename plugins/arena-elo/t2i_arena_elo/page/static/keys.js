@@ -1,8 +1,8 @@
-// Keys for what the page has buttons for. Without this script everything works by forms.
+// Keyboard shortcuts for the buttons of the page. Without this script, the forms still work.
 "use strict";
 
 const OFF = "t2i-arena-keys-off";
-const SETTLING = 300; // milliseconds in which the second half of a double click may still arrive
+const SETTLING = 300; // milliseconds during which the second click of a double click may still arrive
 let sent = false;
 let settled = false;
 
@@ -10,7 +10,7 @@ function openFieldsets() {
   return [...document.querySelectorAll("fieldset")].filter((one) => !one.disabled);
 }
 
-// questions that hang on an earlier answer are asked only after it
+// show questions that depend on an earlier answer only after that answer
 function showQuestions() {
   for (const one of document.querySelectorAll("fieldset[data-only-if]")) {
     const chosen = document.querySelector(`input[name="${CSS.escape(one.dataset.onlyIf)}"]:checked`);
@@ -45,7 +45,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("change", showQuestions);
 
-// the second half of a double click sends nothing: not while the first is on its way, nor on the page that follows
+// ignore the second click of a double click, both while the first is being sent and on the page that follows
 document.addEventListener("submit", (event) => {
   if (sent || !settled) event.preventDefault();
   else sent = true;
@@ -56,7 +56,7 @@ setTimeout(() => {
   document.body.dataset.settled = "yes";
 }, SETTLING);
 
-// a page that the browser kept may have been answered since
+// a page from the browser's cache may have been answered since
 window.addEventListener("pageshow", (event) => {
   sent = false;
   if (event.persisted) location.reload();
