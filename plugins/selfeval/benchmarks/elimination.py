@@ -31,7 +31,7 @@ from t2i_diffusers.asking import LikelihoodParams
 from t2i_diffusers.giving_up import looks, order, stay
 from t2i_diffusers.schedules import Steps, respaced
 from t2i_selfeval.asking import NEED
-from t2i_selfeval.estimators import certainty, share, standing
+from t2i_selfeval.estimators import certainty, score_remaining, share
 from t2i_selfeval.metrics import SelfEval
 from t2i_selfeval.plugin import t2i_metrics
 
@@ -149,7 +149,7 @@ def _point(samples: Samples, rate: float) -> Point:
         seen, asked = given_up(terms, want)
         calls += asked
         every += terms.size
-        few, whole = standing(seen), standing(terms)
+        few, whole = score_remaining(seen), score_remaining(terms)
         same += int(few.argmax() == whole.argmax())
         accuracy += share(few, answer)
         exact += share(whole, answer)

@@ -12,7 +12,7 @@ import torch
 from t2i_diffusers.asking import LikelihoodParams
 from t2i_diffusers.schedules import Schedule
 from t2i_diffusers.terms import chain
-from t2i_selfeval.estimators import certainty, share, standing
+from t2i_selfeval.estimators import certainty, score_remaining, share
 
 TRIALS, STEPS = 10, 100
 
@@ -82,4 +82,4 @@ def test_equal_captions_share_the_decision(elimination: Any) -> None:
     terms = elimination.all_terms(world, world.image(0, 0), LikelihoodParams(trials=2, steps=10))
     seen, asked = elimination.given_up(terms, LikelihoodParams(trials=2, steps=10, error_rate=0.05))
     assert asked == terms.size
-    assert share(standing(seen), 0) == 0.5
+    assert share(score_remaining(seen), 0) == 0.5

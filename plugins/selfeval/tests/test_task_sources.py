@@ -19,7 +19,7 @@ from t2i_core.api import Setup
 from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.errors import BadPrompts, MissingDependency
 from t2i_core.testing import PromptSourceContract
-from t2i_selfeval.samples import wrong_with
+from t2i_selfeval.samples import find_fault
 from t2i_selfeval.task_sources import t2i_prompt_sources
 from t2i_selfeval.tasks import order
 from t2i_selfeval.tasks.clevr import COLOURS, SHAPES
@@ -36,7 +36,7 @@ def read(name, argument, **options):
     info = INFOS[name]
     prompts = list(info.prompts(Setup(str(argument), info.options(**options))))
     images = 2 if name == "winoground-pairs" else 1
-    assert [wrong_with(prompt, images) for prompt in prompts] == [None] * len(prompts)
+    assert [find_fault(prompt, images) for prompt in prompts] == [None] * len(prompts)
     return prompts
 
 

@@ -106,8 +106,8 @@ def best_and_worst(tables: Tables) -> Iterator[Analysis]:
     )
     summary = (
         "Test of an effect of seeds: the range (best minus worst) with its mean and 95th percentile by chance "
-        "alone (1,000 permutations within prompts); reliability is the share of the variance between seeds that is "
-        "not noise."
+        "alone (1,000 permutations within prompts); reliability is the share of the variance between seeds that "
+        "is not noise."
     )
     yield Analysis("seed effect", summary, tests)
 
