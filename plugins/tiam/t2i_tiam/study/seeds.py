@@ -58,8 +58,8 @@ def _draw_boxes(shown: pd.DataFrame, axes: Any) -> None:
     axes.figure.set_size_inches(max(4, 1.5 + 0.8 * len(boxes)), 4.8)
     axes.boxplot(list(boxes.values()), widths=0.5, showfliers=False, medianprops={"color": "C1"})
     for place, values in enumerate(boxes.values(), 1):
-        beside = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
-        axes.plot(beside, values, ".", color="C0", alpha=0.5, markersize=4)
+        positions = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
+        axes.plot(positions, values, ".", color="C0", alpha=0.5, markersize=4)
     axes.set_xticks(
         range(1, len(boxes) + 1),
         list(boxes),
