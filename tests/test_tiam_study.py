@@ -142,7 +142,7 @@ def test_a_run_from_the_command_line_has_its_study(run: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("tiam.mined=2", "tiam: mined: 2 of the 2 seeds of simulator; want fewer than there are"),
+        ("tiam.mined=2", "tiam: mined must be smaller than 2, the number of seeds of simulator (got 2)"),
         ("tiam.held_out=1", "held_out"),
         ("tiam.confidence=0.5", "confidence: the run was already measured"),
     ],

@@ -1,13 +1,13 @@
-"""What giving captions up saves and costs: calls of the denoiser against agreement with all terms.
+"""Cost and benefit of the elimination of captions: denoiser calls against agreement with all terms.
 
     python plugins/selfeval/benchmarks/elimination.py                 # on a world of Gaussians
-    python plugins/selfeval/benchmarks/elimination.py --model mini    # which is asked for all terms, unless it was
-    python plugins/selfeval/benchmarks/elimination.py --model mini --write    # docs/elimination.csv and .png, too
+    python plugins/selfeval/benchmarks/elimination.py --model mini    # on a model's terms; stored ones are reused
+    python plugins/selfeval/benchmarks/elimination.py --model mini --write    # also update docs/elimination.*
 
-Captions are given up by arithmetic on terms, so that the decisions at any error rate follow from all terms. The
-world of Gaussians has a denoiser that is exact: an image is drawn around the right caption's mean,
-which lies at various distances from the others'. z is the mean over its standard error of the best caption's terms
-minus the second's.
+Elimination depends only on the terms, so the decisions at any error rate can be computed from all terms. The world
+of Gaussians has an exact denoiser; an image is drawn around the mean of the right caption, and the other captions'
+means lie at various distances. z is the mean difference between the terms of the best two captions over its
+standard error.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from t2i_diffusers.asking import LikelihoodParams
 from t2i_diffusers.giving_up import looks, order, stay
 from t2i_diffusers.schedules import Steps, respaced
 from t2i_selfeval.asking import NEED
-from t2i_selfeval.estimators import certainty, share, standing
+from t2i_selfeval.estimators import certainty, score_remaining, share
 from t2i_selfeval.metrics import SelfEval
 from t2i_selfeval.plugin import t2i_metrics
 
@@ -43,10 +43,11 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @dataclass(frozen=True)
 class CaptionWorld:
-    """Images around captions' means.
+    """Images that are Gaussians around their captions' means.
 
-    means:  float64 (captions, coordinates)
-    sd:     of an image's coordinates around its caption's mean
+    Attributes:
+        means: float64 of shape (captions, coordinates).
+        sd: Standard deviation of an image's coordinates around its caption's mean.
     """
 
     means: torch.Tensor
@@ -56,7 +57,7 @@ class CaptionWorld:
     def of(
         cls, captions: int, distance: float, coordinates: int = 64, sd: float = 1.0, seed: int = 0
     ) -> CaptionWorld:
-        """Return a world whose captions' means lie so far from each other, about."""
+        """Return a world whose captions' means lie about a given distance apart."""
         generator = torch.Generator().manual_seed(seed)
         means = torch.randn(captions, coordinates, generator=generator, dtype=torch.float64)
         return cls(distance * means / (2 * coordinates) ** 0.5, sd)
@@ -69,22 +70,22 @@ class CaptionWorld:
         )
 
     def image_behind(self, x: torch.Tensor, signal: torch.Tensor) -> torch.Tensor:
-        """Return E[x_0 | x_t, caption] of each caption, (captions, coordinates): what a perfect model sees."""
+        """Return E[x_0 | x_t, caption] of each caption, the exact prediction: shape (captions, coordinates)."""
         gain = self.sd**2 * signal.sqrt() / (self.sd**2 * signal + 1 - signal)
         return self.means + gain * (x - signal.sqrt() * self.means)
 
     def noise_in(self, x: torch.Tensor, signal: torch.Tensor) -> torch.Tensor:
-        """Return the noise that a perfect denoiser finds in x_t under each caption."""
+        """Return the exact prediction of the noise in x_t under each caption."""
         return (x - signal.sqrt() * self.image_behind(x, signal)) / (1 - signal).sqrt()
 
 
 def betas() -> torch.Tensor:
-    """Return those of Stable Diffusion."""
+    """Return the betas of Stable Diffusion."""
     return torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2
 
 
 def all_terms(world: CaptionWorld, x0: torch.Tensor, want: LikelihoodParams) -> Floats:
-    """Return log p(x_t-1 | x_t, caption), (trials, steps, captions), as the generator's own chain has it."""
+    """Return log p(x_t-1 | x_t, caption) in the generator's chain: shape (trials, steps, captions)."""
     steps: Steps = respaced(betas(), want.steps)
     wide = Steps(steps.timesteps, *(of[:, None, None] for of in (steps.beta, steps.signal, steps.before)))
     posterior = steps.posterior[:, None, None]
@@ -98,8 +99,8 @@ def all_terms(world: CaptionWorld, x0: torch.Tensor, want: LikelihoodParams) -> 
     return torch.stack(found).numpy()
 
 
-def given_up(terms: Floats, want: LikelihoodParams) -> tuple[Floats, int]:
-    """Return the terms that would have been asked for, NaN in place of the others, and how many those are."""
+def eliminate(terms: Floats, want: LikelihoodParams) -> tuple[Floats, int]:
+    """Return the terms that elimination leaves, with NaN in place of the others, and their number."""
     flat = terms.reshape(-1, terms.shape[-1])
     seen = np.full_like(flat, np.nan)
     left, places, done = list(range(flat.shape[1])), order(want), 0
@@ -117,9 +118,17 @@ def given_up(terms: Floats, want: LikelihoodParams) -> tuple[Floats, int]:
 
 @dataclass(frozen=True)
 class Point:
-    """At one error rate, of some samples: the share of calls, of decisions that are the same, and accuracies.
+    """Result at one error rate.
 
-    same_low, same_high: Wilson's interval over samples
+    Attributes:
+        error_rate: The error rate.
+        samples: Number of samples.
+        calls: Share of the denoiser calls that are made.
+        same: Share of the samples with the same decision as by all terms.
+        same_low: Lower end of its Wilson interval over samples.
+        same_high: Upper end.
+        accuracy: Accuracy with elimination.
+        accuracy_by_all_terms: Accuracy by all terms.
     """
 
     error_rate: float
@@ -133,7 +142,7 @@ class Point:
 
 
 Samples = list[tuple[Floats, int]]
-"""Of each sample all terms, (trials, steps, captions), and which caption is right."""
+"""All terms of each sample, of shape (trials, steps, captions), and the index of the right caption."""
 
 
 def curve(samples: Samples, rates: Iterable[float] = RATES) -> list[Point]:
@@ -146,10 +155,10 @@ def _point(samples: Samples, rate: float) -> Point:
     accuracy = exact = 0.0
     for terms, answer in samples:
         want = LikelihoodParams(trials=terms.shape[0], steps=terms.shape[1], error_rate=rate)
-        seen, asked = given_up(terms, want)
-        calls += asked
+        seen, evaluated = eliminate(terms, want)
+        calls += evaluated
         every += terms.size
-        few, whole = standing(seen), standing(terms)
+        few, whole = score_remaining(seen), score_remaining(terms)
         same += int(few.argmax() == whole.argmax())
         accuracy += share(few, answer)
         exact += share(whole, answer)
@@ -158,7 +167,7 @@ def _point(samples: Samples, rate: float) -> Point:
 
 
 def sure(samples: Samples, most: int = 300) -> Samples:
-    """Return the first samples whose z by all terms is at least `SURE`."""
+    """Return the first samples whose z is at least `SURE`."""
     return [(terms, answer) for terms, answer in samples if certainty(terms) >= SURE][:most]
 
 
@@ -174,9 +183,14 @@ def toy(count: int, trials: int, steps: int, nearest: float = 0.3) -> Iterator[t
 
 
 def of_model(model: str, prompts: str, count: int | None, trials: int, steps: int) -> Samples:
-    """Return those of a prompt source, all whose terms a model is asked for, unless a run has them already.
+    """Return the samples of a prompt source with all terms of a model; terms in the cache are reused.
 
-    count: as `--limit`
+    Args:
+        model: Name of the model.
+        prompts: Name of the prompt source.
+        count: Maximum number of samples, as in `--limit`.
+        trials: Number of trials.
+        steps: Number of steps.
     """
     found: Samples = []
 
@@ -197,7 +211,7 @@ def of_model(model: str, prompts: str, count: int | None, trials: int, steps: in
 
 
 def table(name: str, samples: Samples) -> pd.DataFrame:
-    """Return the curves of all samples, and of those of which it is sure."""
+    """Return the curves of all samples, and of those with a z of at least `SURE`."""
     parts = {"all": samples, f"z at least {SURE:g}": sure(samples)}
     lines = [
         {"of": name, "which": which, **asdict(point)}
@@ -209,7 +223,7 @@ def table(name: str, samples: Samples) -> pd.DataFrame:
 
 
 def write(found: pd.DataFrame) -> None:
-    """Put curves in the place of those of the same name in docs/elimination.csv, and draw all that stand there."""
+    """Replace the curves of the same name in docs/elimination.csv, and draw all curves of the file."""
     file = DOCS / "elimination.csv"
     if file.exists():
         kept = pd.read_csv(file)
@@ -238,10 +252,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--model")
     parser.add_argument("--prompts", default="selfeval-mini")
-    parser.add_argument("--count", type=int, help="of samples at most; 1300 of Gaussians")
-    parser.add_argument("--trials", type=int, help="10 of Gaussians, 2 of a model")
-    parser.add_argument("--steps", type=int, help="100 of Gaussians, 25 of a model")
-    parser.add_argument("--write", action="store_true", help="to docs/elimination.csv and .png, too")
+    parser.add_argument("--count", type=int, help="maximum number of samples; default for Gaussians: 1300")
+    parser.add_argument("--trials", type=int, help="default: 10 for Gaussians, 2 for a model")
+    parser.add_argument("--steps", type=int, help="default: 100 for Gaussians, 25 for a model")
+    parser.add_argument("--write", action="store_true", help="update docs/elimination.csv and .png")
     given = parser.parse_args()
     if given.model:
         size = given.count, given.trials or 2, given.steps or 25
@@ -251,6 +265,6 @@ if __name__ == "__main__":
         name, samples = "Gaussians", list(toy(*size))
     of_all = table(name, samples)
     print(of_all.to_string(index=False, float_format="%.4g"))
-    print(f"{len(sure(samples, len(samples)))} of {len(samples)} samples have z of at least {SURE:g}")
+    print(f"{len(sure(samples, len(samples)))} of {len(samples)} samples have a z of at least {SURE:g}")
     if given.write:
         write(of_all)

@@ -1,7 +1,7 @@
-"""What fewer trials, fewer steps and other estimators would have decided: arithmetic on the terms that are there.
+"""Decisions with fewer trials, fewer steps and other estimators, computed from the stored terms.
 
-A mean over all of them would say nothing, so they are no measures: each sample's row of the headline carries them
-as facets, texts such as `1=-0.25 2=0.75`: how right the decision is, less chance, by what was varied.
+The results are facets of each sample's row of the headline, not measures, because an average over all variations
+has no meaning. A facet is a text such as `1=-0.25 2=0.75`: the correctness minus chance of each variation.
 """
 
 from __future__ import annotations
@@ -11,58 +11,75 @@ from collections.abc import Mapping
 import numpy as np
 from t2i_core.api.prompt import Prompt
 
-from .estimators import Floats, Terms, estimated, log_likelihood, share
+from .estimators import Floats, Terms, combine_trials, log_likelihood, share
 
 TRIALS, STEPS, ESTIMATORS = "by_trials", "by_steps", "by_estimator"
-"""Facets. Steps are written n/T: n of a chain's T steps."""
+"""Names of the facets. The keys of `by_steps` are n/T: n of the T steps of a chain."""
 
 _COUNTS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1000)
 
 
 def counts(most: int) -> list[int]:
-    """Return how many of something are tried, ascending, `most` the last."""
+    """Return the numbers of trials or steps to compute decisions for, ascending; the last is `most`."""
     return [*(n for n in _COUNTS if n < most), most]
 
 
-def above(prompt: Prompt, scores: Floats) -> float:
-    """Return how right a decision is, less chance."""
-    assert prompt.answer is not None  # as checked before anything ran
+def score_above_chance(prompt: Prompt, scores: Floats) -> float:
+    """Return the correctness of a decision, from 0 to 1, minus chance."""
+    assert prompt.answer is not None  # see `Choices.check`
     return share(scores, prompt.answer) - 1 / len(prompt.texts)
 
 
-def by_trials(prompt: Prompt, trials: Floats, estimator: str) -> dict[str, float]:
-    """By n of the trials, (trials, captions): the mean over as many blocks of n as there are."""
+def vary_trials(prompt: Prompt, trials: Floats, estimator: str) -> dict[str, float]:
+    """Return the correctness minus chance by number of trials n, averaged over disjoint blocks of n trials.
+
+    Args:
+        prompt: The sample.
+        trials: float64 of shape (trials, captions).
+        estimator: The name of the estimator.
+    """
     total, found = len(trials), {}
     for n in counts(total):
         blocks = trials[: total // n * n].reshape(-1, n, trials.shape[-1])
-        found[str(n)] = float(np.mean([above(prompt, estimated(block, estimator)) for block in blocks]))
+        found[str(n)] = float(
+            np.mean([score_above_chance(prompt, combine_trials(block, estimator)) for block in blocks])
+        )
     return found
 
 
-def by_steps(prompt: Prompt, values: Floats) -> dict[str, float]:
-    """By n of the steps of (trials, steps, captions), whose mean decides: every T/n-th of the T that are there.
+def vary_steps(prompt: Prompt, values: Floats) -> dict[str, float]:
+    """Return the correctness minus chance by number of steps n, from every T/n-th of the T steps.
 
-    A chain of n steps has larger ones: it is another chain, which the model must be asked about.
+    This differs from a chain of n steps, whose steps are larger. For that, the model must be queried again.
+
+    Args:
+        prompt: The sample.
+        values: float64 of shape (trials, steps, captions); the captions' means are compared.
     """
     total, found = values.shape[1], {}
     for n in counts(total):
         places = ((np.arange(n) + 0.5) * total / n).astype(int)
-        found[f"{n}/{total}"] = above(prompt, values[:, places].mean(axis=(0, 1)))
+        found[f"{n}/{total}"] = score_above_chance(prompt, values[:, places].mean(axis=(0, 1)))
     return found
 
 
-def by_estimator(prompt: Prompt, terms: Terms) -> dict[str, float]:
-    """By each estimator that these terms have; the captions come first among theirs."""
+def vary_estimator(prompt: Prompt, terms: Terms) -> dict[str, float]:
+    """Return the correctness minus chance by estimator, for the estimators that these terms allow.
+
+    Args:
+        prompt: The sample.
+        terms: Terms whose first captions are the sample's.
+    """
     names = ("mean", "log-mean-exp", *(("q-mean", "q-log-mean-exp") if "log_q" in terms else ()))
     captions = len(prompt.texts)
-    return {name: above(prompt, log_likelihood(terms, name)[:captions]) for name in names}
+    return {name: score_above_chance(prompt, log_likelihood(terms, name)[:captions]) for name in names}
 
 
-def written(found: Mapping[str, float]) -> str:
-    """Return numbers by name as a facet's text."""
+def write_values(found: Mapping[str, float]) -> str:
+    """Return numbers by name as the text of a facet."""
     return " ".join(f"{name}={value:.9g}" for name, value in found.items())
 
 
-def read(text: str) -> dict[str, float]:
-    """Read what `written` wrote."""
+def read_values(text: str) -> dict[str, float]:
+    """Read the text that `write_values` returned."""
     return {name: float(value) for name, _, value in (part.partition("=") for part in text.split())}

@@ -1,4 +1,4 @@
-"""Tables from decisions: by task, by trials, steps and estimator, and where only one of two models is right."""
+"""Analyses of decisions: by task, trials, steps and estimator, and the differences between two models."""
 
 from __future__ import annotations
 
@@ -13,24 +13,32 @@ import pandas as pd
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import Question, mean_interval, paired_difference
 
-from .ablation import ESTIMATORS, STEPS, TRIALS, read
+from .ablation import ESTIMATORS, STEPS, TRIALS, read_values
 from .choices import ABOVE, ACCURACY, CHANCE
 from .samples import PAPER_CHANCE, TASKS
-from .votes import people
+from .votes import compare_with_people
 
 ABLATIONS = {
-    TRIALS: ("trials", "Accuracy minus chance by the number of trials, from the terms of one run."),
+    TRIALS: ("trials", "Accuracy minus chance by number of trials, computed from the terms of one run."),
     STEPS: (
         "steps",
-        "Accuracy minus chance by the number of steps: as part of a longer chain (chain_of), which is arithmetic, "
-        "or of a chain of so many, about which the model was asked.",
+        "Accuracy minus chance by number of steps, computed from the steps of a chain of chain_of steps; the "
+        "model was queried for each of these chains.",
     ),
-    ESTIMATORS: ("estimator", "Accuracy minus chance by the estimator, from the same terms."),
+    ESTIMATORS: ("estimator", "Accuracy minus chance by estimator, computed from the same terms."),
 }
 
 
 def analyse(study: Study, votes: Path | None) -> Iterator[Analysis]:
-    """Yield all that can be said of one metric's decisions."""
+    """Yield the analyses of one metric's decisions.
+
+    Args:
+        study: The run.
+        votes: A CSV file of people's votes; if None, there is no analysis of agreement with people.
+
+    Raises:
+        BadOption: If the votes are not valid or none concerns this run.
+    """
     table = study.table
     if table.empty:
         return
@@ -46,11 +54,11 @@ def analyse(study: Study, votes: Path | None) -> Iterator[Analysis]:
         yield only_one_right(right, study.interval)
         yield where_only_one_is_right(right)
     if votes is not None:
-        yield people(votes, pairs(right))
+        yield compare_with_people(votes, pairs(right))
 
 
 def _rows(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """The rows of a measure, a text or a number in each column."""
+    """Return the rows of a measure, without categorical columns."""
     rows = table[table["measure"] == measure].copy()
     for name in rows.columns.difference(["value"]):
         rows[name] = rows[name].astype(object)
@@ -58,22 +66,22 @@ def _rows(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def decisions(table: pd.DataFrame) -> pd.DataFrame:
-    """How right each model is on each sample: model, task, prompt, cluster, seed, value."""
+    """Return the correctness of each model on each sample: model, task, prompt, cluster, seed, value."""
     return _rows(table, ACCURACY)[["model", "task", "prompt", "cluster", "seed", "value"]]
 
 
-def _in_order(tasks: pd.Series) -> list[Any]:
-    """The paper's tasks in its order, then any others."""
+def _list_tasks(tasks: pd.Series) -> list[Any]:
+    """Return the distinct tasks: the paper's in its order, then any others."""
     found = list(dict.fromkeys(tasks))
     return sorted(found, key=lambda task: TASKS.index(task) if task in TASKS else len(TASKS))
 
 
 def by_task(table: pd.DataFrame, interval: Question) -> Analysis:
-    """Accuracy minus chance of each model and task, in per cent, beside chance and the paper's."""
+    """Return accuracy minus chance of each model and task in per cent, with both kinds of chance."""
     right, above, chance = (_rows(table, measure) for measure in (ACCURACY, ABOVE, CHANCE))
     lines = []
     for model in dict.fromkeys(right["model"]):
-        for task in _in_order(right["task"]):
+        for task in _list_tasks(right["task"]):
             own = [rows[(rows["model"] == model) & (rows["task"] == task)] for rows in (right, above, chance)]
             if own[0].empty:
                 continue
@@ -88,15 +96,15 @@ def by_task(table: pd.DataFrame, interval: Question) -> Analysis:
     names = ("accuracy", "chance", "above_chance", "low", "high", "papers_chance", "above_papers_chance")
     found = pd.DataFrame(lines, columns=["model", "task", *names, "samples", "images"])
     summary = (
-        "Accuracy minus chance by task, in per cent, intervals over source images; the paper's chance beside."
+        "Accuracy minus chance by task, in per cent, with intervals over source images and the paper's chance."
     )
     return Analysis("tasks", summary, found, partial(_bars, found))
 
 
 def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval: Question) -> Analysis:
-    """Accuracy minus chance, the mean over tasks, by what was varied."""
+    """Return accuracy minus chance, averaged over tasks, by the values of one ablation."""
     rows = _rows(table, ABOVE).dropna(subset=facet)
-    parts = rows.assign(of=rows[facet].map(lambda text: list(read(text).items()))).explode("of")
+    parts = rows.assign(of=rows[facet].map(lambda text: list(read_values(text).items()))).explode("of")
     parts[name], parts["value"] = zip(*parts["of"], strict=True)
     by = ["model", name]
     if facet == STEPS:
@@ -106,9 +114,9 @@ def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval:
         parts = parts.astype(dict.fromkeys(by[1:], int))
     lines = []
     for names, own in parts.groupby(by, sort=facet != ESTIMATORS):
-        alike = 1 / own.groupby("task")["value"].transform("size")  # tasks, as in the headline
+        equal = 1 / own.groupby("task")["value"].transform("size")  # equal weights of tasks, as in the headline
         e = mean_interval(
-            own["value"], own["cluster"], own["seed"], weights=alike, interval=interval, low=-1, high=1
+            own["value"], own["cluster"], own["seed"], weights=equal, interval=interval, low=-1, high=1
         )
         lines.append((*names, e.value, e.lo, e.hi, len(own)))
     found = pd.DataFrame(lines, columns=[*by, "above_chance", "low", "high", "samples"])
@@ -116,18 +124,18 @@ def ablation(table: pd.DataFrame, facet: str, name: str, summary: str, interval:
 
 
 def calls(table: pd.DataFrame) -> Analysis:
-    """How often denoisers were asked, and how often all terms would have taken."""
+    """Return the denoiser calls per sample, with and without elimination."""
     means = {
         name: _rows(table, measure).groupby(["model", "task"], sort=False)["value"].mean()
         for name, measure in (("calls", "calls"), ("all_terms", "calls_unpruned"))
     }
     found = pd.DataFrame(means).reset_index()
     found["share"] = found["calls"] / found["all_terms"]
-    return Analysis("calls", "Calls of the denoiser a sample, and those that all terms take.", found)
+    return Analysis("calls", "Denoiser calls per sample, and the calls that all terms would take.", found)
 
 
 def pairs(right: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield two models and how right both are (`a`, `b`) on each sample that both have."""
+    """Yield each pair of models with their correctness (`a`, `b`) on the samples that both have."""
     keys = ["task", "prompt", "cluster", "seed"]
     for a, b in combinations(dict.fromkeys(right["model"]), 2):
         own = [right[right["model"] == model].set_index(keys)["value"] for model in (a, b)]
@@ -135,10 +143,10 @@ def pairs(right: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
 
 
 def only_one_right(right: pd.DataFrame, interval: Question) -> Analysis:
-    """The samples by which of two models is right, and the difference of their accuracies."""
+    """Return the numbers of samples that both, one or none of two models gets right, and the difference."""
     lines = []
     for a, b, both in pairs(right):
-        parts = [(task, both[both["task"] == task]) for task in _in_order(both["task"])]
+        parts = [(task, both[both["task"] == task]) for task in _list_tasks(both["task"])]
         for task, part in [*parts, ("all", both)]:
             if part.empty:
                 continue
@@ -148,19 +156,20 @@ def only_one_right(right: pd.DataFrame, interval: Question) -> Analysis:
             lines.append((a, b, task, *counted, (~first & ~second).sum(), e.diff, e.lo, e.hi, e.p))
     names = ["model_a", "model_b", "task", "both", "only_a", "only_b", "neither", "difference", "low", "high", "p"]
     summary = (
-        "Samples on which both, one or none of two models is right (shared ties are not), with the difference."
+        "Numbers of samples that both, one or none of two models gets right (ties count as wrong), and the "
+        "difference of the accuracies."
     )
     return Analysis("models", summary, pd.DataFrame(lines, columns=names))
 
 
 def where_only_one_is_right(right: pd.DataFrame) -> Analysis:
-    """The samples on which one of two models alone is right: what people are asked about."""
+    """Return the samples that exactly one of two models gets right; people vote on these."""
     lines = []
     for a, b, both in pairs(right):
         for line in both[(both["a"] == 1) != (both["b"] == 1)].itertuples():
             lines.append((a, b, line.task, line.prompt, line.seed, a if line.a == 1 else b))
     found = pd.DataFrame(lines, columns=["model_a", "model_b", "task", "prompt", "seed", "right"])
-    return Analysis("only-one-right", "The samples on which only one of two models is right: its vote.", found)
+    return Analysis("only-one-right", "Samples that exactly one of two models gets right.", found)
 
 
 def _bars(found: pd.DataFrame, axes: Any) -> None:

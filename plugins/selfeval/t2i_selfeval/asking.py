@@ -1,4 +1,4 @@
-"""What a model is asked: a likelihood of each of a sample's images, under its captions."""
+"""Queries to the model: the likelihood of each image of a sample under the sample's captions."""
 
 from __future__ import annotations
 
@@ -13,33 +13,39 @@ from .options import ElboOptions, SelfEvalOptions, TermsOptions, WinogroundOptio
 
 NEED = "likelihood"
 GREY = Path(__file__).with_name("grey.png")
-"""The plain image that is shown in place of every sample's own."""
+"""A plain grey image that replaces every sample's image in blind runs."""
 
 EMPTY = ""
 
 Params = Mapping[str, Any]
 
 
-def need(options: TermsOptions, asked: Sequence[Params], empty: bool = False, blind: bool = False) -> Need:
-    """Return the need of a likelihood of each image of a sample's, as often as there are params.
+def build_need(
+    options: TermsOptions, variants: Sequence[Params], empty: bool = False, blind: bool = False
+) -> Need:
+    """Return a need of the likelihood of each image of a sample.
 
-    empty: under the empty caption too, which comes last
+    Args:
+        options: The options.
+        variants: Parameters of the queries; each image is queried once per variant.
+        empty: Add the empty caption after the sample's captions.
+        blind: Show a grey image in place of the sample's images.
     """
 
-    params = tuple({"trials": options.trials, "fit": options.fit, **own} for own in asked)
+    params = tuple({"trials": options.trials, "fit": options.fit, **own} for own in variants)
 
     def queries(samples: Sequence[Sample]) -> list[Query]:
         sample = samples[0]
         texts = (*sample.prompt.texts, EMPTY) if empty else sample.prompt.texts
         images: tuple[Image, ...] = (load_image(GREY),) if blind else sample.own_images
-        # the noise of all samples of one seed is the same: a repeat is another seed
+        # All samples of one seed share their noise; another seed repeats the measurement with other noise.
         return [Query((image,), texts, {**own, "seed": sample.seed}) for own in params for image in images]
 
     return Need(NEED, "likelihood", source="model", images="prompt", queries=queries, params=params)
 
 
 def chain_params(options: SelfEvalOptions | WinogroundOptions, steps: int) -> Params:
-    """Return what SelfEval's chain takes beyond trials, with so many steps."""
+    """Return the parameters of SelfEval's chain with a given number of steps, without the trials."""
     return {
         "terms": "log_p",
         "steps": steps,
@@ -49,8 +55,8 @@ def chain_params(options: SelfEvalOptions | WinogroundOptions, steps: int) -> Pa
     }
 
 
-def elimination(options: SelfEvalOptions | ElboOptions) -> Params:
-    """Return what says when captions are given up."""
+def elimination_params(options: SelfEvalOptions | ElboOptions) -> Params:
+    """Return the parameters of the elimination of captions; empty if no caption may be eliminated."""
     if isinstance(options, ElboOptions) and options.stages:
         return {"stages": [list(stage) for stage in options.stages]}
     return {"error_rate": options.error_rate} if options.gives_up else {}

@@ -1,4 +1,4 @@
-"""The right captions of samples as prompts: to generate from, for people to compare."""
+"""Right captions of samples as prompts, for images that people compare."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from t2i_core.api.prompt import Prompt
 
 
 def right_captions(samples: Iterable[Prompt]) -> Iterator[Prompt]:
-    """Yield each right caption once, under the id of the first sample that has it, without images.
+    """Yield each distinct right caption as a prompt without images, with the id of the first sample that has it.
 
-    Of a pair both captions are right: the second's id ends in `-2`.
+    Both captions of a pair are right; the id of the second ends in `-2`.
     """
     seen: set[str] = set()
     for sample in samples:

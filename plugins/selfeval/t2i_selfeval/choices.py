@@ -1,4 +1,4 @@
-"""What all metrics of choices share: a caption is picked for each image, and accuracy is counted above chance."""
+"""Base class of metrics that pick a caption for each image."""
 
 from __future__ import annotations
 
@@ -16,46 +16,54 @@ from t2i_core.api.prompt import Prompt
 from t2i_core.api.study import Analysis, Study
 
 from .estimators import Floats, share
-from .samples import PAPER_CHANCE, wrong_with
+from .samples import PAPER_CHANCE, find_fault
 
 ABOVE, ABOVE_PAPER, ACCURACY, CHANCE = "above_chance", "above_papers_chance", "accuracy", "chance"
 NONE: Mapping[str, str] = {}
 
 
 class Choices(TableMetric):
-    """Picks a caption for each sample's image."""
+    """Metric of accuracy above chance in picking the right caption of each image."""
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that are no samples of one image with captions."""
-        for prompt in prompts:
-            if (fault := wrong_with(prompt, images=1)) is not None:
-                raise BadPrompts(f"the prompt {prompt.id!r} {fault}")
+        """Check that every prompt is a sample of one image with captions.
 
-    def decided(self, prompt: Prompt, scores: Floats, facets: Mapping[str, str] = NONE) -> Iterator[Row]:
-        """Yield a sample's rows: whether its right caption has the highest score, ties shared, and what chance is.
-
-        scores:  (captions,), higher is better
-        facets:  of the headline
+        Raises:
+            BadPrompts: If a prompt is not.
         """
-        assert prompt.answer is not None  # as checked before anything ran
+        for prompt in prompts:
+            if (fault := find_fault(prompt, images=1)) is not None:
+                raise BadPrompts(f"prompt {prompt.id!r}: {fault}")
+
+    def score_decision(self, prompt: Prompt, scores: Floats, facets: Mapping[str, str] = NONE) -> Iterator[Row]:
+        """Yield the rows of a sample: correctness minus chance, correctness, and chance.
+
+        The sample is correct if the right caption has the highest score; tied captions share the decision.
+
+        Args:
+            prompt: The sample.
+            scores: Scores of shape (captions,); higher is better.
+            facets: Facets of the row of the headline.
+        """
+        assert prompt.answer is not None  # see `check`
         right, chance = share(scores, prompt.answer), 1 / len(prompt.texts)
         yield Row(ABOVE, right - chance, facets)
         yield Row(ACCURACY, right)
         yield Row(CHANCE, chance)
 
     def prepare(self, table: pd.DataFrame) -> _TaskMeans:
-        """Find how right the decisions of each task are."""
-        return _TaskMeans.of(table)
+        """Compute the accuracy of each task's decisions."""
+        return _TaskMeans.from_table(table)
 
     def aggregate(self, means: _TaskMeans, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return the headline, the mean over tasks of accuracy minus chance.
+        """Return the headline: the mean over tasks of accuracy minus chance.
 
-        And, where all tasks are the paper's, the same with the paper's chances.
+        If all tasks are the paper's, the same with the paper's chance levels is returned too.
         """
         return means.averages(weights)
 
     def analyses(self, study: Study) -> Iterator[Analysis]:
-        """Yield tables by task, ablations, and where models differ, beside what people prefer."""
+        """Yield scores by task, ablations, comparisons of models, and agreement with people."""
         from .analyses import analyse
 
         yield from analyse(study, self.options.votes)
@@ -63,12 +71,14 @@ class Choices(TableMetric):
 
 @dataclass(frozen=True)
 class _TaskMeans:
-    """Where a table says how right decisions are.
+    """Rows of a table from which the means over tasks are computed.
 
-    rows:    positions of its rows of accuracy
-    values:  float64, by row: accuracy; and less chance
-    tasks:   of each row, an index into `paper`
-    paper:   each task's chance in the paper, NaN where it has none
+    Attributes:
+        rows: Positions of the rows of `accuracy`.
+        accuracy: Accuracy of each of these rows.
+        above: Accuracy minus chance of each of these rows.
+        tasks: Index of each row's task in `paper`.
+        paper: The paper's chance of each task; NaN for other tasks.
     """
 
     rows: NDArray[np.intp]
@@ -78,8 +88,8 @@ class _TaskMeans:
     paper: NDArray[np.float64]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> _TaskMeans:
-        """Find the rows; each sample has one of each measure, in one order."""
+    def from_table(cls, table: pd.DataFrame) -> _TaskMeans:
+        """Find the rows of a table that holds the measures of its samples in the same order."""
         value = table["value"].to_numpy(np.float64)
         rows, above = (np.flatnonzero(table["measure"] == measure) for measure in (ACCURACY, ABOVE))
         codes, names = pd.factorize(table["task"].astype(str).to_numpy()[rows])
@@ -87,12 +97,12 @@ class _TaskMeans:
         return cls(rows, value[rows], value[above], codes.astype(np.intp), paper)
 
     def averages(self, weights: NDArray[np.float64]) -> dict[str, float]:
-        """Return the means over tasks; NaN where nothing of one of them weighs."""
+        """Return the means over tasks; NaN if the weights of a task are all 0."""
         weight = weights[self.rows]
         total = np.bincount(self.tasks, weight, len(self.paper))
         if not (total > 0).all():
             return dict.fromkeys(self._names, float("nan"))
-        weight /= total[self.tasks] * len(total)  # a task's weigh as much as another's
+        weight /= total[self.tasks] * len(total)  # all tasks have the same weight
         found = {
             ABOVE: float((weight * self.above).sum()),
             ABOVE_PAPER: float((weight * self.accuracy).sum() - self.paper.sum() / len(total)),

@@ -1,6 +1,6 @@
-"""Arithmetic on the terms of a likelihood: from terms to one number a caption, and from numbers to decisions.
+"""Estimators: from the terms of a likelihood to one score per caption, and from scores to decisions.
 
-Terms have the shape (trials, steps, captions), priors (trials, captions); NaN where a caption was given up.
+Terms have the shape (trials, steps, captions), priors (trials, captions). Terms of an eliminated caption are NaN.
 """
 
 from __future__ import annotations
@@ -15,15 +15,21 @@ Terms = Mapping[str, Floats]
 
 
 class UnusableTerms(Exception):
-    """Terms that do not tell what is asked, and why."""
+    """The model's terms do not suffice for the requested estimate."""
 
 
-def trials_of(terms: Terms, corrected: bool) -> Floats:
-    """Return each trial's log p(x_0 ... x_T | caption), (trials, captions): eq. 9 before its sum over trials.
+def sum_over_steps(terms: Terms, corrected: bool) -> Floats:
+    """Return log p(x_0 ... x_T | caption) of each trial: equation 9 without its sum over trials.
 
-    corrected: less log q(x_1 ... x_T | x_0), whose expectation is the bound on log p(x_0 | caption)
+    Args:
+        terms: The terms.
+        corrected: Subtract log q(x_1 ... x_T | x_0). The expectation is then the bound on log p(x_0 | caption).
 
-    Raises UnusableTerms where a term is not there.
+    Returns:
+        float64 of shape (trials, captions), in nats.
+
+    Raises:
+        UnusableTerms: If a term is missing.
     """
     found: Floats = _term(terms, "log_p").sum(axis=1) + _term(terms, "log_prior")
     if corrected:
@@ -31,11 +37,17 @@ def trials_of(terms: Terms, corrected: bool) -> Floats:
     return found
 
 
-def estimated(trials: Floats, estimator: str) -> Floats:
-    """Return one number a caption of its trials, the first axis.
+def combine_trials(trials: Floats, estimator: str) -> Floats:
+    """Combine the trials, the first axis, into one number per caption.
 
-    mean: of log-probabilities. sum: eq. 9 to the letter. log-mean-exp: the log of the mean of probabilities. What
-    `q-` adds is in the trials already (`trials_of`)
+    Args:
+        trials: float64 of shape (trials, captions), in nats.
+        estimator: `mean` of the log-probabilities; `sum` of them, which is equation 9 as printed; or
+            `log-mean-exp`, the log of the mean probability. A prefix `q-` changes nothing here (see
+            `sum_over_steps`).
+
+    Returns:
+        float64 of shape (captions,).
     """
     found: Floats
     if estimator.endswith("log-mean-exp"):
@@ -47,25 +59,44 @@ def estimated(trials: Floats, estimator: str) -> Floats:
 
 
 def log_likelihood(terms: Terms, estimator: str) -> Floats:
-    """Return log p(x | caption), (captions,), in nats, where no caption was given up. Raises UnusableTerms."""
-    return estimated(trials_of(terms, estimator.startswith("q-")), estimator)
+    """Estimate log p(x | caption) from the terms of all captions, none of them eliminated.
+
+    Returns:
+        float64 of shape (captions,), in nats.
+
+    Raises:
+        UnusableTerms: If a term is missing.
+    """
+    return combine_trials(sum_over_steps(terms, estimator.startswith("q-")), estimator)
 
 
-def errors_of(terms: Terms, weighted: bool) -> Floats:
-    """Return minus the squared errors, (trials, steps, captions): higher is better.
+def negate_errors(terms: Terms, weighted: bool) -> Floats:
+    """Return the negative squared errors, so that higher is better.
 
-    weighted: by the weights of a flow's bound, in nats
+    Args:
+        terms: The terms.
+        weighted: Multiply by the weights of a flow's bound; the result is in nats.
 
-    Raises UnusableTerms where there are no weights.
+    Returns:
+        float64 of shape (trials, steps, captions).
+
+    Raises:
+        UnusableTerms: If the errors or the weights are missing.
     """
     error = _term(terms, "error")
     return -(_term(terms, "weight") * error if weighted else error)
 
 
-def standing(values: Floats) -> Floats:
-    """Return the mean of each caption's terms, (captions,); minus infinity for those that were given up.
+def score_remaining(values: Floats) -> Floats:
+    """Return the mean of each caption's terms, or minus infinity for an eliminated caption.
 
-    values: (trials, steps, captions), higher is better. Who has fewer terms than another was given up.
+    A caption with fewer terms than another is an eliminated one.
+
+    Args:
+        values: float64 of shape (trials, steps, captions); higher is better.
+
+    Returns:
+        float64 of shape (captions,).
     """
     flat = values.reshape(-1, values.shape[-1])
     there = np.isfinite(flat)
@@ -74,28 +105,32 @@ def standing(values: Floats) -> Floats:
     return np.where(counts == counts.max(), sums / np.maximum(counts, 1), -np.inf)
 
 
-def complete(values: Floats) -> bool:
-    """Whether no caption was given up."""
+def is_complete(values: Floats) -> bool:
+    """Return whether no caption was eliminated."""
     return bool(np.isfinite(values).all())
 
 
 def share(scores: Floats, answer: int) -> float:
-    """Return how right a decision is: 1 where the answer is best alone, a share of it among equals, else 0."""
+    """Return the correctness of a decision: 1/k if the answer is among k captions tied for the best, else 0."""
     best = scores == scores.max()
     return float(best[answer] / best.sum())
 
 
 def posterior(log_p: Floats) -> Floats:
-    """Return the probability of each caption where all are alike before the image is seen: softmax."""
+    """Return the posterior probability of each caption under a uniform prior: the softmax."""
     likely = np.exp(log_p - log_p.max())
     found: Floats = likely / likely.sum()
     return found
 
 
 def certainty(values: Floats) -> float:
-    """Return z: the mean over its standard error of the best caption's terms minus the second's.
+    """Return z: the mean difference between the terms of the best two captions over its standard error.
 
-    values: (trials, steps, captions), none given up. Infinite where the difference does not vary
+    Args:
+        values: float64 of shape (trials, steps, captions), without eliminated captions.
+
+    Returns:
+        z, at least 0; infinity if the difference is positive and does not vary.
     """
     flat = values.reshape(-1, values.shape[-1])
     best, second = np.argsort(-flat.mean(axis=0), kind="stable")[:2]
@@ -107,5 +142,5 @@ def certainty(values: Floats) -> float:
 
 def _term(terms: Terms, name: str) -> Floats:
     if name not in terms:
-        raise UnusableTerms(f"the model gave no terms {name!r} (it gave {', '.join(sorted(terms))})")
+        raise UnusableTerms(f"the model returned no terms {name!r} (got {', '.join(sorted(terms))})")
     return terms[name]

@@ -1,4 +1,9 @@
-"""The metrics of choices: by SelfEval's likelihood, by the errors of Li et al., by the cosines of a CLIP."""
+"""The metrics `selfeval`, `selfeval-elbo` and `selfeval-clip`.
+
+References:
+    SelfEval: Leveraging the discriminative nature of generative models for evaluation.
+    Li et al.: Your Diffusion Model is Secretly a Zero-Shot Classifier. ICCV 2023.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +18,29 @@ from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
-from .ablation import ESTIMATORS, STEPS, TRIALS, above, by_estimator, by_steps, by_trials, written
-from .asking import NEED, chain_params, elimination, need
+from .ablation import (
+    ESTIMATORS,
+    STEPS,
+    TRIALS,
+    score_above_chance,
+    vary_estimator,
+    vary_steps,
+    vary_trials,
+    write_values,
+)
+from .asking import NEED, build_need, chain_params, elimination_params
 from .choices import Choices
 from .estimators import (
     Floats,
     Terms,
     UnusableTerms,
     certainty,
-    complete,
-    errors_of,
+    is_complete,
     log_likelihood,
+    negate_errors,
     posterior,
-    standing,
-    trials_of,
+    score_remaining,
+    sum_over_steps,
 )
 from .options import ElboOptions, EliminationOptions, SelfEvalClipOptions, SelfEvalOptions, TermsOptions
 
@@ -34,7 +48,7 @@ CALLS, ALL_CALLS, POSTERIOR, GAIN, Z = "calls", "calls_unpruned", "posterior", "
 
 
 class SelfEval(Choices):
-    """Picks the caption under which the model finds the image likeliest."""
+    """Choice of the caption with the highest likelihood of the image under the model."""
 
     options: SelfEvalOptions
 
@@ -42,15 +56,15 @@ class SelfEval(Choices):
         super().__init__(setup)
         options = setup.options
         lengths = [options.steps, *(n for n in options.also_steps if n != options.steps)]
-        asked = [{**chain_params(options, steps), **elimination(options)} for steps in lengths]
-        self.needs = (need(options, asked, options.minus_empty, options.blind),)
+        variants = [{**chain_params(options, steps), **elimination_params(options)} for steps in lengths]
+        self.needs = (build_need(options, variants, options.minus_empty, options.blind),)
         self._lengths = lengths
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn one sample into rows.
+        """Yield the rows of one sample and a note on the settings.
 
-        With all terms there are the posterior of the right caption and how sure the decision is, too, and facets
-        of the headline say what fewer trials, fewer steps and other estimators would have decided.
+        If no caption may be eliminated, the rows include `posterior` and `z`, and the headline has facets with the
+        decisions for fewer trials, fewer steps and other estimators.
         """
         observed = unit.one()
         prompt, options = observed.prompt, self.options
@@ -59,95 +73,104 @@ class SelfEval(Choices):
         try:
             scores = [self._scores(answer.terms, len(prompt.texts)) for answer in answers]
             lengths = zip(self._lengths, scores, strict=True) if options.also_steps else ()
-            steps = {f"{length}/{length}": above(prompt, own) for length, own in lengths}
+            steps = {f"{length}/{length}": score_above_chance(prompt, own) for length, own in lengths}
             facets: dict[str, str] = {}
-            if not options.gives_up:  # in all samples alike: those that kept their captions are the hard ones
+            # With elimination, only hard samples keep all their terms, so these rows are left out for all samples.
+            if not options.gives_up:
                 facets, rows = self._with_all_terms(prompt, terms, scores[0])
                 yield from rows
-                steps |= by_steps(prompt, terms["log_p"][..., : len(prompt.texts)])
-            yield from self.decided(prompt, scores[0], {**facets, **({STEPS: written(steps)} if steps else {})})
+                steps |= vary_steps(prompt, terms["log_p"][..., : len(prompt.texts)])
+            yield from self.score_decision(
+                prompt, scores[0], {**facets, **({STEPS: write_values(steps)} if steps else {})}
+            )
         except UnusableTerms as why:
             yield Failure(str(why))
             return
-        yield from calls(answers, options.trials * sum(self._lengths) * (len(prompt.texts) + options.minus_empty))
+        yield from call_rows(
+            answers, options.trials * sum(self._lengths) * (len(prompt.texts) + options.minus_empty)
+        )
         yield Note(
-            f"{said(options, 'steps')}, {options.chain} conditioning, noise by {options.noise}, estimator "
-            f"{options.estimator}; {said_of_elimination(options)}"
+            f"{describe_terms(options, 'steps')}, {options.chain} conditioning, noise by {options.noise}, "
+            f"estimator {options.estimator}; {describe_elimination(options)}"
         )
 
     def _scores(self, terms: Terms, captions: int) -> Floats:
-        """Return a score a caption. Where some were given up, it is the mean of terms, among those left."""
+        """Return a score per caption: the estimate, or the mean of terms if captions were eliminated."""
         log_p = terms.get("log_p")
-        if log_p is None or complete(log_p):
+        if log_p is None or is_complete(log_p):
             return log_likelihood(terms, self.options.estimator)[:captions]
-        return standing(log_p)
+        return score_remaining(log_p)
 
     def _with_all_terms(self, prompt: Prompt, terms: Terms, scores: Floats) -> tuple[dict[str, str], list[Row]]:
-        """Return further facets of the headline, and further rows."""
-        assert prompt.answer is not None  # as checked before anything ran
+        """Return the facets of the headline and the rows that need all terms."""
+        assert prompt.answer is not None  # see `check`
         captions, estimator = len(prompt.texts), self.options.estimator
-        rows = [Row(POSTERIOR, float(posterior(scores)[prompt.answer])), *sure(terms["log_p"][..., :captions])]
+        rows = [Row(POSTERIOR, float(posterior(scores)[prompt.answer])), *z_rows(terms["log_p"][..., :captions])]
         if self.options.minus_empty:
             estimate = log_likelihood(terms, estimator)
             rows.append(Row(GAIN, float(estimate[prompt.answer] - estimate[-1])))
-        trials = trials_of(terms, estimator.startswith("q-"))[:, :captions]
-        facets = {TRIALS: by_trials(prompt, trials, estimator), ESTIMATORS: by_estimator(prompt, terms)}
-        return {name: written(found) for name, found in facets.items()}, rows
+        trials = sum_over_steps(terms, estimator.startswith("q-"))[:, :captions]
+        facets = {TRIALS: vary_trials(prompt, trials, estimator), ESTIMATORS: vary_estimator(prompt, terms)}
+        return {name: write_values(found) for name, found in facets.items()}, rows
 
 
 class SelfEvalElbo(Choices):
-    """Picks the caption under which the model's prediction errs least (Li et al.)."""
+    """Choice of the caption with the smallest prediction error of the model (Li et al.)."""
 
     options: ElboOptions
 
     def __init__(self, setup: Setup[ElboOptions]) -> None:
         super().__init__(setup)
         options = setup.options
-        asked = [{"terms": "error", "steps": options.steps, **elimination(options)}]
-        self.needs = (need(options, asked, blind=options.blind),)
+        params = {"terms": "error", "steps": options.steps, **elimination_params(options)}
+        self.needs = (build_need(options, [params], blind=options.blind),)
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn one sample into rows; with all terms, what fewer trials and timesteps would have decided too."""
+        """Yield the rows of one sample and a note on the settings.
+
+        If no caption may be eliminated, the rows include `z`, and the headline has facets with the decisions for
+        fewer trials and timesteps.
+        """
         observed = unit.one()
         prompt, answer = observed.prompt, observed.one(NEED)
         weighted = self.options.weights == "bound"
         try:
-            values = errors_of(answer.terms, weighted)
+            values = negate_errors(answer.terms, weighted)
         except UnusableTerms as why:
-            yield Failure(f"{why}: only a flow has weights" if weighted else str(why))
+            yield Failure(f"{why}; only flow models have weights, use weights=none" if weighted else str(why))
             return
         facets: dict[str, str] = {}
         if not self.options.gives_up:
-            yield from sure(values)
-            trials = by_trials(prompt, values.mean(axis=1), "mean")
-            facets = {TRIALS: written(trials), STEPS: written(by_steps(prompt, values))}
-        yield from self.decided(prompt, standing(values), facets)
-        yield from calls([answer], self.options.trials * self.options.steps * len(prompt.texts))
-        yield Note(f"{said(self.options, 'timesteps')}; {said_of_elimination(self.options)}")
+            yield from z_rows(values)
+            trials = vary_trials(prompt, values.mean(axis=1), "mean")
+            facets = {TRIALS: write_values(trials), STEPS: write_values(vary_steps(prompt, values))}
+        yield from self.score_decision(prompt, score_remaining(values), facets)
+        yield from call_rows([answer], self.options.trials * self.options.steps * len(prompt.texts))
+        yield Note(f"{describe_terms(self.options, 'timesteps')}; {describe_elimination(self.options)}")
 
 
 class SelfEvalClip(Choices):
-    """Picks the caption that a CLIP finds nearest to the image."""
+    """Choice of the caption with the highest CLIP cosine to the image."""
 
     options: SelfEvalClipOptions
 
     def __init__(self, setup: Setup[SelfEvalClipOptions]) -> None:
         super().__init__(setup)
-        self.needs = (embeddings(),)
+        self.needs = (build_embedding_need(),)
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn one sample into rows."""
+        """Yield the rows of one sample, and a note if a caption was truncated."""
         observed = unit.one()
-        found = cosines(observed)
+        found = compute_cosines(observed)
         if isinstance(found, Failure):
             yield found
             return
-        yield from self.decided(observed.prompt, found[0])
-        yield from cut(observed)
+        yield from self.score_decision(observed.prompt, found[0])
+        yield from note_truncation(observed)
 
 
-def embeddings() -> Need:
-    """Return the need of a vector of each of a sample's images, and of each of its captions."""
+def build_embedding_need() -> Need:
+    """Return a need of the embeddings of a sample's images and captions, in this order."""
 
     def queries(samples: Sequence[Sample]) -> list[Query]:
         sample = samples[0]
@@ -157,48 +180,50 @@ def embeddings() -> Need:
     return Need("embeddings", "embed", images="prompt", queries=queries)
 
 
-def cosines(observed: Observed) -> Floats | Failure:
-    """Return the cosine of each image and caption of a sample, (images, captions)."""
+def compute_cosines(observed: Observed) -> Floats | Failure:
+    """Return the cosines of a sample, float64 of shape (images, captions); a failure if a vector is 0."""
     vectors = np.stack([np.asarray(e.values, np.float64) for e in observed.all("embeddings")])
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not (lengths > 0).all():
-        return Failure("a vector is 0: it has no direction")
+        return Failure("the judge returned a vector of length 0")
     images = len(observed.prompt.images)
     directions = vectors / lengths
     found: Floats = directions[:images] @ directions[images:].T
     return found
 
 
-def cut(observed: Observed) -> Iterator[Note]:
-    """Say where a caption was read in part."""
+def note_truncation(observed: Observed) -> Iterator[Note]:
+    """Yield a note if the judge truncated a caption."""
     if any(e.cut_to is not None for e in observed.all("embeddings")):
-        yield Note("a caption is longer than the judge reads, and was cut", counted=True)
+        yield Note("the judge truncated a caption that exceeds its maximum length", counted=True)
 
 
-def sure(values: Floats) -> Iterator[Row]:
-    """Yield how sure a decision by a mean of terms is, where they vary."""
+def z_rows(values: Floats) -> Iterator[Row]:
+    """Yield z of a decision by the mean of terms, if it is finite."""
     if np.isfinite(z := certainty(values)):
         yield Row(Z, z)
 
 
-def calls(answers: Sequence[LikelihoodTerms], terms: int) -> Iterator[Row]:
-    """Yield how often the denoiser was asked about a sample, and how often all its terms would have taken."""
+def call_rows(answers: Sequence[LikelihoodTerms], terms: int) -> Iterator[Row]:
+    """Yield the denoiser calls for a sample, and the number that all its terms would take."""
     yield Row(CALLS, float(sum(answer.calls for answer in answers)))
     yield Row(ALL_CALLS, float(terms))
 
 
-def said(options: EliminationOptions, steps: str) -> str:
-    """Say what a reader must know of the estimate."""
-    return amount(options, steps) + (" of a grey image in place of each sample's own" if options.blind else "")
+def describe_terms(options: EliminationOptions, steps: str) -> str:
+    """Return the number of terms and whether the images were replaced, for a note."""
+    return describe_amount(options, steps) + (
+        " of a grey image in place of each sample's own" if options.blind else ""
+    )
 
 
-def amount(options: TermsOptions, steps: str) -> str:
-    """Say of how many terms an estimate is made."""
+def describe_amount(options: TermsOptions, steps: str) -> str:
+    """Return the number of terms of an estimate in words."""
     return f"{options.trials} trial{'s' * (options.trials > 1)} x {options.steps} {steps}"
 
 
-def said_of_elimination(options: SelfEvalOptions | ElboOptions) -> str:
-    """Say whether captions were given up."""
+def describe_elimination(options: SelfEvalOptions | ElboOptions) -> str:
+    """Return whether and how captions were eliminated, for a note."""
     if isinstance(options, ElboOptions) and options.stages:
         return f"captions given up in {len(options.stages)} stages"
     return f"captions given up at an error rate of {options.error_rate:g}" if options.gives_up else "all terms"

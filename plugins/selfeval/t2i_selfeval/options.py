@@ -1,4 +1,4 @@
-"""Options of the metrics: what the paper says, and each choice that it leaves open. Imports nothing heavy."""
+"""Options of the metrics: the paper's parameters, and the choices that it leaves open."""
 
 from __future__ import annotations
 
@@ -12,101 +12,110 @@ from t2i_core.api.options import ExecutionOption
 Votes = Annotated[Path | None, ExecutionOption()]
 _VOTES = Field(
     None,
-    description="What people prefer, for analyses: CSV of prompt, left, right, verdict, judge, as `t2i arena "
-    "export` writes it.",
+    description="Analyses: CSV file of people's votes with the columns prompt, left, right, verdict and judge, as "
+    "`t2i arena export` writes it.",
 )
 Estimator = Literal["mean", "sum", "log-mean-exp", "q-mean", "q-log-mean-exp"]
 
 
 class TermsOptions(Options):
-    """Of all that ask a model for a likelihood."""
+    """Options of all metrics that use the model's likelihood."""
 
-    trials: int = Field(10, ge=1, description="N, independent draws of the noise.")
-    steps: int = Field(100, ge=1, description="T, steps of the respaced schedule; of the ELBO, timesteps.")
+    trials: int = Field(10, ge=1, description="N: number of independent draws of the noise.")
+    steps: int = Field(
+        100,
+        ge=1,
+        description="T: number of steps of the respaced schedule, or of timesteps for prediction errors.",
+    )
     fit: Literal["crop", "stretch"] = Field(
-        "crop", description="How images of another shape are brought to the model's size."
+        "crop", description="How to bring images of another aspect ratio to the model's size."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _unguided(cls, given: Any) -> Any:
         if isinstance(given, dict) and {"guidance", "guidance_scale"} & given.keys():
-            raise ValueError("guidance: there is none, for a guided mean is not that of the model's density")
+            raise ValueError(
+                "guidance cannot be set, because a guided mean is not the mean of the model's density; remove it"
+            )
         return given
 
 
 class EliminationOptions(TermsOptions):
-    """Of all that pick one of several captions."""
+    """Options of all metrics that pick one of several captions by the model's likelihood."""
 
     exact: bool = Field(
-        False, description="Ask for every term of every caption; otherwise captions that cannot win are given up."
+        False, description="Compute all terms of all captions instead of eliminating captions that cannot win."
     )
     error_rate: float = Field(
-        0.05, gt=0, lt=1, description="In this share of samples at most the best caption is given up wrongly."
+        0.05, gt=0, lt=1, description="Maximum share of samples whose best caption is eliminated by mistake."
     )
     blind: bool = Field(
-        False, description="Show a plain grey image in place of each sample's own: what captions alone decide."
+        False, description="Show a grey image in place of every image, to measure what captions alone decide."
     )
     votes: Votes = _VOTES
 
 
 class _Chain(Options):
-    """Choices about the chain of Gaussians, eq. 6 to 9."""
+    """Options of the chain of Gaussians (equations 6 to 9 of the paper)."""
 
     estimator: Estimator = Field(
         "mean",
-        description="How trials become one number. mean: of their log-probabilities. sum: eq. 9 as printed, which "
-        "lacks 1/N. log-mean-exp: log of their mean. q-: less log q(x_t | x_t-1), which makes the mean the bound "
-        "on log p(x), and log-mean-exp converge to it.",
+        description="How to combine trials. mean: mean of the log-probabilities. sum: equation 9 as printed, "
+        "without 1/N. log-mean-exp: log of the mean probability. With q-, log q(x_t | x_t-1) is subtracted first; "
+        "the mean is then the bound on log p(x), and log-mean-exp converges to log p(x).",
     )
     chain: Literal["forward", "free-running"] = Field(
         "forward",
-        description="What the denoiser sees: the noised image (eq. 6 to 9), or its own means from x_T on (section "
-        "3.3).",
+        description="Input of the denoiser: the noised image (forward, equations 6 to 9), or its own means from "
+        "x_T on (free-running, section 3.3).",
     )
     noise: Literal["step", "trial", "marginal"] = Field(
         "step",
-        description="step: new noise in each step. trial: one in all steps (eq. 7 to the letter). marginal: x_t "
-        "from x_0 at once, one a trial.",
+        description="step: new noise in each step. trial: the same noise in all steps of a trial (equation 7 as "
+        "printed). marginal: the same, with x_t drawn from x_0 directly.",
     )
     variance: Literal["auto", "posterior", "beta", "learned"] = Field(
-        "auto", description="Of p(x_t-1 | x_t): learned where the model has one, else that of the posterior."
+        "auto",
+        description="Variance of p(x_t-1 | x_t). auto: the learned variance if the model has one, else the "
+        "posterior's.",
     )
     minus_empty: bool = Field(
-        False, description="Ask under the empty caption too: log p(x | caption) - log p(x | empty)."
+        False, description="Compute log p(x | empty caption) too, and its difference to log p(x | caption)."
     )
 
     @model_validator(mode="after")
     def _has_log_q(self) -> _Chain:
         if self.estimator.startswith("q-") and self.noise != "step":
             raise ValueError(
-                f"estimator={self.estimator}: noise={self.noise} has no log q(x_t | x_t-1); take step"
+                f"estimator={self.estimator} needs noise=step (got noise={self.noise}, which has no "
+                "log q(x_t | x_t-1))"
             )
         return self
 
 
-def _a_chain(steps: int) -> None:
-    """Refuse a chain whose first variance cannot be set to its second's."""
+def _check_chain(steps: int) -> None:
+    """Raise ValueError for a chain of one step, because its first variance is set to its second."""
     if steps < 2:
-        raise ValueError(f"steps: a chain has at least 2, not {steps}")
+        raise ValueError(f"steps must be at least 2 (got {steps})")
 
 
 class SelfEvalOptions(_Chain, EliminationOptions):
     """Options of `selfeval`."""
 
     also_steps: tuple[int, ...] = Field(
-        (), description="Further numbers of steps to ask for, for the ablation: T is no part of a longer chain's."
+        (), description="Further numbers of steps T to query the model for, for the ablation of steps."
     )
 
     @model_validator(mode="after")
-    def _chains(self) -> SelfEvalOptions:
+    def _check_chains(self) -> SelfEvalOptions:
         for steps in (self.steps, *self.also_steps):
-            _a_chain(steps)
+            _check_chain(steps)
         return self
 
     @property
     def gives_up(self) -> bool:
-        """Whether captions may be given up: only a mean of terms can be told from some of them."""
+        """Whether captions may be eliminated; only a mean of terms can be estimated from a part of them."""
         means = self.estimator in ("mean", "sum", "q-mean")
         return not (self.exact or self.minus_empty or self.chain == "free-running") and means
 
@@ -116,30 +125,35 @@ class ElboOptions(EliminationOptions):
 
     stages: tuple[tuple[int, int], ...] = Field(
         (),
-        description="Give captions up by stages in place of the error rate, as Li et al.: pairs, after so many "
-        "terms so many captions stay.",
+        description="Eliminate captions in stages as Li et al. do, in place of the error rate: pairs of a number "
+        "of terms and the number of captions to keep after it.",
     )
     weights: Literal["none", "bound"] = Field(
         "none",
-        description="none: errors as they are (Li et al.). bound: of a flow, weighted to the bound on log p(x).",
+        description="none: unweighted errors (Li et al.). bound: weights of the bound on log p(x), for flow "
+        "models only.",
     )
 
     @model_validator(mode="after")
-    def _one_way(self) -> ElboOptions:
+    def _check_stages(self) -> ElboOptions:
         if self.stages and (self.exact or self.weights == "bound"):
-            raise ValueError("stages: captions are given up by errors as they are, so not with exact or weights")
+            raise ValueError("stages cannot be combined with exact=true or weights=bound; remove one of them")
         terms = [n for n, _ in self.stages]
         if terms != sorted(set(terms)) or any(n < 1 or keep < 1 for n, keep in self.stages):
             raise ValueError(
-                "stages: want pairs of a growing number of terms and of captions to keep, both from 1"
+                "stages must be pairs of a number of terms, in ascending order, and a number of captions to keep, "
+                "both at least 1"
             )
         if terms and terms[-1] > self.trials * self.steps:
-            raise ValueError(f"stages: {terms[-1]} terms of {self.trials * self.steps} (trials x steps)")
+            raise ValueError(
+                f"stages: the number of terms must be at most {self.trials * self.steps}, trials x steps "
+                f"(got {terms[-1]})"
+            )
         return self
 
     @property
     def gives_up(self) -> bool:
-        """Whether captions may be given up: it is decided on errors as they are."""
+        """Whether captions may be eliminated; elimination uses unweighted errors."""
         return not self.exact and self.weights == "none"
 
 
@@ -153,13 +167,14 @@ class WinogroundOptions(_Chain, TermsOptions):
     """Options of `winoground`."""
 
     by: Literal["log_p", "error", "clip"] = Field(
-        "log_p", description="What is compared: log p(x | caption), errors (Li et al.), or a CLIP's cosines."
+        "log_p",
+        description="Score to compare: log p(x | caption), prediction errors (Li et al.), or CLIP cosines.",
     )
 
     @model_validator(mode="after")
-    def _asks_a_model(self) -> WinogroundOptions:
+    def _check_score(self) -> WinogroundOptions:
         if self.by == "log_p":
-            _a_chain(self.steps)
+            _check_chain(self.steps)
         if self.by == "clip" and self.minus_empty:
-            raise ValueError("minus_empty: cosines know no empty caption; take by=log_p or by=error")
+            raise ValueError("minus_empty cannot be combined with by=clip; use by=log_p or by=error")
         return self

@@ -1,4 +1,4 @@
-"""What t2i-selfeval offers: SelfEval, its baselines, Winoground's scores, and right captions as prompts."""
+"""The plugin: SelfEval, its baselines, Winoground's scores, and right captions as prompts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,32 @@ _CODE = (
 
 _DECISIONS = (
     Measure("above_chance", "Mean over tasks of accuracy minus chance.", low=-1, high=1, facets=("task",)),
-    Measure("above_papers_chance", "The same with the chances of the paper's Table 2.", low=-1, high=1),
-    Measure("accuracy", "Right captions that are picked, ties shared.", low=0, high=1, facets=("task", "source")),
-    # known of the samples, and no share that is estimated: with a bound above it would get such a one's interval
+    Measure(
+        "above_papers_chance",
+        "Mean over tasks of accuracy minus the chance levels of the paper's Table 2.",
+        low=-1,
+        high=1,
+    ),
+    Measure(
+        "accuracy",
+        "Share of samples whose right caption is picked; tied captions share the decision.",
+        low=0,
+        high=1,
+        facets=("task", "source"),
+    ),
+    # No upper bound: with one, the known value of chance would get the interval of an estimated share.
     Measure("chance", "Mean of 1/K over samples of K captions.", 0, higher_is_better=None, facets=("task",)),
 )
 _CALLS = (
-    Measure("calls", "Calls of the denoiser a sample.", low=0, higher_is_better=False, facets=("task",)),
-    Measure("calls_unpruned", "Calls that all terms of a sample take.", low=0, higher_is_better=None),
+    Measure("calls", "Denoiser calls per sample.", low=0, higher_is_better=False, facets=("task",)),
+    Measure("calls_unpruned", "Denoiser calls per sample without elimination.", low=0, higher_is_better=None),
 )
-_SURE = Measure("z", "Best less second caption, its mean over its standard error; with all terms.", low=0)
+_Z = Measure(
+    "z", "Mean difference of the best and the second caption over its standard error; with all terms.", low=0
+)
 
 
-def _made(module: str, name: str) -> Callable[[Setup[Any]], Metric]:
+def _create(module: str, name: str) -> Callable[[Setup[Any]], Metric]:
     def create(setup: Setup[Any]) -> Metric:
         metric: Metric = getattr(import_module(f".{module}", __package__), name)(setup)
         return metric
@@ -47,16 +60,16 @@ def _captions(setup: Setup[Any]) -> Iterator[Prompt]:
     from .captions import right_captions
     from .task_sources import t2i_prompt_sources as task_sources
 
-    said = setup.argument or ""
-    if is_prompt_file(said):
-        return right_captions(read_prompts(said))
-    name, _, argument = said.partition(":")
+    origin = setup.argument or ""
+    if is_prompt_file(origin):
+        return right_captions(read_prompts(origin))
+    name, _, argument = origin.partition(":")
     known = {source.name: source for source in task_sources()}
     if name not in known:
         raise BadPrompts(
-            f"selfeval-captions:{said}: want a file of samples (JSON lines) or SOURCE:ARGUMENT of "
-            f"{', '.join(known)}; samples of other sources are prompts themselves, the right caption their text: "
-            "--prompts NAME"
+            "selfeval-captions: the argument must be a file of samples (JSON lines) or SOURCE:ARGUMENT with one "
+            f"of the sources {', '.join(known)} (got {origin!r}); for other sources use `--prompts NAME`, "
+            "because the text of their samples is the right caption"
         )
     source = known[name]
     return right_captions(source.prompts(Setup(argument or None, source.options(), offline=setup.offline)))
@@ -64,71 +77,73 @@ def _captions(setup: Setup[Any]) -> Iterator[Prompt]:
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo | Preset]:
-    """Offer SelfEval both ways, its baselines, and Winoground's scores by each."""
+    """Return SelfEval with both kinds of conditioning, its baselines, and Winoground's scores by each of them."""
     return [
         MetricInfo(
             name="selfeval",
-            summary="Does the model find an image likeliest under its right caption? By its own likelihood.",
+            summary="Accuracy of the model's own likelihood in picking an image's right caption.",
             options=SelfEvalOptions,
             about=About(citation=CITATION),
-            create=_made("metrics", "SelfEval"),
+            create=_create("metrics", "SelfEval"),
             code=_CODE,
             measures=(
                 *_DECISIONS,
-                Measure("posterior", "Probability of the right caption; with all terms.", low=0, high=1),
-                Measure("gain", "log p(x | right caption) - log p(x | empty), in nats; with minus_empty."),
+                Measure("posterior", "Posterior probability of the right caption; with all terms.", low=0, high=1),
+                Measure("gain", "log p(x | right caption) - log p(x | empty caption), in nats; with minus_empty."),
                 *_CALLS,
-                _SURE,
+                _Z,
             ),
         ),
         Preset(
             name="selfeval-free-running",
-            summary="SelfEval where the denoiser sees its own means, as section 3.3 has it.",
+            summary="SelfEval with a denoiser that sees its own means (section 3.3 of the paper).",
             of="t2i-selfeval/selfeval",
             options={"chain": "free-running"},
         ),
         MetricInfo(
             name="selfeval-elbo",
-            summary="SelfEval's tasks by the errors of the model's prediction; flow models too.",
+            summary="SelfEval's tasks by the model's prediction errors; supports flow models too.",
             options=ElboOptions,
             about=About(citation=ELBO_CITATION),
-            create=_made("metrics", "SelfEvalElbo"),
+            create=_create("metrics", "SelfEvalElbo"),
             code=_CODE,
-            measures=(*_DECISIONS, *_CALLS, _SURE),
+            measures=(*_DECISIONS, *_CALLS, _Z),
         ),
         MetricInfo(
             name="selfeval-clip",
-            summary="SelfEval's tasks by the cosines of a CLIP, the paper's baseline; models have no part in it.",
+            summary="SelfEval's tasks by CLIP cosines, the paper's baseline; does not use the model.",
             options=SelfEvalClipOptions,
             about=About(citation=CITATION),
-            create=_made("metrics", "SelfEvalClip"),
+            create=_create("metrics", "SelfEvalClip"),
             code=_CODE,
             measures=_DECISIONS,
         ),
         MetricInfo(
             name="winoground",
-            summary="Which of two captions belongs to which of two images? By the model's own likelihood.",
+            summary="Accuracy of the model's own likelihood in matching two captions to two images.",
             options=WinogroundOptions,
             about=About(citation=WINOGROUND_CITATION),
-            create=_made("winoground", "Winoground"),
+            create=_create("winoground", "Winoground"),
             code=(*_CODE, "winoground.py"),
             measures=(
-                Measure("text", "Both images prefer their own caption.", low=0, high=1, facets=("*",)),
-                Measure("image", "Both captions prefer their own image.", low=0, high=1, facets=("*",)),
-                Measure("group", "Both.", low=0, high=1, facets=("*",)),
-                Measure("calls", "Calls of the denoiser a sample.", low=0, higher_is_better=False),
+                Measure("text", "Share of pairs whose two images prefer their own captions.", 0, 1, facets=("*",)),
+                Measure(
+                    "image", "Share of pairs whose two captions prefer their own images.", 0, 1, facets=("*",)
+                ),
+                Measure("group", "Share of pairs with both text and image right.", 0, 1, facets=("*",)),
+                Measure("calls", "Denoiser calls per sample.", low=0, higher_is_better=False),
             ),
         ),
         Preset(
             name="winoground-elbo",
-            summary="Winoground's scores by the errors of the model's prediction.",
+            summary="Winoground's scores by the model's prediction errors.",
             of="t2i-selfeval/winoground",
             options={"by": "error"},
             about=About(citation=ELBO_CITATION),
         ),
         Preset(
             name="winoground-clip",
-            summary="Winoground's scores by the cosines of a CLIP; the model has no part in it.",
+            summary="Winoground's scores by CLIP cosines; does not use the model.",
             of="t2i-selfeval/winoground",
             options={"by": "clip"},
         ),
@@ -137,12 +152,12 @@ def t2i_metrics() -> list[MetricInfo | Preset]:
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer right captions."""
+    """Return the prompt source of right captions."""
     return [
         PromptSourceInfo(
             name="selfeval-captions",
-            summary="The right captions of samples, each once, to generate from.",
-            argument="FILE.jsonl of samples, or SOURCE:ARGUMENT, a task source of this plugin: clevr:CLEVR_v1.0",
+            summary="Distinct right captions of samples, as prompts for generation.",
+            argument="FILE.jsonl: samples; or SOURCE:ARGUMENT: a task source of this plugin, as clevr:CLEVR_v1.0",
             needs_argument=True,
             about=About(citation=CITATION),
             prompts=_captions,

@@ -1,18 +1,18 @@
-"""What a sample is: an image with captions of which one is right, or two images with a caption each.
+"""Samples: choices (an image with one right and several wrong captions) and pairs (two images with two captions).
 
-Both are core's `Prompt`, so that any prompt source or file of prompts (JSON lines) can bring them:
+Both are instances of core's `Prompt`, so any prompt source and any prompt file (JSON lines) can provide them:
 
-| field     | of a choice                                       | of a pair (Winoground)                   |
+| field     | in a choice                                       | in a pair (Winoground)                   |
 |-----------|---------------------------------------------------|------------------------------------------|
-| `text`    | the right caption                                 | the first image's                        |
+| `text`    | the right caption                                 | the first image's caption                |
 | `images`  | the image's path                                  | both paths                               |
 | `texts`   | all candidate captions, shuffled by a seed        | two captions, in the order of the images |
-| `answer`  | the index of the right one among them             | none: each image has its own             |
-| `cluster` | the source image, where several samples share one | the same                                 |
+| `answer`  | the index of the right caption in `texts`         | None                                     |
+| `cluster` | the source image, if several samples share one    | the same                                 |
 | `facets`  | `task` (one of `TASKS`) and `source` (`tifa`, `clevr`, `aro`, `mini`, ...) | `source`, any others |
 
-A likelihood is asked of one image under several captions. So a choice is one query; a pair is one prompt and two
-queries, each of its images under both captions, and what fails of it fails as one sample.
+A query asks for the likelihood of one image under several captions. A choice is one query. A pair is two queries,
+one per image, each with both captions; if one of them fails, the sample fails.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PAPER_CHANCE: Mapping[str, float] = {
     "spatial": 0.25,
     "text-corruption": 0.20,
 }
-"""What the paper's Table 2 takes off each task's accuracy."""
+"""Chance level of each task in the paper's Table 2."""
 
 PAIRS = "winoground"
-"""The task of pairs."""
+"""Name of the task of pairs."""
 
 Facets = Mapping[str, str | int | float]
 
@@ -54,9 +54,18 @@ def choice(
     cluster: str | None = None,
     facets: Facets | None = None,
 ) -> Prompt:
-    """Return a sample of one image, its captions shuffled by the seed and the sample's id.
+    """Return a sample of one image.
 
-    cluster: the source image's name where several samples share it; its path unless it is given
+    Args:
+        id: The id of the sample.
+        image: Path of the image.
+        right: The right caption.
+        wrong: The wrong captions.
+        task: The task.
+        source: The data set.
+        seed: The captions are shuffled by this seed and the id.
+        cluster: Name of the source image, if several samples share it; if None, the path of the image.
+        facets: Further facets.
     """
     captions = [right, *wrong]
     random.Random(f"{seed} {id}").shuffle(captions)
@@ -74,7 +83,7 @@ def choice(
 def pair(
     id: str, images: tuple[str, str], captions: tuple[str, str], source: str, facets: Facets | None = None
 ) -> Prompt:
-    """Return a sample of two images, each with its caption."""
+    """Return a sample of two images with their captions."""
     return Prompt(
         id=id,
         text=captions[0],
@@ -84,25 +93,25 @@ def pair(
     )
 
 
-def wrong_with(prompt: Prompt, images: int) -> str | None:
-    """Say what keeps a prompt from being a choice (one image) or a pair (two), if anything."""
+def find_fault(prompt: Prompt, images: int) -> str | None:
+    """Return why a prompt is not a valid choice (one image) or pair (two images); None if it is valid."""
     if len(prompt.images) != images:
-        count = len(prompt.images) or "no"
-        return f"has {count} image{'' if count == 1 else 's'} of its own, want {'one' if images == 1 else 'two'}"
+        wanted = "one image" if images == 1 else "two images"
+        return f"`images` must hold {wanted} (got {len(prompt.images)}); use prompts with images of their own"
     if len(prompt.texts) < 2:
-        count = len(prompt.texts) or "no"
-        return f"has {count} caption{'' if count == 1 else 's'}: want two or more to choose from"
+        return f"`texts` must hold at least two captions (got {len(prompt.texts)})"
     if len(set(prompt.texts)) < len(prompt.texts):
-        return "has one caption twice"
+        return "`texts` must hold distinct captions; remove the repeated caption"
     if images == 1:
-        if prompt.answer is None or not 0 <= prompt.answer < len(prompt.texts):
-            return "does not say which of its captions is right (an answer)"
+        last = len(prompt.texts) - 1
+        if prompt.answer is None or not 0 <= prompt.answer <= last:
+            return f"`answer` must be the index of the right caption in `texts`, 0 to {last} (got {prompt.answer})"
         if prompt.text != prompt.texts[prompt.answer]:
-            return f"has another text than its right caption, number {prompt.answer} from 0"
+            return f"`text` must be the right caption, texts[{prompt.answer}]"
         if not prompt.facets.get("task"):
-            return "does not say of which task it is (a facet 'task')"
+            return "the facet `task` is missing; name the task of the sample"
     elif len(prompt.texts) != images:
-        return f"has {len(prompt.texts)} captions, want one for each of its two images"
+        return f"`texts` must hold one caption for each of the two images (got {len(prompt.texts)})"
     elif prompt.text != prompt.texts[0]:
-        return "has another text than its first image's caption"
+        return "`text` must be the caption of the first image, texts[0]"
     return None

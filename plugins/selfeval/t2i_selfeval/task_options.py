@@ -1,4 +1,4 @@
-"""Options of the task sources: which samples are taken, and what the papers leave open."""
+"""Options of the task sources: the selection of samples, and the choices that the papers leave open."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class TaskOptions(Options):
     limit: int | None = Field(
         1000,
         ge=1,
-        description="So many samples of each task at most, the paper's 1,000; none: all. A larger sample holds "
-        "every smaller one.",
+        description="Maximum number of samples of each task (the paper: 1,000); none: all samples. A larger limit "
+        "keeps the samples of every smaller one.",
     )
-    seed: int = Field(0, ge=0, description="Another seed draws other samples (the paper repeats three times).")
+    seed: int = Field(0, ge=0, description="Seed of the selection of samples (the paper uses three).")
 
 
 class _Template(TaskOptions):
-    template: str = Field("a photo of {}", description="What captions are, {} in the place of what is described.")
+    template: str = Field("a photo of {}", description="Template of captions; {} stands for the description.")
 
     @field_validator("template")
     @classmethod
-    def _has_a_place(cls, text: str) -> str:
+    def _check_template(cls, text: str) -> str:
         if text.count("{}") != 1 or text.replace("{}", "").count("{") or text.replace("{}", "").count("}"):
-            raise ValueError("want {} once, in the place of what is described")
+            raise ValueError(f"must contain {{}} exactly once and no other braces (got {text!r})")
         return text
 
 
@@ -41,16 +41,16 @@ class TifaOptions(TaskOptions):
     """Options of `tifa`."""
 
     tasks: tuple[Literal["colour", "count", "spatial"], ...] = Field(
-        ("colour", "count", "spatial"), min_length=1, description="Tasks that samples are taken of."
+        ("colour", "count", "spatial"), min_length=1, description="Tasks to take samples of."
     )
     captions: Literal["replaced", "answered"] = Field(
         "replaced",
-        description="replaced: the caption with other answers in the place of the right one, where it stands "
-        "there once. answered: the question with an answer after it.",
+        description="replaced: COCO's caption, with the right answer replaced by wrong ones; captions that do not "
+        "contain the answer exactly once are skipped. answered: the question followed by an answer.",
     )
-    choices: int = Field(4, ge=2, description="Questions with so many answers are taken, the paper's 4.")
+    choices: int = Field(4, ge=2, description="Number of answers of the questions to take (the paper: 4).")
     images: str = Field(
-        "val2014", description="Folder of COCO's images (val2014), seen from the folder of the questions."
+        "val2014", description="Folder of COCO's images (val2014), relative to the folder of the questions."
     )
 
 
@@ -60,13 +60,13 @@ class ClevrOptions(_Template):
     tasks: tuple[Literal["attribute-binding", "colour", "count", "shape", "spatial"], ...] = Field(
         ("attribute-binding", "colour", "count", "shape", "spatial"),
         min_length=1,
-        description="Tasks that samples are taken of.",
+        description="Tasks to take samples of.",
     )
-    split: Literal["train", "val"] = Field("val", description="CLEVR's split; test has no scenes.")
+    split: Literal["train", "val"] = Field("val", description="Split of CLEVR; its test split has no scenes.")
     captions: Literal["described", "answered"] = Field(
         "described",
-        description="described: what is true of the scene, by the template. answered: CLEVR's own questions with "
-        "an answer after them (colour, count, shape).",
+        description="described: descriptions of the scene in the template. answered: CLEVR's questions followed "
+        "by an answer (colour, count and shape only).",
     )
 
 
@@ -74,25 +74,31 @@ class BindingOptions(_Template):
     """Options of `clevr-binding`."""
 
     part: Literal["single-object", "two-object", "rel"] = Field(
-        "two-object", description="Which of the three data sets of Lewis et al."
+        "two-object", description="One of the three data sets of Lewis et al."
     )
-    split: Literal["train", "val", "gen"] = Field("gen", description="Its split; gen has unseen combinations.")
+    split: Literal["train", "val", "gen"] = Field(
+        "gen", description="Split of the data set; gen has unseen combinations."
+    )
     choices: int | None = Field(
-        None, ge=2, le=5, description="Captions, wrong ones drawn by the seed: the paper's 2 (spatial: 4); 5: all."
+        None,
+        ge=2,
+        le=5,
+        description="Number of captions per sample, wrong ones drawn by the seed; 5: all. Default: the paper's 2, "
+        "or 4 for spatial.",
     )
 
 
 class AroOptions(TaskOptions):
     """Options of `aro-attribution`."""
 
-    crop: bool = Field(True, description="Show the box of both objects alone, as ARO does; else the whole image.")
+    crop: bool = Field(True, description="Crop images to the box of both objects, as ARO does.")
 
 
 class AroRelationOptions(AroOptions):
     """Options of `aro-relation`."""
 
     relations: Literal["spatial", "all"] = Field(
-        "spatial", description="Relations that say where things are, or all of them (riding, wearing, ...)."
+        "spatial", description="Relations to take: spatial ones, or all (riding, wearing, ...)."
     )
 
 
@@ -102,20 +108,22 @@ class AroOrderOptions(TaskOptions):
     perturbations: tuple[Perturbation, ...] = Field(
         ("nouns-adjectives", "all-but-nouns-adjectives", "within-trigrams", "trigrams"),
         min_length=1,
-        description="How each wrong caption is made: what changes places. The same may stand twice. The first two "
-        "need a tagger.",
+        description="What to shuffle in each of the wrong captions; values may repeat. nouns-adjectives and "
+        "all-but-nouns-adjectives need a tagger.",
     )
     tagger: str = Field(
-        "en_core_web_sm", description="The pipeline of spaCy that tells nouns and adjectives: a name or a folder."
+        "en_core_web_sm", description="Name or folder of the spaCy pipeline that tags nouns and adjectives."
     )
     captions: Literal["one", "all"] = Field(
-        "one", description="One caption of each image, drawn by the seed, or all of them."
+        "one", description="Captions to take of each image: one, drawn by the seed, or all."
     )
-    most_words: int = Field(30, ge=2, description="Longer captions are cut, as ARO does.")
+    most_words: int = Field(30, ge=2, description="Maximum number of words; longer captions are cut, as in ARO.")
 
 
 class PairOptions(Options):
     """Options of `winoground-pairs`."""
 
-    limit: int | None = Field(None, ge=1, description="So many pairs at most, drawn by the seed; else all.")
-    seed: int = Field(0, ge=0, description="Another seed draws other pairs.")
+    limit: int | None = Field(
+        None, ge=1, description="Maximum number of pairs, drawn by the seed; none: all pairs."
+    )
+    seed: int = Field(0, ge=0, description="Seed of the selection of pairs.")

@@ -1,4 +1,4 @@
-"""The task sources that t2i-selfeval offers: samples of published data sets, in local folders."""
+"""Prompt sources of samples of published data sets, read from local folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARO = (
     "Yuksekgonul et al.: When and why vision-language models behave like bags-of-words, and what to do about it? "
     "ICLR 2023"
 )
-_ARO_NOTES = "Licence: MIT; Visual Genome's images CC BY 4.0. Entries whose two captions are equal are left out."
+_ARO_NOTES = "Licence: MIT; Visual Genome's images CC BY 4.0. Entries with two equal captions are left out."
 
 
 def _read(module: str, name: str = "prompts") -> Callable[[Setup[Any]], Iterable[Prompt]]:
@@ -36,12 +36,12 @@ def _read(module: str, name: str = "prompts") -> Callable[[Setup[Any]], Iterable
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer the sources of SelfEval's six tasks, and Winoground."""
+    """Return the sources of SelfEval's six tasks, and of Winoground."""
     return [
         PromptSourceInfo(
             name="tifa",
-            summary="Colours, numbers and places: TIFA's questions about COCO's captions, as captions.",
-            argument="FOLDER with tifa_v1.0_question_answers.json and COCO's val2014/",
+            summary="Captions about colour, count and position from TIFA's questions on COCO.",
+            argument="FOLDER: contains tifa_v1.0_question_answers.json and COCO's val2014/",
             needs_argument=True,
             options=TifaOptions,
             about=About(
@@ -54,8 +54,8 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         PromptSourceInfo(
             name="clevr",
-            summary="Attribute binding, colours, numbers, shapes and places in CLEVR's scenes.",
-            argument="FOLDER: CLEVR_v1.0, with images/, scenes/ and questions/",
+            summary="Captions about attribute binding, colour, count, shape and position in CLEVR's scenes.",
+            argument="FOLDER: CLEVR_v1.0; contains images/, scenes/ and questions/",
             needs_argument=True,
             options=ClevrOptions,
             about=About(
@@ -67,21 +67,21 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         PromptSourceInfo(
             name="clevr-binding",
-            summary="CLEVR's objects as Lewis et al. combine them: single, in pairs, in relations.",
-            argument="FOLDER with single_object/, two_object/ and rel/",
+            summary="Single CLEVR objects, pairs of objects and relations by Lewis et al.",
+            argument="FOLDER: contains single_object/, two_object/ and rel/",
             needs_argument=True,
             options=BindingOptions,
             about=About(
                 citation="Lewis et al.: Does CLIP Bind Concepts? Probing Compositionality in Large Image Models. "
                 "arXiv:2212.10537",
-                notes="Licence: the code BSD 3-Clause; none is named for the data.",
+                notes="Licence: BSD 3-Clause for the code; the data name none.",
             ),
             prompts=_read("binding"),
         ),
         PromptSourceInfo(
             name="aro-attribution",
-            summary="Which of two things has which attribute: ARO's VG-Attribution.",
-            argument="FOLDER with visual_genome_attribution.json and images/",
+            summary="Captions with right and exchanged attributes of two objects: ARO's VG-Attribution.",
+            argument="FOLDER: contains visual_genome_attribution.json and images/",
             needs_argument=True,
             options=AroOptions,
             about=About(citation=_ARO, notes=_ARO_NOTES),
@@ -89,8 +89,8 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         PromptSourceInfo(
             name="aro-relation",
-            summary="Which of two things stands so to the other: ARO's VG-Relation.",
-            argument="FOLDER with visual_genome_relation.json and images/",
+            summary="Captions with right and exchanged relations of two objects: ARO's VG-Relation.",
+            argument="FOLDER: contains visual_genome_relation.json and images/",
             needs_argument=True,
             options=AroRelationOptions,
             about=About(citation=_ARO, notes=_ARO_NOTES),
@@ -98,8 +98,8 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         PromptSourceInfo(
             name="aro-order",
-            summary="A caption among four whose words are in wrong orders: ARO's COCO-Order and Flickr30k-Order.",
-            argument="FILE: coco_karpathy_test.json or flickr30k_test.json, images beside it as it says",
+            summary="A caption and four wrong orders of its words: ARO's COCO-Order and Flickr30k-Order.",
+            argument="FILE: coco_karpathy_test.json or flickr30k_test.json, with its images in the same folder",
             needs_argument=True,
             options=AroOrderOptions,
             about=About(
@@ -111,7 +111,7 @@ def t2i_prompt_sources() -> list[PromptSourceInfo]:
         ),
         PromptSourceInfo(
             name="winoground-pairs",
-            summary="Winoground: 400 pairs of images and captions of the same words.",
+            summary="Winoground: 400 pairs of images with captions of the same words.",
             argument="FOLDER: a copy of facebook/winoground (parquet, or examples.jsonl and images/)",
             needs_argument=True,
             options=PairOptions,

@@ -1,4 +1,4 @@
-"""Do people prefer the images of the model that is right? The paper's agreement with pairwise human votes."""
+"""Agreement of decisions with pairwise human votes, as in the paper."""
 
 from __future__ import annotations
 
@@ -14,18 +14,27 @@ from t2i_core.io.text_file import read_text
 from t2i_core.statistics import wilson
 
 COLUMNS = ("prompt", "left", "right", "verdict", "judge")
-"""Of a table of battles, as `t2i arena export` writes people's votes. If there, `seed` tells images apart, and
-`human` people from other judges.
+"""Required columns of a table of battles, as `t2i arena export` writes it.
+
+The optional column `seed` distinguishes images of one prompt. If there is a column `human`, only its rows with
+`yes` are read.
 """
 
 VERDICTS = {"left": 1, "right": -1, "tie": 0, "both-bad": 0, "unparsable": None, "refused": None, "failed": None}
-"""Whom a battle's verdict prefers, if it says anything."""
+"""The side that each verdict prefers: left (1), right (-1) or none (0); None if the battle has no verdict."""
 
 
 def read_votes(path: Path) -> pd.DataFrame:
-    """Read a CSV file of battles: people's votes, which of two models' images shows a caption better.
+    """Read people's votes on which of two models' images shows a caption better.
 
-    Raises BadOption with file, line and fault.
+    Args:
+        path: A CSV file of battles.
+
+    Returns:
+        One row per vote: prompt, left and right (labels of models), vote (1: left, -1: right, 0: tie).
+
+    Raises:
+        BadOption: If the file is not valid; the message names the file, the line and the fault.
     """
     seen: set[tuple[str, ...]] = set()
     votes: list[dict[str, Any]] = []
@@ -33,31 +42,34 @@ def read_votes(path: Path) -> pd.DataFrame:
     for row in rows:
         where = f"{path}, line {row.line}"
         if empty := next((name for name in COLUMNS if name not in row.cells), None):
-            raise BadOption(f"{where}: no {empty}")
+            raise BadOption(f"{where}: column {empty!r} is empty; fill it in or delete the line")
         prompt, left, right, verdict, judge = (row.cells[name] for name in COLUMNS)
         if verdict not in VERDICTS:
-            raise BadOption(f"{where}: the verdict {verdict!r}; want left, right, tie or both-bad")
+            raise BadOption(f"{where}: verdict must be left, right, tie or both-bad (got {verdict!r})")
         if left == right:
-            raise BadOption(f"{where}: {left!r} is compared with itself")
+            raise BadOption(f"{where}: left and right must be two different models (got {left!r} twice)")
         vote, person = VERDICTS[verdict], "human" not in names or row.cells.get("human") == "yes"
         if vote is None or not person:
             continue
-        told_apart = (prompt, row.cells.get("seed", ""), *sorted((left, right)), judge)
-        if told_apart in seen:
-            raise BadOption(f"{where}: {judge} has voted on these images already")
-        seen.add(told_apart)
+        key = (prompt, row.cells.get("seed", ""), *sorted((left, right)), judge)
+        if key in seen:
+            raise BadOption(f"{where}: {judge} voted on these images in an earlier line; delete one of the lines")
+        seen.add(key)
         votes.append({"prompt": prompt, "left": left, "right": right, "vote": vote})
     if not votes:
-        raise BadOption(f"{path}: holds no person's votes")
+        raise BadOption(f"{path}: has no votes by people; export them with `t2i arena export`")
     return pd.DataFrame(votes)
 
 
-def people(path: Path, pairs: Iterable[tuple[str, str, pd.DataFrame]]) -> Analysis:
-    """How often most people prefer the model that alone is right, by two models and task.
+def compare_with_people(path: Path, pairs: Iterable[tuple[str, str, pd.DataFrame]]) -> Analysis:
+    """Return how often most people prefer the model that alone is right, by pair of models and task.
 
-    pairs: two models, and how right both are (`a`, `b`) on each sample; of several seeds the mean counts
+    Args:
+        path: A CSV file of people's votes.
+        pairs: Pairs of models with their correctness (`a`, `b`) on each sample, averaged over seeds.
 
-    Raises BadOption where no vote is on two of the run's models and one of its samples.
+    Raises:
+        BadOption: If the votes are not valid, or none is about two of the run's models and one of its samples.
     """
     votes = read_votes(path)
     lines, found = [], 0
@@ -68,23 +80,23 @@ def people(path: Path, pairs: Iterable[tuple[str, str, pd.DataFrame]]) -> Analys
         found += len(voted)
         apart = voted[voted["a"] != voted["b"]]
         parts = [*apart.groupby("task", sort=False), ("all", apart)] if len(apart) else []
-        lines += [(a, b, task, *_counted(part)) for task, part in parts]
+        lines += [(a, b, task, *_count_agreement(part)) for task, part in parts]
     if not found:
         first = votes.iloc[0]
         raise BadOption(
-            f"{path}: no vote is on two of the run's models and one of its samples; the first is on prompt "
-            f"{first['prompt']!r}, models {first['left']!r} and {first['right']!r}"
+            f"{path}: no vote is about two of the run's models and one of its samples (the first is about prompt "
+            f"{first['prompt']!r}, models {first['left']!r} and {first['right']!r}); use votes on this run"
         )
     names = ["agree", "disagree", "ties", "agreement", "low", "high", "votes"]
     summary = (
-        "Samples on which one of two models alone is right: how often most people prefer its image. Ties among "
-        "people are left out; Wilson's intervals over samples."
+        "Samples that exactly one of two models gets right: how often most people prefer its image. Ties among "
+        "people are left out; Wilson intervals over samples."
     )
     return Analysis("people", summary, pd.DataFrame(lines, columns=["model_a", "model_b", "task", *names]))
 
 
 def _majorities(votes: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    """What most people say of a's and b's images of each prompt: 1 for a, -1 for b, 0 a tie."""
+    """Return the majority vote between a and b for each prompt: 1 for a, -1 for b, 0 for a tie."""
     way = ((votes["left"] == a) & (votes["right"] == b)).astype(int)
     back = ((votes["left"] == b) & (votes["right"] == a)).astype(int)
     own = votes.assign(vote=votes["vote"] * (way - back))[way + back > 0]
@@ -92,7 +104,7 @@ def _majorities(votes: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     return pd.DataFrame({"most": groups.sum().clip(-1, 1), "votes": groups.size()}).reset_index()
 
 
-def _counted(part: pd.DataFrame) -> tuple[Any, ...]:
+def _count_agreement(part: pd.DataFrame) -> tuple[Any, ...]:
     metric = (part["a"] > part["b"]).map({True: 1, False: -1})
     agree, ties = int((metric == part["most"]).sum()), int((part["most"] == 0).sum())
     clear = len(part) - ties

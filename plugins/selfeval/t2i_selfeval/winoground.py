@@ -1,4 +1,9 @@
-"""The metric `winoground`: two images and their captions, scored as Thrush et al. do, with strict inequalities."""
+"""The metric `winoground`: matching two captions to two images.
+
+References:
+    Thrush et al.: Winoground - Probing Vision and Language Models for Visio-Linguistic Compositionality. CVPR
+    2022.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +18,23 @@ from t2i_core.api.metric_output import Note, Row
 from t2i_core.api.plugin_info import Setup
 from t2i_core.api.prompt import Prompt
 
-from .asking import NEED, chain_params, need
-from .estimators import Floats, Terms, UnusableTerms, errors_of, log_likelihood
-from .metrics import CALLS, amount, cosines, cut, embeddings
+from .asking import NEED, build_need, chain_params
+from .estimators import Floats, Terms, UnusableTerms, log_likelihood, negate_errors
+from .metrics import CALLS, build_embedding_need, compute_cosines, describe_amount, note_truncation
 from .options import WinogroundOptions
-from .samples import wrong_with
+from .samples import find_fault
 
 CHANCE = "chance: text 25 %, image 25 %, group 16.7 %"
 
 
-def scored(scores: Floats) -> dict[str, bool]:
-    """Return what is right of one sample. Equals are not right.
+def score_pair(scores: Floats) -> dict[str, bool]:
+    """Return the three decisions about one sample; all inequalities are strict, so ties are wrong.
 
-    scores: (images, captions) = (2, 2), higher is better; image i belongs to caption i
+    Args:
+        scores: float64 of shape (2 images, 2 captions), higher is better; image i belongs to caption i.
 
-    text:   both images prefer their own caption
-    image:  both captions prefer their own image
-    group:  all of that
+    Returns:
+        `text`: both images prefer their own caption. `image`: both captions prefer their own image. `group`: both.
     """
     (a, b), (c, d) = scores.tolist()
     text, image = a > b and d > c, a > c and d > b
@@ -37,7 +42,7 @@ def scored(scores: Floats) -> dict[str, bool]:
 
 
 class Winoground(Metric):
-    """Which caption belongs to which image?"""
+    """Share of pairs whose captions and images are matched correctly."""
 
     options: WinogroundOptions
 
@@ -45,27 +50,31 @@ class Winoground(Metric):
         super().__init__(setup)
         options = setup.options
         if options.by == "clip":
-            self.needs = (embeddings(),)
-        else:  # images are compared, so that every term of every caption is needed
+            self.needs = (build_embedding_need(),)
+        else:  # scores are compared between images, so all terms of all captions are needed
             chain = chain_params(options, options.steps)
-            asked = chain if options.by == "log_p" else {"terms": "error", "steps": options.steps}
-            self.needs = (need(options, [asked], options.minus_empty),)
+            params = chain if options.by == "log_p" else {"terms": "error", "steps": options.steps}
+            self.needs = (build_need(options, [params], options.minus_empty),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that are no pairs."""
+        """Check that every prompt is a pair.
+
+        Raises:
+            BadPrompts: If a prompt is not.
+        """
         for prompt in prompts:
-            if (fault := wrong_with(prompt, images=2)) is not None:
-                raise BadPrompts(f"winoground: the prompt {prompt.id!r} {fault}")
+            if (fault := find_fault(prompt, images=2)) is not None:
+                raise BadPrompts(f"winoground: prompt {prompt.id!r}: {fault}")
 
     def measure(self, unit: Unit) -> Iterator[Row | Note | Failure]:
-        """Turn one pair into rows, 1 or 0."""
+        """Yield the rows of one pair, each 0 or 1, the calls of the denoiser, and a note on the settings."""
         observed = unit.one()
         if self.options.by == "clip":
-            found = cosines(observed)
+            found = compute_cosines(observed)
             if isinstance(found, Failure):
                 yield found
                 return
-            yield from cut(observed)
+            yield from note_truncation(observed)
         else:
             answers = observed.all(NEED)
             try:
@@ -74,26 +83,26 @@ class Winoground(Metric):
                 yield Failure(str(why))
                 return
             yield Row(CALLS, float(sum(answer.calls for answer in answers)))
-        for measure, right in scored(found).items():
+        for measure, right in score_pair(found).items():
             yield Row(measure, float(right))
-        yield Note(f"{self._said()}; {CHANCE}")
+        yield Note(f"{self._describe()}; {CHANCE}")
 
     def _scores(self, terms: Terms) -> Floats:
-        """Return one image's score under each of the two captions."""
+        """Return the scores of one image under the two captions."""
         if self.options.by == "error":
-            found: Floats = errors_of(terms, weighted=False).mean(axis=(0, 1))
+            found: Floats = negate_errors(terms, weighted=False).mean(axis=(0, 1))
         else:
             found = log_likelihood(terms, self.options.estimator)
         return found[:2] - found[2] if self.options.minus_empty else found
 
-    def _said(self) -> str:
+    def _describe(self) -> str:
         options = self.options
         if options.by == "clip":
             return "cosines of a CLIP"
         less = ", less the same of the empty caption" if options.minus_empty else ""
         if options.by == "error":
-            return f"errors, {amount(options, 'timesteps')}{less}"
+            return f"errors, {describe_amount(options, 'timesteps')}{less}"
         return (
-            f"log p(x | caption), {amount(options, 'steps')}, {options.chain} conditioning, "
+            f"log p(x | caption), {describe_amount(options, 'steps')}, {options.chain} conditioning, "
             f"estimator {options.estimator}{less}"
         )

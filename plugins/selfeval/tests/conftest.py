@@ -1,4 +1,4 @@
-"""A metric fed with terms, the golden cases, and tiny checkpoints of the real classes."""
+"""Fixtures: metrics with given terms, the golden cases, and tiny checkpoints of the real classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CAPTIONS = ("a red ball", "a blue ball", "a green ball", "a black ball")
 
 
 class Bench:
-    """Makes samples, and gives metrics answers without any model."""
+    """Builder of samples and of model answers for metrics."""
 
     captions = CAPTIONS
 
@@ -48,7 +48,7 @@ class Bench:
         return list(metric.measure(self.unit(prompt, observations, need)))
 
     def terms(self, log_p: Any, calls: int = 0, **more: Any) -> LikelihoodTerms:
-        """Terms of a chain: log_p (trials, steps, captions), the prior and log_q 0 unless they are given."""
+        """Return terms with log_p of shape (trials, steps, captions); the prior and log_q default to 0."""
         log_p = np.asarray(log_p, float)
         zero = {"log_prior": np.zeros((len(log_p), log_p.shape[2])), "log_q": np.zeros(log_p.shape)}
         return LikelihoodTerms({"log_p": log_p, **zero, **more}, calls)
@@ -72,7 +72,7 @@ def golden() -> Callable[[str], dict[str, Any]]:
 
 
 def module_at(path: Path, name: str) -> Any:
-    """Import a file that is in no package."""
+    """Import a file that is not part of a package."""
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
@@ -84,25 +84,25 @@ def module_at(path: Path, name: str) -> Any:
 
 @pytest.fixture(scope="session")
 def toy() -> Any:
-    """The module `toy_chain.py`."""
+    """Return the module `toy_chain.py`."""
     return module_at(HERE / "toy_chain.py", "t2i_selfeval_toy_chain")
 
 
 @pytest.fixture(scope="session")
 def elimination() -> Any:
-    """The benchmark of that name."""
+    """Return the benchmark of that name as a module."""
     return module_at(HERE.parent / "benchmarks" / "elimination.py", "t2i_selfeval_elimination")
 
 
 @pytest.fixture(scope="session")
 def gaussian_captions() -> Any:
-    """The benchmark of that name."""
+    """Return the benchmark of that name as a module."""
     return module_at(HERE.parent / "benchmarks" / "gaussian_captions.py", "t2i_selfeval_gaussian_captions")
 
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Give the folder of a pipeline class's tiny checkpoint: random weights, saved as the library saves them."""
+    """Return a function that saves a tiny random checkpoint of a pipeline class and returns its folder."""
     tiny = module_at(HERE.parents[1] / "diffusers" / "tests" / "tiny.py", "t2i_diffusers_tiny")
     made: dict[str, Path] = {}
 
@@ -116,7 +116,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 
 def write_samples(folder: Path, count: int, task: str = "colour") -> list[Prompt]:
-    """Write smooth images and return samples about them, every caption right as often as any other."""
+    """Write smooth images and return samples of them; each caption is right equally often."""
     found = []
     for n in range(count):
         rng = np.random.default_rng(n)
@@ -143,5 +143,5 @@ def write_file(path: Path, samples: Sequence[Prompt]) -> Path:
 
 @pytest.fixture(scope="session")
 def samples() -> Any:
-    """Functions that write images and files of samples."""
+    """Return the functions that write images and files of samples."""
     return write_samples, write_file

@@ -114,14 +114,14 @@ SHORT = "prompt,left,right,verdict,judge\n"
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SHORT, "holds no person's votes"),
-        (f"{HEAD}x,old,new,left,,a model,no,,\n", "holds no person's votes"),
+        (SHORT, "has no votes by people"),
+        (f"{HEAD}x,old,new,left,,a model,no,,\n", "has no votes by people"),
         ("prompt,left,right,verdict\nx,a,b,left\n", "no column 'judge'"),
-        (f"{SHORT}x,old,new,a,ann\n", "line 2: the verdict 'a'; want left, right, tie or both-bad"),
-        (f"{SHORT}x,old,old,left,ann\n", "'old' is compared with itself"),
-        (f"{SHORT}x,old,new,left,\n", "line 2: no judge"),
-        (f"{VOTES}colour-1,old,new,right,,ann,yes,0,\n", "line 14: ann has voted on these images already"),
-        (f"{SHORT}x,old,new,left,ann\n", "the first is on prompt 'x', models 'old' and 'new'"),
+        (f"{SHORT}x,old,new,a,ann\n", r"line 2: verdict must be left, right, tie or both-bad \(got 'a'\)"),
+        (f"{SHORT}x,old,old,left,ann\n", r"two different models \(got 'old' twice\)"),
+        (f"{SHORT}x,old,new,left,\n", "line 2: column 'judge' is empty"),
+        (f"{VOTES}colour-1,old,new,right,,ann,yes,0,\n", "line 14: ann voted on these images in an earlier line"),
+        (f"{SHORT}x,old,new,left,ann\n", "the first is about prompt 'x', models 'old' and 'new'"),
     ],
 )
 def test_files_of_votes_that_say_nothing_are_refused(text: str, said: str, tmp_path: Path) -> None:

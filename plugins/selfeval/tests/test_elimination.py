@@ -12,7 +12,7 @@ import torch
 from t2i_diffusers.asking import LikelihoodParams
 from t2i_diffusers.schedules import Schedule
 from t2i_diffusers.terms import chain
-from t2i_selfeval.estimators import certainty, share, standing
+from t2i_selfeval.estimators import certainty, score_remaining, share
 
 TRIALS, STEPS = 10, 100
 
@@ -42,7 +42,7 @@ def test_the_generators_own_terms_are_those_of_the_benchmark(elimination: Any) -
         denoiser = PerfectDenoiser(world, elimination.betas())
         own = chain(denoiser, x0, captions, want)["log_p"]
         terms = elimination.all_terms(world, x0, want)
-        expected, asked = (terms, terms.size) if rate is None else elimination.given_up(terms, want)
+        expected, asked = (terms, terms.size) if rate is None else elimination.eliminate(terms, want)
         np.testing.assert_allclose(own, expected, rtol=1e-6)
         assert denoiser.calls == asked
     assert np.isnan(own).any()
@@ -80,6 +80,6 @@ def test_a_smaller_error_rate_costs_calls_and_accuracy_stays(elimination: Any) -
 def test_equal_captions_share_the_decision(elimination: Any) -> None:
     world = elimination.CaptionWorld(torch.zeros(2, 16, dtype=torch.float64), 1.0)
     terms = elimination.all_terms(world, world.image(0, 0), LikelihoodParams(trials=2, steps=10))
-    seen, asked = elimination.given_up(terms, LikelihoodParams(trials=2, steps=10, error_rate=0.05))
+    seen, asked = elimination.eliminate(terms, LikelihoodParams(trials=2, steps=10, error_rate=0.05))
     assert asked == terms.size
-    assert share(standing(seen), 0) == 0.5
+    assert share(score_remaining(seen), 0) == 0.5

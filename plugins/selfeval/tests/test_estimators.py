@@ -10,13 +10,13 @@ from hypothesis.extra.numpy import arrays
 from t2i_selfeval.estimators import (
     UnusableTerms,
     certainty,
-    errors_of,
-    estimated,
+    combine_trials,
     log_likelihood,
+    negate_errors,
     posterior,
+    score_remaining,
     share,
-    standing,
-    trials_of,
+    sum_over_steps,
 )
 
 ESTIMATORS = ("mean", "sum", "log-mean-exp", "q-mean", "q-log-mean-exp")
@@ -41,7 +41,7 @@ def test_captions_in_another_order_are_decided_alike(log_p, data, estimator) -> 
 
 @given(TERMS)
 def test_the_shares_of_all_captions_are_one(log_p) -> None:
-    scores = standing(log_p)
+    scores = score_remaining(log_p)
     assert sum(share(scores, k) for k in range(len(scores))) == pytest.approx(1)
 
 
@@ -49,16 +49,16 @@ def test_the_shares_of_all_captions_are_one(log_p) -> None:
 def test_a_shift_of_all_terms_changes_nothing(log_p, shift, estimator) -> None:
     before, after = (log_likelihood(chain(terms), estimator) for terms in (log_p, log_p + shift))
     assert posterior(after) == pytest.approx(posterior(before), abs=1e-9)
-    assert [share(standing(log_p + shift), k) for k in range(log_p.shape[2])] == [
-        share(standing(log_p), k) for k in range(log_p.shape[2])
+    assert [share(score_remaining(log_p + shift), k) for k in range(log_p.shape[2])] == [
+        share(score_remaining(log_p), k) for k in range(log_p.shape[2])
     ]
 
 
 @given(TERMS)
 def test_a_log_of_means_is_no_less_than_the_mean_of_logs(log_p) -> None:
-    trials = trials_of(chain(log_p), corrected=False)
-    assert (estimated(trials, "log-mean-exp") >= estimated(trials, "mean") - 1e-9).all()
-    assert estimated(trials[:1], "log-mean-exp") == pytest.approx(trials[0])
+    trials = sum_over_steps(chain(log_p), corrected=False)
+    assert (combine_trials(trials, "log-mean-exp") >= combine_trials(trials, "mean") - 1e-9).all()
+    assert combine_trials(trials[:1], "log-mean-exp") == pytest.approx(trials[0])
 
 
 def test_a_correction_by_what_captions_share_changes_no_mean_but_its_log() -> None:
@@ -77,7 +77,7 @@ def test_ties_are_shared() -> None:
 
 def test_who_was_given_up_cannot_win() -> None:
     values = np.array([[[1.0, 9.0, 2.0], [1.0, np.nan, 2.5]]])
-    assert standing(values).tolist() == [1.0, -np.inf, 2.25]
+    assert score_remaining(values).tolist() == [1.0, -np.inf, 2.25]
 
 
 def test_z_is_the_paired_difference_of_the_best_two() -> None:
@@ -88,7 +88,7 @@ def test_z_is_the_paired_difference_of_the_best_two() -> None:
 
 
 def test_terms_that_are_not_there_are_named() -> None:
-    with pytest.raises(UnusableTerms, match=r"no terms 'log_p' \(it gave error\)"):
+    with pytest.raises(UnusableTerms, match=r"no terms 'log_p' \(got error\)"):
         log_likelihood({"error": np.zeros((1, 2, 2))}, "mean")
     with pytest.raises(UnusableTerms, match="no terms 'weight'"):
-        errors_of({"error": np.zeros((1, 2, 2))}, weighted=True)
+        negate_errors({"error": np.zeros((1, 2, 2))}, weighted=True)

@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 from t2i_core.api import Setup
 from t2i_selfeval.choices import ABOVE, ABOVE_PAPER, ACCURACY, CHANCE
-from t2i_selfeval.estimators import errors_of, estimated, log_likelihood, posterior, standing, trials_of
+from t2i_selfeval.estimators import (
+    combine_trials,
+    log_likelihood,
+    negate_errors,
+    posterior,
+    score_remaining,
+    sum_over_steps,
+)
 from t2i_selfeval.metrics import SelfEval
 from t2i_selfeval.options import SelfEvalOptions
 
@@ -40,13 +47,13 @@ def test_the_toy_chain(case: str, golden: Any, toy: Any, chain: Any) -> None:
         mode=NOISE[noise],
         free=conditioning != "teacher",
     )
-    trials = trials_of(terms, corrected=False)
+    trials = sum_over_steps(terms, corrected=False)
     for k, caption in enumerate(given["a"]):
         own = expected[caption]
         assert trials[:, k] == pytest.approx(own["per_trial"], abs=1e-6)
         names = {"sum": "sum(eq.9)", "mean": "mean", "log-mean-exp": "log_mean_exp"}
         for estimator, name in names.items():
-            assert estimated(trials, estimator)[k] == pytest.approx(own[name], abs=1e-6)
+            assert combine_trials(trials, estimator)[k] == pytest.approx(own[name], abs=1e-6)
     share = posterior(log_likelihood(terms, "mean"))[0]
     assert share == pytest.approx(expected["posterior_c0_from_mean"], abs=1e-6)
 
@@ -83,7 +90,7 @@ def test_accuracy_less_the_papers_chance(golden: Any) -> None:
 def test_the_errors_of_li_et_al(golden: Any) -> None:
     expected = golden("selfeval-05")["expected"]
     error = np.stack([expected[caption]["per_t_mse"] for caption in ("c0", "c1")], axis=-1)[None]
-    scores = standing(errors_of({"error": error}, weighted=False))
+    scores = score_remaining(negate_errors({"error": error}, weighted=False))
     assert scores == pytest.approx([expected[c]["score=-mean"] for c in ("c0", "c1")], abs=1e-6)
 
 
@@ -97,7 +104,7 @@ def test_each_estimator_meets_its_own_closed_form(beta: bool, gain: float, chain
     noise = np.random.default_rng(1).normal(size=(3, TRIALS, 2))
     terms = {name: term[..., None] for name, term in one.terms(noise).items()}
     for estimator, expected in one.expected().items():
-        trials = trials_of(terms, estimator.startswith("q-"))[:, 0]
+        trials = sum_over_steps(terms, estimator.startswith("q-"))[:, 0]
         if estimator.endswith("exp"):  # an error of the mean's logarithm
             weights = np.exp(trials - trials.max())
             trials = weights / weights.mean()
@@ -116,8 +123,8 @@ def test_the_corrected_estimate_nears_the_exact_one_as_trials_grow(chain: Any) -
     one, far = chain(), []
     for trials in (1, 10, 100):
         noise = np.random.default_rng(trials).normal(size=(3, 400 * trials, 2))
-        each = trials_of({n: t[..., None] for n, t in one.terms(noise).items()}, corrected=True)
-        found = [estimated(block, "q-log-mean-exp")[0] for block in each.reshape(400, trials, 1)]
+        each = sum_over_steps({n: t[..., None] for n, t in one.terms(noise).items()}, corrected=True)
+        found = [combine_trials(block, "q-log-mean-exp")[0] for block in each.reshape(400, trials, 1)]
         far.append(abs(float(np.mean(found)) - one.exact()))
     assert far[0] > 3 * far[1] > 9 * far[2]
     assert far[2] < 0.003

@@ -19,7 +19,7 @@ from t2i_core.api import Setup
 from t2i_core.api.cache_folder import find_cache_folder
 from t2i_core.api.errors import BadPrompts, MissingDependency
 from t2i_core.testing import PromptSourceContract
-from t2i_selfeval.samples import wrong_with
+from t2i_selfeval.samples import find_fault
 from t2i_selfeval.task_sources import t2i_prompt_sources
 from t2i_selfeval.tasks import order
 from t2i_selfeval.tasks.clevr import COLOURS, SHAPES
@@ -36,7 +36,7 @@ def read(name, argument, **options):
     info = INFOS[name]
     prompts = list(info.prompts(Setup(str(argument), info.options(**options))))
     images = 2 if name == "winoground-pairs" else 1
-    assert [wrong_with(prompt, images) for prompt in prompts] == [None] * len(prompts)
+    assert [find_fault(prompt, images) for prompt in prompts] == [None] * len(prompts)
     return prompts
 
 
@@ -130,11 +130,11 @@ def test_tifa_can_ask_its_questions(tifa):
     ("change", "told"),
     [
         (lambda data: data[3].pop("choices"), "entry 3: choices: is missing"),
-        (lambda data: data[3].update(answer="7"), "entry 3: answer: '7' is none of its choices"),
-        (lambda data: data[0].update(coco_val_id=391895), "entry 0: coco_val_id: want text, not 391895"),
-        (lambda data: data[0].update(coco_val_id="x"), "entry 0: coco_val_id: want COCO's number of the image"),
-        (lambda data: data.__setitem__(1, 5), "entry 1: want an object, not 5"),
-        (lambda data: data.clear(), "holds no sample of what was asked for"),
+        (lambda data: data[3].update(answer="7"), "entry 3: answer: must be one of the choices (got '7')"),
+        (lambda data: data[0].update(coco_val_id=391895), "entry 0: coco_val_id: must be text (got 391895)"),
+        (lambda data: data[0].update(coco_val_id="x"), "entry 0: coco_val_id: must be COCO's number of the image"),
+        (lambda data: data.__setitem__(1, 5), "entry 1: must be an object (got 5)"),
+        (lambda data: data.clear(), "contains no sample for these options"),
     ],
 )
 def test_a_malformed_tifa_is_told(tifa, change, told):
@@ -151,7 +151,7 @@ def test_missing_files_of_tifa_are_told(tifa, tmp_path):
     assert "there is no folder" in refused("tifa", tifa, images="elsewhere")
     assert "no such folder" in refused("tifa", tmp_path / "nowhere")
     (tifa / "tifa_v1.0_question_answers.json").write_text("[1,")
-    assert "not JSON" in refused("tifa", tifa)
+    assert "not valid JSON" in refused("tifa", tifa)
 
 
 # CLEVR
@@ -268,11 +268,11 @@ def test_clevrs_questions_have_answers_after_them(clevr):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda one: one["objects"][1].update(shape="cone"), "objects[1]: shape: want one of cube, sphere"),
+        (lambda one: one["objects"][1].update(shape="cone"), "objects[1]: shape: must be one of cube, sphere"),
         (lambda one: one.pop("objects"), "scenes[7]: objects: is missing"),
-        (lambda one: one["relationships"].pop("left"), "scenes[7]: relationships.left: want a list for each"),
-        (lambda one: one["relationships"]["front"].__setitem__(0, [99]), "relationships.front: want lists of the"),
-        (lambda one: one.update(image_filename=3), "scenes[7]: image_filename: want text, not 3"),
+        (lambda one: one["relationships"].pop("left"), "scenes[7]: relationships.left: must be a list for each"),
+        (lambda one: one["relationships"]["front"].__setitem__(0, [99]), "relationships.front: must be lists of"),
+        (lambda one: one.update(image_filename=3), "scenes[7]: image_filename: must be text (got 3)"),
     ],
 )  # fmt: skip
 def test_a_malformed_clevr_is_told(clevr, change, told):
@@ -286,9 +286,9 @@ def test_a_malformed_clevr_is_told(clevr, change, told):
 def test_a_clevr_without_its_list_or_split_is_told(clevr):
     assert "no such file" in refused("clevr", clevr, split="train")
     (clevr / "scenes" / "CLEVR_val_scenes.json").write_text("{}")
-    assert "has no list 'scenes'" in refused("clevr", clevr)
+    assert "must be an object with the list 'scenes'" in refused("clevr", clevr)
     altered(clevr / "questions" / "CLEVR_val_questions.json", lambda d: d["questions"][1].update(answer="many"))
-    assert "questions[1]: answer: want one of 0, 1" in refused("clevr", clevr, captions="answered")
+    assert "questions[1]: answer: must be one of 0, 1" in refused("clevr", clevr, captions="answered")
 
 
 # Lewis et al.
@@ -333,12 +333,12 @@ def test_lewis_et_al_bring_their_own_wrong_captions(binding):
 def test_a_malformed_lewis_is_told(binding):
     file = binding / "two_object" / "gen.csv"
     file.write_text(file.read_text().replace("red sphere", "", 1))
-    assert refused("clevr-binding", binding) == f"{file}, line 2: neg_1: is missing"
+    assert refused("clevr-binding", binding).startswith(f"{file}, line 2: column 'neg_1' is empty")
     file.write_text("file_name,pos\n")
     assert "no column 'neg_0'" in refused("clevr-binding", binding)
     altered(binding / "rel" / "gen.json", lambda data: data["a.png"]["pos"].append("cube beside sphere"))
-    assert "gen.json: 'a.png': pos[2]: want two of cube" in refused("clevr-binding", binding, part="rel")
-    with pytest.raises(ValueError, match=r"want \{\} once"):
+    assert "gen.json: 'a.png': pos[2]: must be two of cube" in refused("clevr-binding", binding, part="rel")
+    with pytest.raises(ValueError, match=r"must contain \{\} exactly once"):
         INFOS["clevr-binding"].options(template="a photo")
 
 
@@ -424,12 +424,12 @@ def test_an_image_that_is_none_fails_where_it_is_opened_and_a_missing_one_is_tol
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"bbox_w": 0}, "entry 0: bbox_w: want 1 or more"),
-        ({"bbox_x": 2.5}, "entry 0: bbox_x: want a whole number, not 2.5"),
-        ({"true_caption": " "}, "entry 0: true_caption: want text"),
-        ({"false_caption": "the dog is on the bed"}, "holds no sample of what was asked for"),
-        ({"relation_name": None}, "entry 0: relation_name: want text, not null"),
-        ({"bbox_x": 400}, "aro-relation-0: the box [400, 5, 10, 20] lies outside of"),
+        ({"bbox_w": 0}, "entry 0: bbox_w: must be at least 1 (got 0)"),
+        ({"bbox_x": 2.5}, "entry 0: bbox_x: must be a whole number (got 2.5)"),
+        ({"true_caption": " "}, "entry 0: true_caption: must be text"),
+        ({"false_caption": "the dog is on the bed"}, "contains no sample for these options"),
+        ({"relation_name": None}, "entry 0: relation_name: must be text (got null)"),
+        ({"bbox_x": 400}, "aro-relation-0: the box [400, 5, 10, 20] (x, y, width, height) lies outside of"),
     ],
 )
 def test_a_malformed_aro_is_told(aro, change, told):
@@ -446,7 +446,7 @@ CAPTION = "A red dog and a small cat lie on the bed."
 @pytest.fixture
 def coco(tmp_path, monkeypatch):
     """COCO's captions, with a tagger that knows five words."""
-    monkeypatch.setattr(order, "tagger", lambda name: lambda words: [TAGS.get(word, "DT") for word in words])
+    monkeypatch.setattr(order, "load_tagger", lambda name: lambda words: [TAGS.get(word, "DT") for word in words])
     entries = [{"image": f"val2014/{n}.jpg", "caption": [CAPTION, f"{CAPTION} Number {n}!"]} for n in range(6)]
     for n in range(7):
         picture(tmp_path / "val2014" / f"{n}.jpg", (2, 2))
@@ -489,26 +489,26 @@ def test_a_way_keeps_what_it_should(coco, way, kept):
 
 
 def test_captions_are_prepared_as_aro_does():
-    assert order.prepared('A "Red" dog,  (old); on #1: bed!', 30) == "a red dog, old on 1 bed"
-    assert order.prepared("one two three four", 3) == "one two three"
+    assert order.normalise('A "Red" dog,  (old); on #1: bed!', 30) == "a red dog, old on 1 bed"
+    assert order.normalise("one two three four", 3) == "one two three"
 
 
 def test_a_tagger_that_is_not_there_is_told_with_both_ways_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingDependency, match=r'pip install spacy .*perturbations=\["trigrams", "words"\]'):
-        order.tagger("en_core_web_sm")
+        order.load_tagger("en_core_web_sm")
 
 
 def test_orders_without_tags_need_no_tagger(coco, monkeypatch):
-    monkeypatch.setattr(order, "tagger", lambda name: pytest.fail("asked for a tagger"))
+    monkeypatch.setattr(order, "load_tagger", lambda name: pytest.fail("asked for a tagger"))
     asked = read("aro-order", coco, perturbations=["within-trigrams", "trigrams", "words", "words"])
     assert {len(prompt.texts) for prompt in asked} == {5}
 
 
 def test_a_malformed_order_is_told(coco):
     altered(coco, lambda data: data[2].update(caption="A dog."))
-    assert refused("aro-order", coco) == f'{coco}: entry 2: caption: want a list of texts, not "A dog."'
-    assert "there is no such file" in refused("aro-order", coco.parent / "coco.json")
+    assert refused("aro-order", coco) == f'{coco}: entry 2: caption: must be a list of texts (got "A dog.")'
+    assert "no such file" in refused("aro-order", coco.parent / "coco.json")
 
 
 # Winoground
@@ -586,11 +586,11 @@ def test_a_malformed_winoground_is_told(winoground, tmp_path_factory):
     (winoground / "data" / "images" / "ex_1_img_1.png").unlink()
     assert f"{file}: line 2: image_1: there is no image" in refused("winoground-pairs", winoground)
     file.write_text(json.dumps({**EXAMPLES[0], "caption_1": EXAMPLES[0]["caption_0"]}))
-    assert f"{file}: line 1: caption_1: is caption_0" in refused("winoground-pairs", winoground)
+    assert f"{file}: line 1: caption_1: must differ from caption_0" in refused("winoground-pairs", winoground)
     file.write_text(json.dumps(EXAMPLES[0]) + "\n\n" + json.dumps(EXAMPLES[0]))
-    assert f"{file}: line 3: id: 0 stands twice" in refused("winoground-pairs", winoground)
+    assert f"{file}: line 3: id: must be unique (got 0 twice)" in refused("winoground-pairs", winoground)
     file.write_text("{")
-    assert f"{file}: line 1: not JSON" in refused("winoground-pairs", winoground)
+    assert f"{file}: line 1: not valid JSON" in refused("winoground-pairs", winoground)
     folder = tmp_path_factory.mktemp("parquet")
     table = parquet(folder, images=lambda number, side: b"none")
     assert f"{table}: row 1: image_0: " in refused("winoground-pairs", folder)

@@ -1,4 +1,4 @@
-"""The toy chain of the golden cases in plain numpy, and what its likelihood is in closed form.
+"""The toy chain of the golden cases in plain numpy, with closed forms of its likelihood.
 
 The denoiser says a * x, so that everything is Gaussian: x_T is N(0, I), x_{t-1} is N(k_t x_t, s_t^2 I).
 Coordinates are independent of each other and alike, but for the image's.
@@ -16,14 +16,14 @@ Floats = NDArray[np.float64]
 
 
 def log_normal(x: Floats, mean: Floats, variance: float) -> Floats:
-    """The density's logarithm, summed over the last axis."""
+    """Return the logarithm of the normal density, summed over the last axis."""
     found: Floats = -0.5 * (((x - mean) ** 2) / variance + np.log(2 * np.pi * variance)).sum(axis=-1)
     return found
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A chain and one image. `gain` is the caption: the denoiser says gain * x."""
+    """A chain and one image. `gain` stands for the caption: the denoiser returns gain * x."""
 
     betas: Floats
     x0: Floats
@@ -45,11 +45,11 @@ class Chain:
 
     @property
     def k(self) -> Floats:
-        """mu = k x."""
+        """Factors k_t of the means mu = k x."""
         return (1 - self.betas / np.sqrt(1 - self.signal) * self.gain) / np.sqrt(1 - self.betas)
 
     def noised(self, noise: Floats, mode: str) -> Floats:
-        """x_0 to x_T, (T + 1, ..., D), of noise (T, ..., D)."""
+        """Return x_0 to x_T, of shape (T + 1, ..., D), for noise of shape (T, ..., D)."""
         xs = [np.broadcast_to(self.x0, noise.shape[1:])]
         for t, beta in enumerate(self.betas):
             own = noise[0] if mode != "markov" else noise[t]
@@ -60,7 +60,7 @@ class Chain:
         return np.stack(xs)
 
     def terms(self, noise: Floats, mode: str = "markov", free: bool = False) -> dict[str, Floats]:
-        """What a model would answer under this one caption: noise (T, trials, D)."""
+        """Return a model's terms under this one caption for noise of shape (T, trials, D)."""
         xs, steps = self.noised(noise, mode), len(self.betas)
         zero = np.zeros_like(self.x0)
         log_p, log_q = np.empty((noise.shape[1], steps)), np.empty((noise.shape[1], steps))
@@ -73,14 +73,14 @@ class Chain:
         return {"log_p": log_p, "log_q": log_q, "log_prior": log_normal(xs[-1], zero, 1.0)}
 
     def exact(self) -> float:
-        """log p(x_0) of the discretised chain."""
+        """Return log p(x_0) of the discretised chain."""
         variance = 1.0
         for k, own in zip(self.k[::-1], self.variance[::-1], strict=True):
             variance = k**2 * variance + own
         return float(log_normal(self.x0, np.zeros_like(self.x0), variance))
 
     def _forward(self) -> tuple[Floats, Floats]:
-        """Mean (T + 1, D) and covariance (T + 1, T + 1) of x_0 to x_T given x_0, under q."""
+        """Return the mean (T + 1, D) and covariance (T + 1, T + 1) of x_0 to x_T given x_0, under q."""
         size = len(self.betas) + 1
         mean, way = np.empty((size, len(self.x0))), np.zeros((size, size))
         mean[0] = self.x0
@@ -91,7 +91,7 @@ class Chain:
         return mean, way @ way.T
 
     def _precision(self) -> tuple[Floats, float]:
-        """log p(x_0 ... x_T) = -x' A x / 2 - c of each coordinate."""
+        """Return A and c of log p(x_0 ... x_T) = -x' A x / 2 - c of each coordinate."""
         size = len(self.betas) + 1
         matrix, constant = np.zeros((size, size)), 0.5 * np.log(2 * np.pi)
         matrix[-1, -1] = 1.0
@@ -103,7 +103,7 @@ class Chain:
         return matrix, float(constant)
 
     def expected(self) -> dict[str, float]:
-        """What each estimator converges to as trials grow, by its own closed form."""
+        """Return the closed form of each estimator's limit as the number of trials grows."""
         (mean, covariance), (matrix, constant) = self._forward(), self._precision()
         inner = covariance[1:, 1:]
         entropy = 0.5 * np.linalg.slogdet(2 * np.pi * np.e * inner)[1]
@@ -123,6 +123,6 @@ class Chain:
 
 
 def of_captions(chains: list[Chain], noise: Floats, **how: Any) -> dict[str, Floats]:
-    """What a model answers under several captions, which share the noise."""
+    """Return a model's terms under several captions with shared noise."""
     each = [chain.terms(noise, **how) for chain in chains]
     return {name: np.stack([terms[name] for terms in each], axis=-1) for name in each[0]}

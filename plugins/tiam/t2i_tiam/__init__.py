@@ -1,1 +1,1 @@
-"""TIAM: are the objects of the prompt in the image, and in their colours?"""
+"""TIAM: a metric of whether images show the objects of their prompts in the right colours."""

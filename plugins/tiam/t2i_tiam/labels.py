@@ -1,4 +1,4 @@
-"""The label sets of the paper's study: classes of COCO, each with its WordNet 3.0 noun synset."""
+"""Label sets of the paper's study: COCO classes, each with its WordNet 3.0 noun synset."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ LABELS_28 = _pick(
 )
 LABELS_5 = _pick("car, refrigerator, giraffe, elephant, zebra")
 LABELS = {label.name: label for label in (*LABELS_24, *LABELS_28)}
-"""Every label of the study by its name."""
+"""All labels of the study, by name."""
 
 COLOURS_6 = ("red", "green", "blue", "purple", "pink", "yellow")

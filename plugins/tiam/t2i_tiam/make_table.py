@@ -1,4 +1,4 @@
-"""Makes the shipped table of nearest reference colours: `python -m t2i_tiam.make_table`."""
+"""Builder of the shipped table of nearest reference colours: `python -m t2i_tiam.make_table`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .table import SHIPPED, compute_table
 
 
 def main() -> None:
-    """Compute the table for the paper's references and write it beside this module."""
+    """Compute the table for the paper's references and write it to this package's folder."""
     packed = lzma.compress(compute_table(list(REFERENCES.values())).tobytes(), preset=9 | lzma.PRESET_EXTREME)
     path = Path(__file__).with_name(SHIPPED)
     path.write_bytes(packed)

@@ -1,7 +1,7 @@
-"""Make the package's table of similarities: ``python -m t2i_tiam.make_wu_palmer WORDNET_FOLDER``.
+"""Builder of the shipped table of word similarities: ``python -m t2i_tiam.make_wu_palmer WORDNET_FOLDER``.
 
-WORDNET_FOLDER holds the files of WordNet 3.0 (Debian's package wordnet-base has them). Needs nltk, whose reader
-computes Wu and Palmer's similarity; the package itself does not.
+WORDNET_FOLDER holds the files of WordNet 3.0 (Debian packages them as wordnet-base). This module needs nltk, which
+computes Wu and Palmer's similarity; the rest of the package does not.
 """
 
 from __future__ import annotations
@@ -16,18 +16,27 @@ from typing import Any
 
 from .labels import LABELS
 
-#: NLTK's reader wants the list of WordNet's 45 lexicographer files, which some distributions leave out. Names of
-#: files have no part in a taxonomy.
 _LEXNAMES = "".join(f"{number:02d}\tfile{number:02d}\t1\n" for number in range(45))
+"""Substitute for WordNet's list of its 45 lexicographer files.
+
+NLTK's reader requires the list, and some distributions omit it. The similarity does not depend on the file names.
+"""
 
 
-def similarities(wordnet: Path) -> list[tuple[str, str, str]]:
-    """Return each two labels' names, in the labels' order, with their similarity in six digits."""
+def compute_similarities(wordnet: Path) -> list[tuple[str, str, str]]:
+    """Compute Wu and Palmer's similarity of every pair of labels.
+
+    Args:
+        wordnet: The folder of WordNet 3.0.
+
+    Returns:
+        The two names and the similarity with six digits, in the order of the labels.
+    """
     import nltk.data
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     with tempfile.TemporaryDirectory() as folder:
-        # the reader opens nothing but corpora on NLTK's own path
+        # NLTK opens only corpora on its own search path.
         nltk.data.path.insert(0, folder)
         corpus = Path(folder) / "corpora" / "wordnet"
         shutil.copytree(wordnet, corpus)
@@ -43,7 +52,7 @@ def main() -> None:
     with (Path(__file__).parent / "data" / "wu-palmer.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("a", "b", "similarity"))
-        writer.writerows(similarities(Path(sys.argv[1])))
+        writer.writerows(compute_similarities(Path(sys.argv[1])))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What TIAM takes from an image while it is open: all that its rules need, whatever thresholds come later."""
+"""Measurements of an image's masks: everything that TIAM's rules need, for any thresholds chosen later."""
 
 from __future__ import annotations
 
@@ -14,41 +14,50 @@ from .references import Lab
 from .table import count_colours, load_table
 
 OVERLAP_FLOOR = 0.5
-"""Pairs of masks whose IoU is below are not kept: no threshold may be lower."""
+"""Pairs of masks with a lower IoU are not stored, so the overlap threshold cannot be lower."""
 
 
 @dataclass(frozen=True)
 class MaskMeasurements:
-    """Counts colours and overlaps of the masks found in one image, whatever its prompt.
+    """Colour counts and overlaps of the masks found in one image, independent of its prompt.
 
-    references: the reference colours, in the order in which ties are settled
+    Attributes:
+        references: The reference colours. A pixel equally near to several counts for the first.
     """
 
     references: tuple[Lab, ...]
 
     def take(self, pixels: NDArray[np.uint8], found: Segments) -> Arrays:
-        """Return named arrays about n detections.
+        """Measure the masks of one image.
 
-        colours:   int32 (n, len(references)), pixels of each mask nearest to each reference; a row's sum is the
-                   mask's area
-        overlaps:  int32 (k, 3), detections i < j of different labels and the pixels that their masks share, for
-                   pairs whose IoU is at least OVERLAP_FLOOR
+        Args:
+            pixels: The image, uint8 of shape (height, width, 3).
+            found: Its n detections with masks.
 
-        Raises ValueError where a mask has another size than the image.
+        Returns:
+            Two arrays by name. `colours`, int32 of shape (n, len(references)): the number of pixels of each mask
+            that are nearest to each reference; the sum of a row is the area of the mask. `overlaps`, int32 of
+            shape (k, 3): detections i < j of different classes and the number of pixels that their masks share,
+            for pairs with an IoU of at least OVERLAP_FLOOR.
+
+        Raises:
+            ValueError: If a mask and the image differ in size.
         """
         colours = np.zeros((len(found), len(self.references)), np.int32)
         for i, mask in enumerate(found.masks):
             if mask.size != (pixels.shape[1], pixels.shape[0]):
-                raise ValueError(f"a mask of {mask.size} pixels on an image of {pixels.shape[1::-1]}")
+                raise ValueError(
+                    f"a mask must have the size of its image, {pixels.shape[1::-1]} pixels (got {mask.size})"
+                )
             x0, y0, x1, y1 = mask.box
             colours[i] = count_colours(
                 pixels[y0:y1, x0:x1], mask.crop(), load_table(self.references), len(self.references)
             )
-        return {"colours": colours, "overlaps": _overlaps(found, colours.sum(axis=1))}
+        return {"colours": colours, "overlaps": _find_overlaps(found, colours.sum(axis=1))}
 
 
-def _overlaps(found: Segments, areas: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Return the pairs that overlap; only those whose areas and boxes allow it are intersected."""
+def _find_overlaps(found: Segments, areas: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return the overlapping pairs; intersect only masks whose areas and boxes allow the minimum IoU."""
     boxes = np.array([m.box for m in found.masks], np.int64).reshape(-1, 4)
     first, second = np.triu_indices(len(found), 1)
     low = np.maximum(boxes[first, :2], boxes[second, :2])

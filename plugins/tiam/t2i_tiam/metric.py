@@ -1,4 +1,4 @@
-"""The metric `tiam`: rows from decisions, and the two ways to average colour binding."""
+"""The metric `tiam`."""
 
 from __future__ import annotations
 
@@ -19,19 +19,24 @@ from t2i_core.api.study import Analysis, Study
 
 from .mask_measurements import MaskMeasurements
 from .options import TiamOptions
-from .rules import Finding, Thresholds, all_hold, decide
+from .rules import Finding, Thresholds, decide, intersect_spans
 from .spans import write_spans
 
 NEED = "objects"
 NOT_SCORED = (
-    "tiam asks whether objects are there, in their colours: what else prompts say of them (numbers, relations, "
-    "other attributes) is not scored"
+    "tiam scores the presence and the colours of objects; it does not score the numbers, relations and other "
+    "attributes that prompts ask for"
 )
-"""What a result says once where prompts expect more than the paper's metric looks at."""
+"""Note on a result whose prompts ask for more than the paper's metric scores."""
 
 
 class Tiam(TableMetric):
-    """Are the objects of the prompt in the image, and in their colours?"""
+    """Share of images that show all objects of their prompt in the right colours.
+
+    Attributes:
+        columns: The column of each reference colour in the measurements, by the colour's name.
+        thresholds: Thresholds of the decisions, from the options.
+    """
 
     options: TiamOptions
 
@@ -47,34 +52,48 @@ class Tiam(TableMetric):
         self.needs = (Need(NEED, "segment", knows=True, confidence=options.confidence, derive=derive),)
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that do not say which objects they expect, or want a colour that has no reference."""
+        """Check that every prompt lists its objects and uses only reference colours.
+
+        Raises:
+            BadPrompts: If a prompt has no scene with objects, or names a colour that is not among the references.
+        """
         for prompt in prompts:
             if prompt.scene is None or not prompt.scene.objects:
-                raise BadPrompts(f"tiam: the prompt {prompt.id!r} does not say which objects it expects (a scene)")
+                raise BadPrompts(
+                    f"tiam: prompt {prompt.id!r} has no scene with objects; use prompts that list their objects, "
+                    "for example `--prompts tiam-5-2`"
+                )
             for expected in prompt.scene.objects:
                 if expected.colour is not None and expected.colour not in self.columns:
                     raise BadPrompts(
-                        f"tiam: the prompt {prompt.id!r} wants the colour {expected.colour!r}, "
-                        f"which is none of the references: {', '.join(self.columns)}"
+                        f"tiam: the colour of an object of prompt {prompt.id!r} must be one of "
+                        f"{', '.join(self.columns)} (got {expected.colour!r}); change the prompt, or add the "
+                        "colour to the option `references`"
                     )
 
     def measure(self, unit: Unit) -> Iterator[Row | Note]:
-        """Turn one image into rows.
+        """Score one image.
 
-        tiam:            1 where every object is found and carries its colour if it has one, else 0; its facet
-                         `holds_at` has the thresholds of confidence at which it is 1
-        objects:         for prompts with colours: 1 where every object is found, else 0
-        found:           per object, 0 or 1
-        binding_pooled:  per found object with a colour, 0 or 1
+        The measures, each 0 or 1:
 
-        What the prompt expects beyond that is no part of any row; a note says so.
+        - `tiam`, one row: 1 if every object is found and has the colour that the prompt gives it, if any. The
+          facet `holds_at` lists the confidence thresholds at which the value is 1.
+        - `objects`, one row for a prompt with colours: 1 if every object is found, in any colour.
+        - `found`, one row per object: 1 if it is found.
+        - `binding_pooled`, one row per found object with a colour: 1 if it has this colour.
+
+        Args:
+            unit: One sample with its segmentation.
+
+        Yields:
+            The rows, and a note if the prompt asks for numbers, relations or other attributes.
         """
         observed = unit.one()
-        assert observed.prompt.scene is not None  # as checked before anything ran
+        assert observed.prompt.scene is not None  # see `check`
         objects = observed.prompt.scene.objects
         findings = decide(objects, observed.one(NEED), observed.derived(NEED), self.columns, self.thresholds)
         size: dict[str, str | int | float] = {"n_objects": len(objects)}
-        at = {"holds_at": written} if (written := write_spans(all_hold(findings))) else {}
+        at = {"holds_at": written} if (written := write_spans(intersect_spans(findings))) else {}
         yield Row("tiam", float(all(f.found and f.bound is not False for f in findings)), {**size, **at})
         if any(o.colour for o in objects):
             yield Row("objects", float(all(f.found for f in findings)), size)
@@ -90,14 +109,21 @@ class Tiam(TableMetric):
         return analyse(study, self.options, study.floors.get(NEED))
 
     def prepare(self, table: pd.DataFrame) -> _Binding:
-        """Find which objects carry their colour."""
-        return _Binding.of(table)
+        """Find which objects have their colour."""
+        return _Binding.from_table(table)
 
     def aggregate(self, binding: _Binding, weights: NDArray[np.float64]) -> Mapping[str, float]:
-        """Return `binding_per_prompt`, which the paper's reference computes; all other scores are plain means.
+        """Compute `binding_per_prompt`; all other scores are plain means.
 
-        It is the mean over prompts of each one's own share of found objects that carry their colour, prompts
-        without any left out.
+        It is computed as in the paper's reference implementation: the share of found objects with the right colour
+        within each prompt, averaged over the prompts that have found objects.
+
+        Args:
+            binding: The objects that were found.
+            weights: Weight of each row of the table, float64 of shape (n,).
+
+        Returns:
+            The score by name; empty if no prompt has a found object with a colour.
         """
         return {"binding_per_prompt": binding.mean(weights)} if len(binding.bound) else {}
 
@@ -113,11 +139,13 @@ def _object_rows(position: int, expected: SceneObject, finding: Finding) -> Iter
 
 @dataclass(frozen=True)
 class _Binding:
-    """Where a table says which found objects carry their colour.
+    """Rows of a table from which `binding_per_prompt` is computed.
 
-    bound, images:  positions of the rows of `binding_pooled` and of `tiam`
-    values:         of the former
-    prompts:        a number for each row's prompt
+    Attributes:
+        bound: Positions of the rows of `binding_pooled`.
+        images: Positions of the rows of `tiam`.
+        values: Values of the rows of `binding_pooled`.
+        prompts: Number of the prompt of each row of the table.
     """
 
     bound: NDArray[np.intp]
@@ -126,14 +154,14 @@ class _Binding:
     prompts: NDArray[np.intp]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> _Binding:
-        """Find the rows."""
+    def from_table(cls, table: pd.DataFrame) -> _Binding:
+        """Find the rows of a table."""
         bound, images = (np.flatnonzero(table["measure"] == m) for m in ("binding_pooled", "tiam"))
         prompts = table["prompt"].astype("category").cat.codes.to_numpy(np.intp)
         return cls(bound, images, table["value"].to_numpy(np.float64)[bound], prompts)
 
     def mean(self, weights: NDArray[np.float64]) -> float:
-        """Average the prompts' shares, each prompt with the weight of its images; NaN where nothing weighs."""
+        """Return the mean of the prompts' shares, weighted by their images; NaN if all weights are 0."""
         weight, prompts = weights[self.bound], self.prompts[self.bound]
         carried = np.bincount(prompts, weight * self.values)
         found = np.bincount(prompts, weight)
@@ -144,5 +172,5 @@ class _Binding:
 
 
 def _fraction(threshold: float) -> Fraction:
-    """Return the decimal that the user wrote: 2/5 for 0.4, whose float is a little more."""
+    """Return the decimal that the user wrote: 2/5 for 0.4, whose float is slightly larger."""
     return Fraction(str(threshold))

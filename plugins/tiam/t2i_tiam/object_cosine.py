@@ -1,4 +1,8 @@
-"""The metric `object-cosine`: how near a text encoder puts the two objects of a prompt (the paper's Table 7)."""
+"""The metric `object-cosine`: similarity of a prompt's two objects in a text encoder.
+
+References:
+    Grimal et al.: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. WACV 2024. Table 7.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +26,34 @@ NEED = "texts"
 
 
 class ObjectCosine(PromptMetric):
-    """Cosine of the texts for the two objects of a prompt; looks at no image."""
+    """Cosine of the text embeddings of a prompt's two objects; uses no images."""
 
     options: ObjectCosineOptions
 
     def __init__(self, setup: Setup[ObjectCosineOptions]) -> None:
         super().__init__(setup)
         self.needs = (Need(NEED, "embed", images="prompt", per="run", queries=self._queries),)
-        self._places: dict[str, int] = {}
+        self._indices: dict[str, int] = {}
 
     def check(self, prompts: Sequence[Prompt]) -> None:
-        """Refuse prompts that do not say which objects they expect."""
+        """Check that every prompt lists its objects.
+
+        Raises:
+            BadPrompts: If a prompt has no scene with objects.
+        """
         for prompt in prompts:
             if prompt.scene is None or not prompt.scene.objects:
                 raise BadPrompts(
-                    f"object-cosine: the prompt {prompt.id!r} does not say which objects it expects (a scene)"
+                    f"object-cosine: prompt {prompt.id!r} has no scene with objects; use prompts that list their "
+                    "objects, for example `--prompts tiam-24-2`"
                 )
 
     def texts(self, prompt: Prompt) -> list[str]:
-        """What stands for each object, its colour left out: the study's own prompt for it, or its name."""
-        assert prompt.scene is not None  # as checked
+        """Return the text to embed for each object of a prompt, without its colour.
+
+        It is the study's prompt for a single object, or only the object's name (option `text`).
+        """
+        assert prompt.scene is not None  # see `check`
         names = [o.cls.name for o in prompt.scene.objects]
         return (
             names
@@ -51,20 +63,20 @@ class ObjectCosine(PromptMetric):
 
     def _queries(self, samples: Sequence[Sample]) -> list[Query]:
         texts = dict.fromkeys(text for sample in samples for text in self.texts(sample.prompt))
-        self._places = {text: place for place, text in enumerate(texts)}
+        self._indices = {text: index for index, text in enumerate(texts)}
         return [Query(texts=(text,)) for text in texts]
 
     def measure(self, unit: Unit) -> Iterator[Row | Excluded]:
-        """Turn a prompt of two objects into one row."""
-        assert unit.prompt is not None  # as grouped
+        """Yield the cosine, from -1 to 1, for a prompt of two objects; exclude other prompts."""
+        assert unit.prompt is not None  # group_by = "prompt"
         texts = self.texts(unit.prompt)
         if len(texts) != 2:
-            yield Excluded(f"names {len(texts)} objects: the cosine is of two")
+            yield Excluded(f"the prompt must have two objects (got {len(texts)})")
             return
-        a, b = (_vector(unit.shared[NEED][self._places[text]]) for text in texts)
+        a, b = (_vector(unit.shared[NEED][self._indices[text]]) for text in texts)
         length = float(np.linalg.norm(a) * np.linalg.norm(b))
         if length == 0:
-            yield Excluded("the text encoder gives a vector of length 0")
+            yield Excluded("the text encoder returned a vector of length 0")
             return
         yield Row("object-cosine", float(np.clip(a @ b / length, -1, 1)))
 

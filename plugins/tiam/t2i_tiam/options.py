@@ -1,4 +1,4 @@
-"""Options of the metrics."""
+"""Options of `tiam` and `object-cosine`."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from .references import REFERENCES, Lab
 
 
 class TiamOptions(Options):
-    """Thresholds and reference colours; the defaults are the paper's, and every bound is inclusive."""
+    """Options of `tiam`; the defaults are the paper's, and every bound is inclusive."""
 
-    confidence: float = Field(0.25, ge=0, le=1, description="Detections below this confidence are not looked at.")
+    confidence: float = Field(0.25, ge=0, le=1, description="Minimum confidence of a detection.")
     overlap: float = Field(
-        0.95, ge=0.5, le=1, description="Two masks of different classes with at least this IoU are both dropped."
+        0.95, ge=0.5, le=1, description="IoU from which two masks of different classes are both dropped."
     )
     colour_share: float = Field(
-        0.40, gt=0, le=1, description="Share of an object's pixels that must be nearest to its colour."
+        0.40, gt=0, le=1, description="Minimum share of an object's pixels that are nearest to its colour."
     )
     references: dict[str, Lab] = Field(
         REFERENCES,
         min_length=1,
         max_length=255,
-        description="Reference colours in CIELAB (D65); of equally near ones the first is taken.",
+        description="Reference colours in CIELAB (D65), by name; a tie goes to the first.",
     )
     mined: Annotated[int | None, ExecutionOption()] = Field(
         None,
         ge=1,
-        description="Analyses: so many best seeds are tried on other prompts; default: an eighth of them.",
+        description="Analyses: number of best seeds to test on held-out prompts; default: an eighth of the seeds.",
     )
     held_out: Annotated[float, ExecutionOption()] = Field(
-        0.5, gt=0, lt=1, description="Analyses: share of the prompts on which they are tried."
+        0.5, gt=0, lt=1, description="Analyses: share of the prompts to hold out for this test."
     )
 
 
@@ -40,5 +40,5 @@ class ObjectCosineOptions(Options):
     """Options of `object-cosine`."""
 
     text: Literal["sentence", "label"] = Field(
-        "sentence", description="What is embedded. sentence: a photo of a car. label: car."
+        "sentence", description="Text to embed for an object: `sentence` (a photo of a car) or `label` (car)."
     )

@@ -1,4 +1,4 @@
-"""What t2i-tiam offers: the metrics `tiam` and `object-cosine`, and the prompts of the paper's study."""
+"""The plugin: the metrics `tiam` and `object-cosine`, and the prompt sources of the paper's study."""
 
 from __future__ import annotations
 
@@ -40,11 +40,15 @@ def _measure(name: str, summary: str, *facets: str) -> Measure:
 
 _PER_IMAGE = ("prompt", "seed", "n_objects")
 MEASURES = (
-    _measure("tiam", "Images in which every object is found, in its colour if it has one.", *_PER_IMAGE),
-    _measure("objects", "The same of prompts with colours, whatever the colours.", *_PER_IMAGE),
-    _measure("found", "Objects that are found.", *_PER_OBJECT),
-    _measure("binding_pooled", "Found objects that carry their colour, of all images together.", *_PER_OBJECT),
-    _measure("binding_per_prompt", "The same as the mean over prompts; those without a found object left out."),
+    _measure("tiam", "Share of images that show every object, in its colour if it has one.", *_PER_IMAGE),
+    _measure(
+        "objects", "Share of images that show every object, in any colour; prompts with colours.", *_PER_IMAGE
+    ),
+    _measure("found", "Share of objects that are found.", *_PER_OBJECT),
+    _measure("binding_pooled", "Share of found objects in their colour, over all images.", *_PER_OBJECT),
+    _measure(
+        "binding_per_prompt", "Share of found objects in their colour, averaged over prompts with found objects."
+    ),
 )
 
 
@@ -67,17 +71,17 @@ def _source(name: str, summary: str, template: Template) -> PromptSourceInfo:
     return PromptSourceInfo(name=name, summary=summary, about=About(citation=CITATION), prompts=prompts)
 
 
-def _from_file(setup: Setup[Any]) -> Iterator[Prompt]:
+def _read_prompts(setup: Setup[Any]) -> Iterator[Prompt]:
     return read_template(Path(setup.argument or "")).prompts()
 
 
 @hookimpl
 def t2i_metrics() -> list[MetricInfo]:
-    """Offer the metrics."""
+    """Return the metrics."""
     return [
         MetricInfo(
             name="tiam",
-            summary="Are the objects of the prompt in the image, and in their colours?",
+            summary="Share of images that show all objects of the prompt in the right colours.",
             options=TiamOptions,
             about=About(citation=CITATION),
             create=_create,
@@ -89,20 +93,24 @@ def t2i_metrics() -> list[MetricInfo]:
                 judges={"segment": "yolov8x-seg"},
                 absent={
                     "segment": "either `pip install 't2i[ultralytics]'` (AGPL-3.0), or add `--judge "
-                    "mask2former-swin-small`, whose scores do not compare with the paper's"
+                    "mask2former-swin-small` (its scores are not comparable to the paper's)"
                 },
             ),
         ),
         MetricInfo(
             name="object-cosine",
-            summary="How near a text encoder puts the two objects of a prompt; looks at no image.",
+            summary="Similarity of the two objects of a prompt in a text encoder; uses no images.",
             options=ObjectCosineOptions,
             about=About(citation=CITATION),
             create=_create_cosine,
             code=("object_cosine.py", "options.py", "sources.py", "templates.py"),
             measures=(
                 Measure(
-                    "object-cosine", "Mean over prompts of two objects.", low=-1, high=1, higher_is_better=None
+                    "object-cosine",
+                    "Cosine of the two objects' texts, averaged over prompts of two objects.",
+                    low=-1,
+                    high=1,
+                    higher_is_better=None,
                 ),
             ),
             defaults=Defaults(prompts="tiam-24-2", seeds=1, judges={"embed": "clip-vit-l14"}),
@@ -112,15 +120,15 @@ def t2i_metrics() -> list[MetricInfo]:
 
 @hookimpl
 def t2i_prompt_sources() -> list[PromptSourceInfo]:
-    """Offer the prompts of the study, and those of any template."""
+    """Return the prompt sources: the study's, and one for template files."""
     return [
         *(_source(name, summary, template) for name, (summary, template) in TEMPLATES.items()),
         PromptSourceInfo(
             name="tiam-template",
-            summary="The prompts of a template in a YAML file.",
+            summary="Prompts from a template in a YAML file.",
             argument="FILE.yaml: the template",
             needs_argument=True,
             about=About(citation=CITATION),
-            prompts=_from_file,
+            prompts=_read_prompts,
         ),
     ]

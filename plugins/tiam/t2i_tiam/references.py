@@ -1,9 +1,9 @@
-"""The eight reference colours of the paper, from Berlin and Kay's best examples."""
+"""The paper's eight reference colours: best examples of Berlin and Kay's basic colour terms."""
 
 from __future__ import annotations
 
 Lab = tuple[float, float, float]
-"""A colour in CIELAB under D65: lightness 0 to 100, then a* and b*."""
+"""A colour in CIELAB under D65: L* (lightness, 0 to 100), a* and b*."""
 
 REFERENCES: dict[str, Lab] = {
     "pink": (65.953672, 43.849083, -7.053931),
@@ -15,4 +15,4 @@ REFERENCES: dict[str, Lab] = {
     "black": (0.0, 0.0, 0.0),
     "white": (100.0, 0.002468, 0.013943),
 }
-"""Where two are equally near, the one that stands first is taken."""
+"""The paper's reference colours by name; a tie goes to the first."""

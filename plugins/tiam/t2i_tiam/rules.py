@@ -1,6 +1,9 @@
-"""TIAM's decisions about one image (paper, section 4): which objects are found, and which carry their colour.
+"""TIAM's decisions about one image: which objects are found, and which have the right colour.
 
-Shares are compared as fractions of whole pixels, so that exactly 2/5 counts as 0.4 whatever floats make of it.
+Shares are compared as exact fractions of pixel counts, so 2 of 5 pixels reach a threshold of 0.4.
+
+References:
+    Grimal et al.: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. WACV 2024. Section 4.
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ from t2i_core.api.prompt import SceneObject
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where the decisions change; every bound is inclusive.
+    """Thresholds of the decisions; every bound is inclusive.
 
-    confidence:    of a detection, 0 to 1
-    overlap:       IoU at which two masks of different classes are both dropped
-    colour_share:  share of a mask that must be nearest to the colour's reference
+    Attributes:
+        confidence: Minimum confidence of a detection, 0 to 1.
+        overlap: IoU from which two masks of different classes are both dropped.
+        colour_share: Minimum share of a mask's pixels that are nearest to the colour's reference.
     """
 
     confidence: float
@@ -31,16 +35,19 @@ class Thresholds:
 
 
 Span = tuple[float, float]
-"""Confidences above the first, up to and with the second."""
+"""A range of confidences, without its lower end and with its upper end."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is decided about one expected object.
+    """Decision about one expected object.
 
-    bound: whether it carries its colour; None where it has none to carry, or was not found
-    holds: the thresholds of confidence at which it is found and carries its colour if it has one, from the lowest,
-           none touching another
+    Attributes:
+        found: Whether it is found.
+        bound: Whether it has the colour that the prompt gives it; None if the prompt gives none, or if the object
+            is not found.
+        holds: The confidence thresholds at which it is found in the right colour (if it has one), as disjoint
+            ranges in ascending order.
     """
 
     found: bool
@@ -57,28 +64,38 @@ def decide(
 ) -> list[Finding]:
     """Decide about each expected object of one image.
 
-    evidence:    as `MaskMeasurements.take` gives it, for these detections
-    references:  column of each colour in the evidence
+    An object is found if at least one detection of its class is usable at the confidence threshold. It has the
+    right colour if any of these detections has it.
 
-    An object is found when one detection of its class is usable; any of them may carry its colour.
+    Args:
+        objects: The expected objects.
+        detections: The detections of one image.
+        evidence: The arrays that `MaskMeasurements.take` returned for these detections.
+        references: Column of each colour in the evidence.
+        thresholds: The thresholds.
+
+    Returns:
+        One decision per expected object, in the same order.
     """
-    kinds, spans = _usable(objects, detections, evidence, thresholds.overlap)
-    confidence = float(np.float32(thresholds.confidence))  # as detections have it
+    kinds, spans = _find_usable(objects, detections, evidence, thresholds.overlap)
+    confidence = float(np.float32(thresholds.confidence))  # detections store float32
     findings = []
     for expected in objects:
         instances = [i for i, kind in kinds.items() if objects[kind].cls.same_as(expected.cls)]
-        found = any(_within(confidence, spans[i]) for i in instances)
+        found = any(_contains(spans[i], confidence) for i in instances)
         bound = None
         if expected.colour is not None:
             column = references[expected.colour]
-            instances = [i for i in instances if _reaches(evidence["colours"][i], column, thresholds.colour_share)]
-            bound = any(_within(confidence, spans[i]) for i in instances) if found else None
-        findings.append(Finding(found, bound, _union(spans[i] for i in instances)))
+            instances = [
+                i for i in instances if _has_share(evidence["colours"][i], column, thresholds.colour_share)
+            ]
+            bound = any(_contains(spans[i], confidence) for i in instances) if found else None
+        findings.append(Finding(found, bound, _join_spans(spans[i] for i in instances)))
     return findings
 
 
-def all_hold(findings: Sequence[Finding]) -> tuple[Span, ...]:
-    """Return the thresholds of confidence at which every object holds."""
+def intersect_spans(findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """Return the confidence thresholds at which every object is found in the right colour."""
     common: list[Span] = [(NEVER, np.inf)]
     for finding in findings:
         common = [
@@ -91,17 +108,20 @@ def all_hold(findings: Sequence[Finding]) -> tuple[Span, ...]:
 
 
 NEVER = -1.0
-"""Below every confidence."""
+"""A value below every confidence."""
 
 
-def _usable(
+def _find_usable(
     objects: Sequence[SceneObject], detections: Detections, evidence: Arrays, overlap: Fraction
 ) -> tuple[dict[int, int], dict[int, Span]]:
-    """Return of each detection of the prompt's classes the first object of its class, and when it is usable.
+    """Find the detections of the prompt's classes, and the confidence thresholds at which each is usable.
 
-    That is up to its own confidence, and above that of each detection of another class on the same pixels: both
-    are dropped where both are looked at. The paper asks its detector for the prompt's classes alone: a mask of
-    another class drops none.
+    A detection is usable at thresholds up to its own confidence. If a detection of another class of the prompt
+    covers almost the same pixels, both are dropped at thresholds that admit both. Detections of classes outside
+    the prompt have no effect, because the paper's detector looks only for the prompt's classes.
+
+    Returns:
+        By detection: the index of the first object of its class, and the range of thresholds.
     """
     kinds: dict[int, int] = {}
     of_class: dict[int, int | None] = {}
@@ -110,7 +130,7 @@ def _usable(
             label = detections.label(i)
             of_class[code] = next((k for k, o in enumerate(objects) if o.cls.same_as(label)), None)
         kind = of_class[code]
-        if kind is not None and evidence["colours"][i].any():  # an empty mask shows nothing
+        if kind is not None and evidence["colours"][i].any():  # ignore empty masks
             kinds[i] = kind
     scores = {i: float(detections.scores[i]) for i in kinds}
     lowest = dict.fromkeys(kinds, NEVER)
@@ -122,11 +142,11 @@ def _usable(
     return kinds, {i: (lowest[i], scores[i]) for i in kinds}
 
 
-def _within(confidence: float, span: Span) -> bool:
+def _contains(span: Span, confidence: float) -> bool:
     return span[0] < confidence <= span[1]
 
 
-def _union(spans: Iterable[Span]) -> tuple[Span, ...]:
+def _join_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
     joined: list[Span] = []
     for low, high in sorted(span for span in spans if span[0] < span[1]):
         if joined and low <= joined[-1][1]:
@@ -136,5 +156,5 @@ def _union(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def _reaches(counts: NDArray[np.int32], column: int, share: Fraction) -> bool:
+def _has_share(counts: NDArray[np.int32], column: int, share: Fraction) -> bool:
     return Fraction(int(counts[column]), int(counts.sum())) >= share

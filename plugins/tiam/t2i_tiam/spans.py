@@ -1,4 +1,4 @@
-"""The confidences at which an image is right, as they stand in the table: `0-0.83`, or `0-0.2 0.4-0.83`."""
+"""Text form of ranges of confidence thresholds in the table: `0-0.83`, or `0-0.2 0.4-0.83`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from .rules import Span
 
 
 def write_spans(spans: Sequence[Span]) -> str:
-    """Write spans, each above its first number up to and with its second; `0` where there is no lower end.
+    """Return the text of ranges that exclude their lower and include their upper end.
 
-    Confidences are float32, written with as many digits as tell them apart: 0.3 is 0.3 again.
+    A range without a lower end starts at 0. Confidences are float32 and get as few digits as identify them: 0.3 is
+    written as 0.3.
     """
     return " ".join(f"{_number(max(low, 0))}-{_number(high)}" for low, high in spans)
 
 
 def read_spans(text: str) -> list[Span]:
-    """Read what `write_spans` wrote."""
+    """Read the text that `write_spans` returned."""
     return [(float(low), float(high)) for low, _, high in (part.partition("-") for part in text.split())]
 
 

@@ -1,7 +1,7 @@
-"""The nearest reference colour of all 16.7 million sRGB values, so that a pixel costs one look-up.
+"""Lookup table of the nearest reference colour for all 16.7 million sRGB values.
 
-The table for the paper's references ships with the package (60 kB; it is piecewise constant), made by
-`python -m t2i_tiam.make_table`. One for other references is computed when it is first used, in seconds.
+The package ships the compressed table for the paper's references (60 kB), built by `python -m
+t2i_tiam.make_table`. A table for other references is computed on first use, which takes seconds.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from .references import REFERENCES, Lab
 
 SHIPPED = "nearest.xz"
 Table = NDArray[np.uint8]
-"""uint8 of shape (256 * 256 * 256,): the index of the nearest reference, at r * 65536 + g * 256 + b."""
+"""Index of the nearest reference at r * 65536 + g * 256 + b: uint8 of shape (256 * 256 * 256,)."""
 
 
 def compute_table(references: Sequence[Lab]) -> Table:
-    """Return the table for any references (255 at most), in the order in which ties are settled."""
+    """Compute the table for given references, at most 255; a tie goes to the first."""
     rgb = np.empty((256, 256, 3), np.uint8)
     rgb[..., 1], rgb[..., 2] = np.indices((256, 256))
     table = np.empty((256, 256, 256), np.uint8)
-    for red in range(256):  # plane by plane, for memory's sake
+    for red in range(256):  # one plane at a time, to save memory
         rgb[..., 0] = red
         table[red] = nearest(rgb, references)
     return table.reshape(-1)
@@ -35,7 +35,7 @@ def compute_table(references: Sequence[Lab]) -> Table:
 
 @lru_cache(maxsize=2)
 def load_table(references: tuple[Lab, ...]) -> Table:
-    """Return the table for these references, the shipped one for the paper's own."""
+    """Return the table for given references: the shipped one for the paper's, else a computed one."""
     if references == tuple(REFERENCES.values()):
         packed = files(__package__).joinpath(SHIPPED).read_bytes()
         return np.frombuffer(lzma.decompress(packed), np.uint8)
@@ -43,11 +43,18 @@ def load_table(references: tuple[Lab, ...]) -> Table:
 
 
 def count_colours(pixels: NDArray[np.uint8], mask: NDArray[np.bool_], table: Table, n: int) -> NDArray[np.int64]:
-    """Return how many pixels of a mask are nearest to each of n references.
+    """Count the pixels of a mask that are nearest to each of n references.
 
-    pixels: uint8 (height, width, 3); mask: bool (height, width); the result: int64 (n,), its sum the mask's area
+    Args:
+        pixels: uint8 of shape (height, width, 3).
+        mask: bool of shape (height, width).
+        table: The lookup table of the references.
+        n: Number of references.
+
+    Returns:
+        int64 of shape (n,); its sum is the area of the mask.
     """
-    # packed for the whole box first: picking single numbers by mask is faster than picking triples
+    # Pack all pixels first: selecting packed numbers with a mask is faster than selecting triples.
     code = pixels[..., 0].astype(np.int32) << 16
     code |= pixels[..., 1].astype(np.int32) << 8
     code |= pixels[..., 2]

@@ -1,6 +1,6 @@
-"""Templates: from sets of objects and colours to prompts with what each one expects (Propositions 1 to 3).
+"""Templates: they expand sets of objects and colours into prompts with scenes.
 
-A template in a YAML file:
+Example of a template in a YAML file:
 
     template: a photo of {1} next to {2}
     positions:
@@ -8,7 +8,12 @@ A template in a YAML file:
         colours: [red, green]
       - objects: [couch, zebra]
 
-`{1}` stands for article, colour and name of the first object. Labels of the paper's study bring their synsets.
+`{1}` stands for the article, colour and name of the first object. Labels of the paper's study have their synsets
+filled in.
+
+References:
+    Grimal et al.: TIAM - A Metric for Evaluating Alignment in Text-to-Image Generation. WACV 2024. Propositions 1
+    to 3.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ from t2i_core.io.yaml_file import find_first_fault, read_mapping
 from .labels import LABELS
 
 
-def _object(value: Any) -> Any:
+def _parse_object(value: Any) -> Any:
     return LABELS.get(value, ObjectClass(value)) if isinstance(value, str) else value
 
 
@@ -42,41 +47,43 @@ Name = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
 
 
 class TemplatePosition(BaseModel):
-    """What may stand at one place of a template.
+    """Choices for one position of a template.
 
-    objects:  the classes, O_i
-    colours:  the colours, A_i; none: objects without colour
+    Attributes:
+        objects: The object classes, O_i in the paper.
+        colours: The colours, A_i in the paper; if empty, the objects have no colour.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    objects: tuple[Annotated[ObjectClass, BeforeValidator(_object)], ...] = Field(min_length=1)
+    objects: tuple[Annotated[ObjectClass, BeforeValidator(_parse_object)], ...] = Field(min_length=1)
     colours: tuple[Name, ...] = ()
 
     @field_validator("objects")
     @classmethod
-    def _named(cls, objects: tuple[ObjectClass, ...]) -> tuple[ObjectClass, ...]:
+    def _check_names(cls, objects: tuple[ObjectClass, ...]) -> tuple[ObjectClass, ...]:
         if any(not o.name.strip() for o in objects):
-            raise ValueError("an object has no name")
+            raise ValueError("an object must have a name that is not blank")
         return objects
 
     @property
     def choices(self) -> Iterator[SceneObject]:
-        """Every object in every colour."""
+        """All combinations of an object and a colour."""
         for cls in self.objects:
             for colour in self.colours or (None,):
                 yield SceneObject(cls, colour)
 
 
 class Template(BaseModel):
-    """A sentence with places for objects.
+    """A sentence with positions for objects.
 
-    template:   the sentence, with {1}, {2}, ... once each
-    positions:  what may stand there
-    rule:       `parts`: neither an object nor a colour stands twice in a prompt (Proposition 1);
-                `whole`: the same object in the same colour does not (Propositions 2 and 3).
-                Where nothing is said: `parts` if all positions share their sets, else `whole`
-    id_suffix:  ends the prompts' ids, where another template has the same objects
+    Attributes:
+        template: The sentence; it contains {1}, {2}, ... exactly once each.
+        positions: The choices for each position.
+        rule: `parts`: a prompt repeats neither an object nor a colour (Proposition 1). `whole`: a prompt does not
+            repeat an object in the same colour (Propositions 2 and 3). If None: `parts` if all positions have the
+            same choices, otherwise `whole`.
+        id_suffix: Suffix of the prompts' ids; it distinguishes templates with the same objects.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -87,20 +94,30 @@ class Template(BaseModel):
     id_suffix: str = ""
 
     @model_validator(mode="after")
-    def _places(self) -> Template:
+    def _check_template(self) -> Template:
         wanted = [str(i) for i in range(1, len(self.positions) + 1)]
         if sorted(re.findall(r"\{(.*?)\}", self.template)) != sorted(wanted):
-            places = ", ".join(f"{{{i}}}" for i in wanted)
-            raise ValueError(f"template: want {places} once each, for there are {len(wanted)} positions")
+            markers = ", ".join(f"{{{i}}}" for i in wanted)
+            raise ValueError(
+                f"template: must contain {markers} exactly once each, one for each of the "
+                f"{len(wanted)} `positions` (got {self.template!r})"
+            )
         return self
 
     def prompts(self) -> Iterator[Prompt]:
-        """Yield the prompts, the last position varying fastest. Raises BadPrompts where two have one id."""
+        """Yield the prompts; the last position varies fastest.
+
+        Raises:
+            BadPrompts: If two prompts get the same id.
+        """
         seen: set[str] = set()
         for objects in self._combinations(_same_part if self._parts_differ else _same_whole, ()):
             prompt = self._prompt(objects)
             if prompt.id in seen:
-                raise BadPrompts(f"template {self.template!r} gives two prompts with the id {prompt.id!r}")
+                raise BadPrompts(
+                    f"template {self.template!r}: two prompts have the id {prompt.id!r}; remove repeated objects "
+                    "and colours from `positions`"
+                )
             seen.add(prompt.id)
             yield prompt
 
@@ -148,12 +165,16 @@ def _words(o: SceneObject) -> str:
 
 
 def with_article(words: str) -> str:
-    """Set a or an before words, by their first letter alone."""
+    """Return words with the article `a` or `an`, chosen by their first letter alone as in the paper."""
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
 def read_template(path: Path) -> Template:
-    """Read a template from a YAML file. Raises BadPrompts with file, field and fault in one line."""
+    """Read a template from a YAML file.
+
+    Raises:
+        BadPrompts: If the file is not a valid template; the message names the file, the field and the fault.
+    """
     data = read_mapping(path, BadPrompts, "the fields template and positions")
     try:
         return Template.model_validate(data)

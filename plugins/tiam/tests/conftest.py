@@ -1,4 +1,4 @@
-"""Small images with known masks, judged by the metric through the same objects as in a run; and runs as tables."""
+"""Fixtures: small images with known masks, measured as in a run, and runs as tables."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Found = tuple[str, float, np.ndarray]
 
 
 class World:
-    """Makes prompts, observations and rows."""
+    """Builder of prompts, observations and rows."""
 
     labels = tuple(LABELS.values())
     paint = PAINT
 
     def prompt(self, *words: str) -> Prompt:
-        """A prompt from words such as `red car`, or `fire hydrant`."""
+        """Return a prompt for words such as `red car` or `fire hydrant`."""
         objects = []
         for word in words:
             colour, _, name = word.partition(" ")
@@ -50,7 +50,7 @@ class World:
         return Prompt("+".join(words), " and ".join(words), Scene(tuple(objects)))
 
     def segments(self, found: Sequence[Found], size: tuple[int, int]) -> Segments:
-        """Detections from (label, confidence, boolean mask)."""
+        """Return detections built from (label, confidence, boolean mask)."""
         names = [c.name for c in self.labels]
         masks = tuple(PackedMask.pack(mask) for _, _, mask in found)
         return Segments(
@@ -63,7 +63,7 @@ class World:
         )
 
     def strip(self, *parts: tuple[str, float, dict[str, int]]) -> tuple[np.ndarray, Segments]:
-        """An image one pixel high: per detection a label, a confidence and how many pixels of which colour."""
+        """Return an image one pixel high; a detection is a label, a confidence and numbers of pixels by colour."""
         width = sum(sum(colours.values()) for _, _, colours in parts) or 1
         pixels, found, start = np.zeros((1, width, 3), np.uint8), [], 0
         for label, score, colours in parts:
@@ -79,7 +79,7 @@ class World:
         return Tiam(Setup(None, TiamOptions(**options)))
 
     def rows(self, prompt: Prompt, pixels: np.ndarray, found: Segments, **options: Any) -> list[Row | Note]:
-        """What the metric says of one image."""
+        """Return what the metric yields for one image."""
         metric = self.metric(**options)
         derive = metric.needs[0].derive
         assert derive is not None
@@ -93,21 +93,21 @@ class World:
 
 
 Draw = Callable[[Prompt, int], Sequence[bool]]
-"""Of each object of a prompt under a seed, whether something is so."""
+"""Function of a prompt and a seed that returns a truth value for each object of the prompt."""
 
 
 class Runs:
-    """Makes what analyses read, from what is found in each image."""
+    """Builder of the input of analyses from the objects found in each image."""
 
     def prompts(self, sentence: str, *objects: str, colours: Sequence[str] = (), suffix: str = "") -> list[Prompt]:
-        """The prompts of a template whose positions share their objects and colours."""
+        """Return the prompts of a template whose positions have the same objects and colours."""
         places = (TemplatePosition(objects=objects, colours=tuple(colours)),) * sentence.count("{")
         return list(Template(template=sentence, positions=places, id_suffix=suffix).prompts())
 
     def rows(
         self, model: str, prompts: Sequence[Prompt], seeds: Sequence[int], found: Draw, bound: Draw | None = None
     ) -> list[dict[str, Any]]:
-        """The metric's rows; objects that are found carry their colours where `bound` says so, else always."""
+        """Return the metric's rows; found objects have their colours as `bound` says, or always if it is None."""
         table = []
         for prompt in prompts:
             objects = prompt.scene.objects
@@ -136,7 +136,7 @@ class Runs:
         others: pd.DataFrame | None = None,
         **known: Any,
     ) -> Study:
-        """A study as `t2i analyze` makes it: all but values and seeds are texts, for they come from a file."""
+        """Return a study as `t2i analyze` builds it: all but values and seeds are texts, as read from a file."""
         columns = dict.fromkeys(name for row in rows for name in row)
         texts = {name: [str(row[name]) if name in row else None for row in rows] for name in columns}
         table = pd.DataFrame(texts, dtype=object)
@@ -148,7 +148,7 @@ class Runs:
         return Study(table, samples, folder, others, find_images=partial(find_images, samples, folder), **known)
 
     def analyses(self, study: Study, **options: Any) -> dict[str, Analysis]:
-        """What the metric makes of it, by name."""
+        """Return the metric's analyses by name."""
         return {a.name: a for a in Tiam(Setup(None, TiamOptions(**options))).analyses(study)}
 
 

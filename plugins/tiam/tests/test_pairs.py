@@ -18,8 +18,8 @@ from t2i_tiam.labels import LABELS
 from t2i_tiam.object_cosine import NEED, ObjectCosine
 from t2i_tiam.options import ObjectCosineOptions
 from t2i_tiam.study.mantel import mantel
-from t2i_tiam.study.scaling import scale, turned
-from t2i_tiam.study.wu_palmer import similarities
+from t2i_tiam.study.scaling import align_points, scale
+from t2i_tiam.study.wu_palmer import load_similarities
 
 TWO = "a photo of {1} and {2}"
 OBJECTS = ("car", "zebra", "dog", "cat", "horse", "bench")
@@ -91,7 +91,7 @@ def test_points_are_turned_and_mirrored_and_nothing_else():
     onto = pd.DataFrame(rng.normal(size=(5, 2)), columns=["x", "y"]).assign(object=list("fedcb"))
     there = onto.set_index("object").loc[list("bcdef")].to_numpy()
     points = np.vstack([[0.3, 0.4], there]) @ [[0, 1], [1, 0]] @ [[0.6, 0.8], [-0.8, 0.6]]
-    found = turned(points, names, onto)
+    found = align_points(points, names, onto)
     np.testing.assert_allclose(found[1:], there, atol=1e-12)
     np.testing.assert_allclose(pdist(found), pdist(points))
 
@@ -166,7 +166,7 @@ def test_equal_entries_have_no_correlation():
 
 
 def test_the_table_of_wu_palmer_has_every_pair_of_labels():
-    known = similarities()
+    known = load_similarities()
     assert known.keys() == {frozenset(pair) for pair in combinations(LABELS, 2)}
     assert all(0 < value < 1 for value in known.values())
     # 2 * depth of the lowest common hypernym over the sum of depths, counted in WordNet 3.0 by hand
@@ -202,8 +202,8 @@ def test_object_cosine_is_that_of_the_two_texts():
 def test_prompts_of_other_numbers_of_objects_have_no_cosine():
     metric = ObjectCosine(Setup(None, ObjectCosineOptions()))
     (said,) = cosine(metric, prompt("car"), {"a photo of a car": [1, 0]})
-    assert said == Excluded("names 1 objects: the cosine is of two")
-    with pytest.raises(BadPrompts, match="'x' does not say which objects it expects"):
+    assert said == Excluded("the prompt must have two objects (got 1)")
+    with pytest.raises(BadPrompts, match="'x' has no scene with objects"):
         metric.check([Prompt("x", "a car")])
 
 
@@ -212,7 +212,7 @@ def test_the_table_of_wu_palmer_is_what_its_script_makes():
     from importlib.resources import files
     from pathlib import Path
 
-    from t2i_tiam.make_wu_palmer import similarities as made
+    from t2i_tiam.make_wu_palmer import compute_similarities as made
 
     lines = csv.reader(files("t2i_tiam").joinpath("data", "wu-palmer.csv").read_text().splitlines()[1:])
     assert [tuple(line) for line in lines] == made(Path("/usr/share/wordnet"))

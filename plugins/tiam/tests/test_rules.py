@@ -242,5 +242,5 @@ def test_classes_are_matched_by_synset_whatever_their_names(world):
 
 def test_a_mask_of_another_size_is_an_error(world):
     pixels, found = world.strip(("car", 0.9, {"white": 9}))
-    with pytest.raises(ValueError, match="a mask of"):
+    with pytest.raises(ValueError, match="a mask must have the size of its image"):
         world.score(world.prompt("car"), pixels[:, :-1], found)

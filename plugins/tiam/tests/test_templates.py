@@ -142,11 +142,11 @@ GOOD = "template: a photo of {1}\npositions: [{objects: [car]}]\n"
         ("- 1", "want the fields template and positions"),
         ("template: [", "not YAML"),
         ("template: a photo of {1}", "positions: Field required"),
-        (GOOD.replace("{1}", "{2}"), "template: want {1} once each"),
-        (GOOD.replace("{1}", "{1} and {1}"), "template: want {1} once each"),
+        (GOOD.replace("{1}", "{2}"), "template: must contain {1} exactly once"),
+        (GOOD.replace("{1}", "{1} and {1}"), "template: must contain {1} exactly once"),
         (GOOD.replace("[car]", "[]"), "positions.1.objects: Tuple should have at least 1 item"),
         (GOOD.replace("car", "3"), "positions.1.objects.1: "),
-        (GOOD.replace("car", "''"), "positions.1.objects: an object has no name"),
+        (GOOD.replace("car", "''"), "positions.1.objects: an object must have a name"),
         (GOOD.replace("[car]", "[car], colors: [red]"), "positions.1.colors: Extra inputs are not permitted"),
         (GOOD.replace("[car]", "[car], colours: ['']"), "positions.1.colours.1: "),
         (GOOD + "rule: some", "rule: Input should be 'parts' or 'whole'"),
@@ -168,5 +168,5 @@ def test_a_missing_file_is_told(tmp_path):
 
 def test_two_prompts_of_one_id_are_refused():
     template = Template(template="{1}", positions=[{"objects": ["car", "car"]}])
-    with pytest.raises(BadPrompts, match="two prompts with the id 'car'"):
+    with pytest.raises(BadPrompts, match="two prompts have the id 'car'"):
         list(template.prompts())

@@ -1,1 +1,1 @@
-"""Samples of published data sets, read from local folders in their official layouts."""
+"""Readers of published data sets in their official layouts."""

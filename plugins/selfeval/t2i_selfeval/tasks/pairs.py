@@ -1,8 +1,10 @@
-"""Winoground: 400 pairs of images, with two captions of the same words.
+"""Winoground: 400 pairs of images with two captions of the same words.
 
-Thrush et al.: Winoground: Probing Vision and Language Models for Visio-Linguistic Compositionality. CVPR 2022.
-The hub has it as parquet (images inside) now, and had it as `examples.jsonl` and a folder of images before; both
-are read.
+Two layouts are supported: parquet files that contain the images, which the hub has now, and `examples.jsonl` with
+a folder of images, which it had before.
+
+References:
+    Thrush et al.: Winoground: Probing Vision and Language Models for Visio-Linguistic Compositionality. CVPR 2022.
 """
 
 from __future__ import annotations
@@ -23,16 +25,22 @@ from t2i_core.io.prompt_images import PromptImages
 
 from ..samples import pair
 from ..task_options import HOW_TO_GET_WINOGROUND, PairOptions
-from .fields import TaskEntry, folder_of, lines
-from .picking import ranked
+from .fields import TaskEntry, find_folder, read_lines
+from .picking import rank_key
 
 _TEXTS = ("id", "caption_0", "caption_1", "secondary_tag", "collapsed_tag")
 _IMAGES = ("image_0", "image_1")
 
 
 @dataclass(frozen=True)
-class _Listed:
-    """A pair before its images are looked for: where it stands, and what is said of it."""
+class _PairEntry:
+    """A pair without its images.
+
+    Attributes:
+        file: The file that lists it.
+        row: Its row in a parquet file, or its index in a file of lines.
+        entry: Its fields.
+    """
 
     file: Path
     row: int
@@ -43,92 +51,108 @@ class _Listed:
         return f"winoground-{self.entry.number('id')}"
 
     def prompt(self, images: tuple[str, str]) -> Prompt:
-        """The pair with its images. Raises BadPrompts."""
+        """Return the pair with its images.
+
+        Raises:
+            BadPrompts: If a caption is missing or both are equal.
+        """
         captions = self.entry.text("caption_0"), self.entry.text("caption_1")
         if captions[0] == captions[1]:
-            self.entry.fail("caption_1", "is caption_0")
+            self.entry.fail("caption_1", "must differ from caption_0")
         tags = {"tag": self.entry.data.get("collapsed_tag"), "secondary_tag": self.entry.data.get("secondary_tag")}
         facets = {name: value for name, value in tags.items() if isinstance(value, str) and value}
         return pair(self.id, images, captions, "winoground", facets)
 
 
 def prompts(setup: Setup[PairOptions]) -> Iterator[Prompt]:
-    """Yield the pairs in their own order. Raises BadPrompts."""
-    folder, options = folder_of(setup.argument, "winoground-pairs", HOW_TO_GET_WINOGROUND), setup.options
+    """Yield the pairs in the order of the files.
+
+    Raises:
+        BadPrompts: If a file or an image is missing or not valid.
+        MissingDependency: If the files are parquet and pyarrow is not installed.
+    """
+    folder, options = find_folder(setup.argument, "winoground-pairs", HOW_TO_GET_WINOGROUND), setup.options
     places = (folder, folder / "data")
     texts = [file for place in places if (file := place / "examples.jsonl").is_file()]
     tables = [file for place in places for file in sorted(place.glob("*.parquet"))]
     if not texts and not tables:
         raise BadPrompts(
-            f"winoground-pairs:{setup.argument}: holds no examples.jsonl and no parquet; {HOW_TO_GET_WINOGROUND}"
+            f"winoground-pairs:{setup.argument}: contains neither examples.jsonl nor parquet files; "
+            f"{HOW_TO_GET_WINOGROUND}"
         )
-    listed = [_Listed(texts[0], n, entry) for n, entry in enumerate(lines(texts[0]))] if texts else _listed(tables)
-    twice = next((one for n, one in enumerate(listed) if one.id in {other.id for other in listed[:n]}), None)
-    if twice is not None:
-        twice.entry.fail("id", f"{twice.entry.number('id')} stands twice")
-    ids = sorted((one.id for one in listed), key=lambda id: ranked(options.seed, id))[: options.limit]
-    chosen = [one for one in listed if one.id in set(ids)]
-    return _of_files(chosen) if texts else _of_tables(chosen, setup.dry)
+    if texts:
+        entries = [_PairEntry(texts[0], n, entry) for n, entry in enumerate(read_lines(texts[0]))]
+    else:
+        entries = _read_tables(tables)
+    repeated = next((one for n, one in enumerate(entries) if one.id in {other.id for other in entries[:n]}), None)
+    if repeated is not None:
+        repeated.entry.fail("id", f"must be unique (got {repeated.entry.number('id')} twice)")
+    ids = sorted((one.id for one in entries), key=lambda id: rank_key(options.seed, id))[: options.limit]
+    chosen = [one for one in entries if one.id in set(ids)]
+    return _add_image_files(chosen) if texts else _add_table_images(chosen, setup.dry)
 
 
-def _of_files(chosen: list[_Listed]) -> Iterator[Prompt]:
+def _add_image_files(chosen: list[_PairEntry]) -> Iterator[Prompt]:
     for one in chosen:
-        yield one.prompt((_path(one, "image_0"), _path(one, "image_1")))
+        yield one.prompt((_find_image(one, "image_0"), _find_image(one, "image_1")))
 
 
-def _path(one: _Listed, field: str) -> str:
-    """The path of an image, which the file names without an ending."""
+def _find_image(one: _PairEntry, field: str) -> str:
+    """Return the path of an image; the file names it without a suffix."""
     name = one.entry.text(field)
     path = one.file.parent / "images" / (name if Path(name).suffix else f"{name}.png")
     if not path.is_file():
-        one.entry.fail(field, f"there is no image {path}; unpack images.zip beside {one.file.name}")
+        one.entry.fail(field, f"there is no image {path}; unpack images.zip in the folder of {one.file.name}")
     return str(path)
 
 
-def _listed(tables: list[Path]) -> list[_Listed]:
-    """What parquet says of its pairs, images left out."""
-    found = ((file, row) for file in tables for row in enumerate(_rows(file, _TEXTS), 1))
-    return [_Listed(file, number, TaskEntry(f"{file}: row {number}", row)) for file, (number, row) in found]
+def _read_tables(tables: list[Path]) -> list[_PairEntry]:
+    """Read the pairs of parquet files without their images."""
+    found = ((file, row) for file in tables for row in enumerate(_read_rows(file, _TEXTS), 1))
+    return [_PairEntry(file, number, TaskEntry(f"{file}: row {number}", row)) for file, (number, row) in found]
 
 
-def _of_tables(chosen: list[_Listed], dry: bool) -> Iterator[Prompt]:
+def _add_table_images(chosen: list[_PairEntry], dry: bool) -> Iterator[Prompt]:
     wanted = {(one.file, one.row): one for one in chosen}
     with PromptImages() as images:
         for file in dict.fromkeys(one.file for one in chosen):
-            for number, row in enumerate(_rows(file, _IMAGES), 1):
+            for number, row in enumerate(_read_rows(file, _IMAGES), 1):
                 if (one := wanted.get((file, number))) is not None:
                     entry = TaskEntry(one.entry.where, row)
-                    yield one.prompt((_kept(entry, "image_0", images, dry), _kept(entry, "image_1", images, dry)))
+                    first, second = (_cache_image(entry, field, images, dry) for field in _IMAGES)
+                    yield one.prompt((first, second))
 
 
-def _rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """The rows of a parquet file, of these columns those that there are; few in memory at a time."""
+def _read_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a parquet file with those of the columns that it has, a few rows in memory at a time."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingDependency("winoground-pairs: parquet is read by pyarrow: pip install pyarrow") from None
+        raise MissingDependency(
+            "winoground-pairs: parquet files need pyarrow, which is not installed; run pip install pyarrow"
+        ) from None
     try:
         with pq.ParquetFile(file) as table:
             names = [name for name in columns if name in table.schema_arrow.names]
             for batch in table.iter_batches(batch_size=8, columns=names):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError) as error:
-        raise BadPrompts(f"{file}: cannot be read ({describe_error(error)})") from error
+        raise BadPrompts(f"{file}: cannot be read as parquet ({describe_error(error)}); copy it again") from error
 
 
-def _kept(entry: TaskEntry, field: str, images: PromptImages, dry: bool) -> str:
-    """The path of an image that a table has in itself, kept in the cache; in a dry run a path of nothing."""
+def _cache_image(entry: TaskEntry, field: str, images: PromptImages, dry: bool) -> str:
+    """Store an image of a table in the cache and return its path; a dry run returns a path without a file."""
     value: Any = entry.data.get(field)
     data = value.get("bytes") if isinstance(value, Mapping) else None
     if not isinstance(data, bytes):
-        entry.fail(field, "want an image's bytes, as Hugging Face's datasets writes them")
+        entry.fail(field, "must be an image's bytes, as Hugging Face's datasets writes them")
     key = digest_data(["image in a table", hashlib.sha256(data).hexdigest()])
-    if (kept := images.find(key)) is None:
+    if (path := images.find(key)) is None:
         if dry:
             return key
         try:
-            kept = images.put(key, PILImage.fromarray(decode(data, entry.where)))
+            path = images.put(key, PILImage.fromarray(decode(data, entry.where)))
         except DamagedImage as error:
             entry.fail(field, str(error))
-    return str(kept)
+    return str(path)

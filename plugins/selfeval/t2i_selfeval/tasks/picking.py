@@ -1,4 +1,4 @@
-"""Which of a data set's samples are taken: as many of each right answer as there are, in a seed's own order."""
+"""Selection of a data set's samples: balanced over right answers, in an order drawn by a seed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,17 @@ from ..samples import Facets, choice
 
 @dataclass(frozen=True)
 class Draft:
-    """A sample that may be taken.
+    """A candidate for a sample.
 
-    answer:  what is right about the right caption, where samples are to be spread over it: a colour, a number
-    part:    the box of the image that is shown (x, y, width, height in pixels); all of it where there is none
+    Attributes:
+        id: Id of the sample.
+        image: Path of the image.
+        right: The right caption.
+        wrong: The wrong captions.
+        task: The task.
+        answer: The right answer over which samples are balanced, as a colour or a number; empty if there is none.
+        part: Box of the image to show (x, y, width, height in pixels); None to show the whole image.
+        facets: Further facets.
     """
 
     id: str
@@ -33,37 +40,37 @@ class Draft:
     facets: Facets = field(default_factory=dict)
 
 
-def ranked(seed: int, *key: str | int) -> bytes:
-    """Where something stands in the order that a seed gives: the same anywhere, whatever stands beside it."""
+def rank_key(seed: int, *key: str | int) -> bytes:
+    """Return the sort key of an item in a seed's random order; it does not depend on the other items."""
     return hashlib.sha256(":".join(map(str, (seed, *key))).encode()).digest()
 
 
-def drawn(seed: int, *key: str | int) -> random.Random:
-    """A random stream named by what it decides."""
-    return random.Random(ranked(seed, *key))
+def derive_rng(seed: int, *key: str | int) -> random.Random:
+    """Return a random generator seeded by a seed and a key."""
+    return random.Random(rank_key(seed, *key))
 
 
-def picked(drafts: Iterable[Draft], limit: int | None, seed: int) -> list[Draft]:
-    """Of each task at most `limit`, spread evenly over the answers that are right.
+def pick_drafts(drafts: Iterable[Draft], limit: int | None, seed: int) -> list[Draft]:
+    """Return at most `limit` drafts of each task, balanced over the right answers.
 
-    A larger limit holds every smaller one's.
+    A larger limit keeps the drafts of every smaller one.
     """
     levels: dict[str, dict[str, list[Draft]]] = defaultdict(lambda: defaultdict(list))
     for draft in drafts:
         levels[draft.task][draft.answer].append(draft)
-    return [draft for by_answer in levels.values() for draft in _evenly(by_answer, seed)[:limit]]
+    return [draft for by_answer in levels.values() for draft in _interleave_answers(by_answer, seed)[:limit]]
 
 
-def _evenly(by_answer: dict[str, list[Draft]], seed: int) -> list[Draft]:
-    """One of each answer in turn, until none is left."""
+def _interleave_answers(by_answer: dict[str, list[Draft]], seed: int) -> list[Draft]:
+    """Return the drafts of one task in the order of selection: one draft of each answer in turn."""
     turns = []
     for answer, drafts in by_answer.items():
-        drafts.sort(key=lambda draft: ranked(seed, draft.id))
-        turns += [(turn, ranked(seed, "answer", answer), draft) for turn, draft in enumerate(drafts)]
+        drafts.sort(key=lambda draft: rank_key(seed, draft.id))
+        turns += [(turn, rank_key(seed, "answer", answer), draft) for turn, draft in enumerate(drafts)]
     return [draft for *_, draft in sorted(turns, key=lambda turn: turn[:2])]
 
 
-def samples(
+def build_samples(
     drafts: Iterable[Draft],
     source: str,
     where: str,
@@ -71,20 +78,28 @@ def samples(
     seed: int,
     shown: Callable[[Draft], Path] = lambda draft: draft.image,
 ) -> Iterator[Prompt]:
-    """Yield the samples that are taken, the right caption in each place as often as in any other.
+    """Yield the selected samples, with the right captions spread evenly over the positions.
 
-    where:  the folder or file, for messages
-    shown:  gives the image that is really shown
+    Args:
+        drafts: The candidates.
+        source: The data set.
+        where: The folder or file, for messages.
+        limit: Maximum number of samples of each task; None for all.
+        seed: Seed of the selection.
+        shown: Returns the path of the image to show.
 
-    Raises BadPrompts where there is none.
+    Raises:
+        BadPrompts: If there is no sample, or an image is missing.
     """
-    chosen = picked(drafts, limit, seed)
+    chosen = pick_drafts(drafts, limit, seed)
     if not chosen:
-        raise BadPrompts(f"{where}: holds no sample of what was asked for")
+        raise BadPrompts(f"{where}: contains no sample for these options; change the options or check the file")
     count: dict[int, int] = defaultdict(int)
     for draft in chosen:
         if not draft.image.is_file():
-            raise BadPrompts(f"{where}: {draft.id}: there is no image {draft.image}")
+            raise BadPrompts(
+                f"{where}: {draft.id}: there is no image {draft.image}; put the data set's images there"
+            )
         prompt = choice(
             draft.id,
             str(shown(draft)),
@@ -97,20 +112,20 @@ def samples(
             facets=draft.facets,
         )
         captions = len(prompt.texts)
-        yield _placed(prompt, _place(captions, count[captions], seed))
+        yield _move_answer(prompt, _draw_position(captions, count[captions], seed))
         count[captions] += 1
 
 
-def _place(captions: int, number: int, seed: int) -> int:
-    """Every so many samples have each place once, in an order of their own."""
+def _draw_position(captions: int, number: int, seed: int) -> int:
+    """Return the position of the right caption; each block of K samples of K captions uses each position once."""
     block, turn = divmod(number, captions)
     order = list(range(captions))
-    drawn(seed, "places", captions, block).shuffle(order)
+    derive_rng(seed, "places", captions, block).shuffle(order)
     return order[turn]
 
 
-def _placed(prompt: Prompt, place: int) -> Prompt:
-    """The same sample with its right caption in another's place."""
-    texts, at = list(prompt.texts), prompt.answer or 0
-    texts[at], texts[place] = texts[place], texts[at]
-    return replace(prompt, texts=tuple(texts), answer=place)
+def _move_answer(prompt: Prompt, position: int) -> Prompt:
+    """Return the sample with its right caption exchanged with the one at another position."""
+    texts, old = list(prompt.texts), prompt.answer or 0
+    texts[old], texts[position] = texts[position], texts[old]
+    return replace(prompt, texts=tuple(texts), answer=position)

@@ -1,4 +1,4 @@
-"""The paper's study as analyses of a stored run: arithmetic on its table, nothing drawn or judged again."""
+"""Analyses of a stored run as in the paper's study; they compute only on the run's measured rows."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from .tables import read_tables
 
 
 def analyse(study: Study, options: TiamOptions, floor: float | None) -> Iterator[Analysis]:
-    """Yield the tables and figures of the paper that a run has the rows for.
+    """Yield the tables and figures of the paper for which the run has rows.
 
-    floor: the confidence below which the run's judge keeps nothing; None where that is not known
+    Args:
+        study: The run.
+        options: The options of `tiam`.
+        floor: Confidence below which the run's judge stores no detections; None if unknown.
     """
     if not (study.table["measure"] == "tiam").any():
         return

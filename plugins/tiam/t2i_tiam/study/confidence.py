@@ -1,4 +1,4 @@
-"""The score against the confidence that a detection must have (paper: Figure 17)."""
+"""The score as a function of the minimum confidence of detections (paper: Figure 17)."""
 
 from __future__ import annotations
 
@@ -12,50 +12,60 @@ from numpy.typing import NDArray
 from t2i_core.api.study import Analysis
 
 from ..spans import read_spans
-from .drawing import series
-from .intervals import said, share
+from .drawing import draw_series
+from .intervals import describe_intervals, share
 from .tables import Tables
 
 GRID = [step / 100 for step in range(5, 100, 5)]
 
 
 def confidence_sweep(tables: Tables, own: float, floor: float | None) -> Iterator[Analysis]:
-    """Yield the score at each confidence, from what the rows say of their images.
+    """Yield the score at each confidence threshold, computed from the column `holds_at`.
 
-    own:    the run's
-    floor:  below it the judge keeps nothing, so nobody knows the score there; None: not known, the run's own is
-            surely not below it
+    Args:
+        tables: The measured rows.
+        own: The run's own threshold.
+        floor: Confidence below which the run's judge stores no detections, so that scores at lower thresholds are
+            unknown. If None, the curve begins at the run's own threshold.
     """
     images = tables.images
-    if ((images["value"] == 1) & images["holds_at"].isna()).any():  # measured before rows said so
+    if ((images["value"] == 1) & images["holds_at"].isna()).any():  # rows of older versions lack the column
         return
     lines: list[dict[str, Any]] = []
-    least = own if floor is None else floor
-    grid = sorted({own, *(confidence for confidence in GRID if confidence >= least)} - {0})
+    lowest = own if floor is None else floor
+    grid = sorted({own, *(confidence for confidence in GRID if confidence >= lowest)} - {0})
     for model in tables.models:
         for kind in tables.kinds:
             rows = images[(images["model"] == model) & (images["kind"] == kind)]
             if rows.empty:
                 continue
-            for confidence, values in zip(grid, holds(rows["holds_at"], grid).T, strict=True):
+            for confidence, values in zip(grid, evaluate_spans(rows["holds_at"], grid).T, strict=True):
                 found = share(rows.assign(tiam=values), "tiam", tables.interval)
                 lines.append({"model": model, "kind": kind, "confidence": confidence, **found})
     table = pd.DataFrame(lines)
     summary = (
-        f"TIAM if detections had to have this confidence (the run's own is {own:g}{_begins(floor)}); "
-        f"{said(tables.question)}"
+        f"TIAM at other confidence thresholds (the run's own is {own:g}{_describe_floor(floor)}); "
+        f"{describe_intervals(tables.question)}"
     )
     yield Analysis("confidence", summary, table, partial(_draw, table, own))
 
 
-def _begins(floor: float | None) -> str:
+def _describe_floor(floor: float | None) -> str:
     if floor is None:
-        return "; what its judge keeps below is not known"
-    return f"; its judge keeps nothing below {floor:g}" if floor else ""
+        return "; lower ones are left out, because the judge's lowest confidence is unknown"
+    return f"; its judge stores no detections below {floor:g}" if floor else ""
 
 
-def holds(spans: pd.Series, grid: list[float]) -> NDArray[np.float64]:
-    """Return whether each image is right at each confidence: float64 of shape (images, confidences)."""
+def evaluate_spans(spans: pd.Series, grid: list[float]) -> NDArray[np.float64]:
+    """Return the value of `tiam` of each image at each confidence threshold.
+
+    Args:
+        spans: The column `holds_at`.
+        grid: The thresholds.
+
+    Returns:
+        float64 of shape (images, thresholds), 0 or 1.
+    """
     at = np.array(grid)
     codes, texts = pd.factorize(spans.fillna(""))
     known = np.zeros((len(texts), len(grid)))
@@ -66,6 +76,6 @@ def holds(spans: pd.Series, grid: list[float]) -> NDArray[np.float64]:
 
 
 def _draw(table: pd.DataFrame, own: float, axes: Any) -> None:
-    series(table, "confidence", "tiam", axes)
+    draw_series(table, "confidence", "tiam", axes)
     axes.axvline(own, color="grey", linewidth=1, linestyle=":")
     axes.set_ylim(-0.02, 1.02)

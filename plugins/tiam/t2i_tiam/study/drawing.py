@@ -1,4 +1,4 @@
-"""What the figures share: heat maps, and lines with bands."""
+"""Heat maps and line plots."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 import pandas as pd
 
 MOST_LABELS = 400
-"""So many cells have their value written in them."""
+"""Maximum number of cells of a heat map that shows its values as text."""
 
 FEW = 4
-"""So many lines can have bands."""
+"""Maximum number of lines of a plot that shows their intervals."""
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D")
 
 
-def heat_map(
+def draw_heat_map(
     grid: pd.DataFrame, label: str, axes: Any, low: float = 0, high: float = 1, text: str = "{:.2f}"
 ) -> None:
-    """Draw a table of numbers, its rows and columns named; NaN stays empty."""
+    """Draw a table of numbers as a heat map with labelled rows and columns; cells with NaN stay empty."""
     rows, columns = grid.shape
     axes.figure.set_size_inches(max(5, 2.5 + 0.55 * columns), max(3, 1.5 + 0.32 * rows))
     shown = axes.imshow(
@@ -38,13 +38,13 @@ def heat_map(
                     x, y, text.format(value), ha="center", va="center", fontsize=7, color="w" if dark else "k"
                 )
     axes.figure.colorbar(shown, ax=axes)
-    axes.set_title(label, fontsize=10)  # beside the bar of a low figure it would be cut
+    axes.set_title(label, fontsize=10)  # a label at the colour bar would be cut off in low figures
 
 
-def series(table: pd.DataFrame, x: str, y: str, axes: Any, kind: str = "kind") -> None:
-    """Draw a line for each model and kind: a colour for each kind, a dash for each model.
+def draw_series(table: pd.DataFrame, x: str, y: str, axes: Any, kind: str = "kind") -> None:
+    """Draw one line per model and kind: colours distinguish kinds, and dashes models.
 
-    Their intervals (low, high) are bands; where there are more than a few lines, the table alone has them.
+    The intervals (columns `low` and `high`) are drawn as bands if there are at most `FEW` lines.
     """
     models, kinds = list(table["model"].unique()), list(table[kind].unique())
     groups = list(table.groupby(["model", kind], sort=False))
@@ -57,7 +57,7 @@ def series(table: pd.DataFrame, x: str, y: str, axes: Any, kind: str = "kind") -
             linestyle=DASHES[models.index(model) % len(DASHES)] if by_kind else "-",
             marker=MARKERS[models.index(model) % len(MARKERS)],
             markersize=4,
-            label=named(str(model), str(of), len(models), len(kinds)),
+            label=label_series(str(model), str(of), len(models), len(kinds)),
         )
         if len(groups) <= FEW:
             axes.fill_between(own[x], own["low"], own["high"], color=line.get_color(), alpha=0.15, linewidth=0)
@@ -70,7 +70,7 @@ def series(table: pd.DataFrame, x: str, y: str, axes: Any, kind: str = "kind") -
         axes.legend(fontsize=8)
 
 
-def named(model: str, kind: str, models: int, kinds: int) -> str:
-    """What tells a series apart, and no more."""
+def label_series(model: str, kind: str, models: int, kinds: int) -> str:
+    """Return the label of a line: the model and the kind, each only if there are several."""
     parts = [part for part, many in ((model, models > 1), (kind, kinds > 1)) if many]
     return ", ".join(parts) or model

@@ -1,4 +1,4 @@
-"""Shares of 0 and 1 with their intervals, which answer the question of the run's own."""
+"""Means of 0/1 columns with intervals for the same question as the run's own intervals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from t2i_core.statistics import Question, mean_interval
 
 
 def share(rows: pd.DataFrame, column: str, interval: Question, weights: pd.Series | None = None) -> dict[str, Any]:
-    """Mean of a column of 0 and 1 with its 95 % interval, and of how many prompts or seeds that is made.
+    """Return the mean of a column of 0 and 1 with its 95 % interval.
 
-    rows: of images or objects, with their `cluster` and `seed`; none of the column's values is missing
+    Args:
+        rows: Rows of images or objects with `cluster` and `seed`; the column has no missing values.
+        column: Name of the column.
+        interval: The question of the interval.
+        weights: Weight of each row; if None, all weigh the same.
+
+    Returns:
+        The mean under the column's name, `low`, `high`, and `clusters`: the number of prompts or seeds.
     """
     found = mean_interval(
         rows[column].to_numpy(float),
@@ -25,9 +32,9 @@ def share(rows: pd.DataFrame, column: str, interval: Question, weights: pd.Serie
     return {column: found.value, "low": found.lo, "high": found.hi, "clusters": found.n_clusters}
 
 
-def said(question: str) -> str:
-    """What a summary says of such intervals."""
+def describe_intervals(question: str) -> str:
+    """Return the sentence that describes these intervals in a summary."""
     return (
-        f"95 % intervals ({question}; Wilson on the effective n that clusters leave, Clopper-Pearson where "
-        "nothing varies), rough with fewer than 10 clusters."
+        f"95 % intervals ({question}; Wilson on the effective n of clusters, or Clopper-Pearson if all values are "
+        "equal), rough with fewer than 10 clusters."
     )

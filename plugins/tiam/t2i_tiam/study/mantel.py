@@ -1,4 +1,4 @@
-"""Correlation of two tables of pairs, whose entries share objects and so are not independent."""
+"""Mantel test: correlation of two tables of pairs that share objects and so are not independent."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ Floats = NDArray[np.float64]
 def mantel(a: Floats, b: Floats, rounds: int = 1000) -> dict[str, float]:
     """Return Pearson's `r` and Spearman's `rho` over pairs, each with its two-sided permutation p.
 
-    a, b: float64 (n, n), symmetric; diagonals are not looked at. The objects of b are permuted, not its pairs.
-    NaN where either does not vary. Deterministic.
+    The permutations exchange the objects of b, not its pairs. They are the same in every call.
 
-    Source: N. Mantel, The detection of disease clustering and a generalized regression approach (1967).
+    Args:
+        a: Symmetric matrix, float64 of shape (n, n); its diagonal is ignored.
+        b: Likewise.
+        rounds: Number of permutations.
+
+    Returns:
+        `r`, `p_r`, `rho` and `p_rho`; NaN if a or b does not vary.
+
+    References:
+        N. Mantel: The detection of disease clustering and a generalized regression approach. Cancer Research 27
+        (1967).
     """
     n = len(a)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The best seeds of some prompts, tried on others (paper: seed mining, good and bad seeds)."""
+"""Seed mining: the best seeds on some prompts, tested on held-out prompts (paper: good and bad seeds)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from t2i_core.api.errors import BadOption
 from t2i_core.api.study import Analysis, Study
 from t2i_core.statistics import mean_interval, paired_difference
 
-from .pictures import draw_pictures, picture
+from .pictures import draw_images, find_image
 from .tables import Tables
 
 
 @dataclass(frozen=True)
-class Mined:
-    """What one model's seeds scored, by seed from the best to the worst on the prompts that they were chosen by.
+class SeedChoice:
+    """Scores of one model's seeds, from the best to the worst seed on the prompts used for the choice.
 
-    chosen_by, held_out: prompts by seeds, each NaN where an image failed
+    Attributes:
+        chosen_by: TIAM by prompt used for the choice (rows) and seed (columns); NaN if the image failed.
+        held_out: Likewise for the held-out prompts.
+        best: The chosen seeds.
     """
 
     chosen_by: pd.DataFrame
@@ -30,10 +33,19 @@ class Mined:
 
 
 def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) -> Iterator[Analysis]:
-    """Choose seeds by some prompts and compare them with all seeds on the prompts held out.
+    """Choose the best seeds on some prompts and compare them with all seeds on the held-out prompts.
 
-    count: how many are chosen; None: an eighth. share: of prompts that are held out.
-    Raises BadOption where so many cannot be chosen.
+    Args:
+        tables: The measured rows.
+        study: The run.
+        count: Number of seeds to choose; if None, an eighth of them.
+        share: Share of the prompts to hold out.
+
+    Yields:
+        The comparison, the scores of all seeds, and images of the best and worst seeds.
+
+    Raises:
+        BadOption: If `count` is not smaller than the number of seeds, or if no model has enough seeds and prompts.
     """
     mined = {}
     held_out = split(tables.prompts, share)
@@ -43,33 +55,38 @@ def mine_seeds(tables: Tables, study: Study, count: int | None, share: float) ->
         out = scores.index.isin(held_out)
         seeds = scores.shape[1]
         if count is not None and count >= seeds:
-            raise BadOption(f"tiam: mined: {count} of the {seeds} seeds of {model}; want fewer than there are")
+            raise BadOption(
+                f"tiam: mined must be smaller than {seeds}, the number of seeds of {model} (got {count})"
+            )
         if seeds < 2 or out.sum() < 2 or (~out).sum() < 2:
             continue
         ranked = scores[~out].mean().dropna().sort_values(ascending=False, kind="stable").index
         scores = scores[ranked]
-        mined[model] = Mined(scores[~out], scores[out], ranked[: count or max(1, seeds // 8)])
+        mined[model] = SeedChoice(scores[~out], scores[out], ranked[: count or max(1, seeds // 8)])
     if not mined:
         if count is not None:
-            raise BadOption("tiam: mined: no model has two seeds, and two prompts on either side of held_out")
+            raise BadOption(
+                "tiam: mined needs a model with at least two seeds, and at least two prompts in each part; "
+                "generate more seeds or prompts, or change held_out"
+            )
         return
-    table = pd.DataFrame([{"model": model, **_tried(one, clusters)} for model, one in mined.items()])
+    table = pd.DataFrame([{"model": model, **_compare_with_all(one, clusters)} for model, one in mined.items()])
     summary = (
-        "The seeds that are best on some prompts, against all seeds on the prompts held out: paired by prompt, "
-        "95 % interval (new prompts of this kind, these seeds; t over prompts, rough with fewer than 10)."
+        "The best seeds on some prompts compared with all seeds on the held-out prompts, paired by prompt; "
+        "95 % intervals (new prompts of this kind, these seeds; t over prompts, rough with fewer than 10)."
     )
     yield Analysis("mine-seeds", summary, table)
-    seeds = pd.DataFrame([line for model, one in mined.items() for line in _ranked(model, one, clusters)])
+    seeds = pd.DataFrame([line for model, one in mined.items() for line in _rank_seeds(model, one, clusters)])
     summary = (
-        "Seeds as some prompts rank them (chosen_by), and what they score on those held out, with 95 % intervals "
-        "(new prompts of this kind, this seed; Wilson, Clopper-Pearson where nothing varies)."
+        "Seeds ranked by their score on some prompts (chosen_by), and their score on the held-out prompts with "
+        "95 % intervals (new prompts of this kind, this seed; Wilson, or Clopper-Pearson if all values are equal)."
     )
     yield Analysis("seeds held out", summary, seeds, partial(_draw_gains, seeds))
-    yield _shown(study, mined, seeds)
+    yield _show_seeds(study, mined, seeds)
 
 
 def split(prompts: pd.DataFrame, share: float) -> set[str]:
-    """Return the prompts that are held out: a seeded draw; prompts of the same objects stay together."""
+    """Return the ids of the held-out prompts: a seeded draw that keeps prompts of the same objects together."""
     objects = prompts["asked"].map(lambda asked: tuple(sorted(name for name, _ in asked)))
     groups = sorted(set(objects))
     order = np.random.default_rng(0).permutation(len(groups))
@@ -77,8 +94,8 @@ def split(prompts: pd.DataFrame, share: float) -> set[str]:
     return set(prompts.index[objects.isin(out)])
 
 
-def _tried(mined: Mined, clusters: pd.Series) -> dict[str, Any]:
-    """Compare the chosen seeds with all of them, prompt by prompt."""
+def _compare_with_all(mined: SeedChoice, clusters: pd.Series) -> dict[str, Any]:
+    """Compare the chosen seeds with all seeds, paired by prompt."""
     every = mined.held_out.mean(axis=1)
     chosen = mined.held_out[mined.best].mean(axis=1)
     both = pd.DataFrame({"mined": chosen, "all": every}).dropna()
@@ -99,8 +116,8 @@ def _tried(mined: Mined, clusters: pd.Series) -> dict[str, Any]:
     }
 
 
-def _ranked(model: str, mined: Mined, clusters: pd.Series) -> Iterator[dict[str, Any]]:
-    """Each seed's score on either part, the best on the first part first."""
+def _rank_seeds(model: str, mined: SeedChoice, clusters: pd.Series) -> Iterator[dict[str, Any]]:
+    """Yield each seed's score on both parts of the prompts, in the order of the scores used for the choice."""
     for rank, seed in enumerate(mined.chosen_by.columns, 1):
         values = mined.held_out[seed].dropna()
         if values.empty:
@@ -120,39 +137,39 @@ def _ranked(model: str, mined: Mined, clusters: pd.Series) -> Iterator[dict[str,
 
 
 def _draw_gains(seeds: pd.DataFrame, axes: Any) -> None:
-    """Each seed's score on either part, larger where several meet: without an effect, no direction."""
+    """Draw each seed's score on both parts of the prompts; larger dots are several seeds with the same scores."""
     for place, (model, own) in enumerate(seeds.groupby("model", sort=False)):
         for mined, marker, label in ((False, "o", model), (True, "*", f"{model}, mined")):
             of = own.loc[own["mined"] == mined, ["chosen_by", "held_out"]]
-            dots = of.round(6).value_counts().reset_index()  # one on another
+            dots = of.round(6).value_counts().reset_index()  # merge dots in the same place
             size = (90 if mined else 18) * dots["count"]
             axes.scatter(
                 dots["chosen_by"], dots["held_out"], size, color=f"C{place}", marker=marker, alpha=0.7, label=label
             )
         axes.axhline(own["held_out"].mean(), color=f"C{place}", linewidth=1, linestyle=":")
-    axes.set_xlabel("tiam of a seed on the prompts that it was chosen by")
-    axes.set_ylabel("on the prompts held out")
+    axes.set_xlabel("tiam of a seed on the prompts used for the choice")
+    axes.set_ylabel("tiam of the seed on the held-out prompts")
     axes.legend(fontsize=8)
 
 
 SHOWN_SEEDS, SHOWN_PROMPTS = 2, 6
 
 
-def _shown(study: Study, mined: dict[str, Mined], seeds: pd.DataFrame) -> Analysis:
-    """The best and the worst seeds on prompts that did not choose them, with images (Figures 10 and 11)."""
+def _show_seeds(study: Study, mined: dict[str, SeedChoice], seeds: pd.DataFrame) -> Analysis:
+    """Return the best and worst seeds on held-out prompts, with images (paper: Figures 10 and 11)."""
     own = seeds.groupby("model", sort=False)
     ends = seeds[(own.cumcount() < SHOWN_SEEDS) | (own.cumcount(ascending=False) < SHOWN_SEEDS)]
-    prompts = _spread(next(iter(mined.values())).held_out.index)
+    prompts = _choose_prompts(next(iter(mined.values())).held_out.index)
     rows = []
     for line in ends.itertuples(index=False):
         name = f"seed {line.seed}, rank {line.rank}"
-        files = [picture(study, str(line.model), prompt, int(line.seed)) for prompt in prompts]
-        rows.append((f"{line.model}\n{name}" if len(mined) > 1 else name, files))
-    summary = "The best and the worst seeds of some prompts (chosen_by), and what they score on those held out."
-    return Analysis("good and bad seeds", summary, ends, partial(draw_pictures, rows, prompts))
+        images = [find_image(study, str(line.model), prompt, int(line.seed)) for prompt in prompts]
+        rows.append((f"{line.model}\n{name}" if len(mined) > 1 else name, images))
+    summary = "The best and worst seeds on some prompts (chosen_by), and their scores on the held-out prompts."
+    return Analysis("good and bad seeds", summary, ends, partial(draw_images, rows, prompts))
 
 
-def _spread(prompts: pd.Index) -> list[str]:
-    """A few prompts from all over their list."""
+def _choose_prompts(prompts: pd.Index) -> list[str]:
+    """Return up to SHOWN_PROMPTS prompts at even intervals."""
     places = np.linspace(0, len(prompts) - 1, min(SHOWN_PROMPTS, len(prompts))).round().astype(int)
     return [str(prompts[place]) for place in places]

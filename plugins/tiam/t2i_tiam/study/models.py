@@ -1,4 +1,4 @@
-"""Seeds of several models on one scale: is a seed that is good for one good for another?"""
+"""Comparison of seeds between models."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .tables import Tables
 
 ROUNDS = 1000
 ROUNDING = 1e-9
-"""A deviation that is less is that of floats, not of seeds."""
+"""Standard deviations up to this value are rounding errors and count as 0."""
 
 
 def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
-    """Yield the seeds' scores in deviations from their model's mean, and how they agree between models."""
+    """Yield the seeds' standardised scores of each model, and their correlation between models."""
     scores = pd.DataFrame({model: tables.seeds_of(model).mean() for model in tables.models}).sort_index()
     if len(scores) < 3:
         return
     deviation = scores.std(ddof=0).where(lambda sd: sd > ROUNDING)
     standard = (scores - scores.mean()) / deviation
     table = standard.rename_axis("seed").reset_index()
-    summary = "Seeds' TIAM less their model's mean, in standard deviations of that model's seeds."
+    summary = "TIAM of each seed minus the model's mean, in standard deviations of the model's seeds."
     yield Analysis("standardised seeds", summary, table, partial(_draw, standard))
     pairs = list(combinations(tables.models, 2))
     lines = [{"a": a, "b": b, **correlation(standard[[a, b]].dropna().to_numpy())} for a, b in pairs]
@@ -36,13 +36,22 @@ def seeds_of_models(tables: Tables) -> Iterator[Analysis]:
         found = pd.DataFrame(lines)
         found.insert(found.columns.get_loc("p_unadjusted"), "p", holm(found["p_unadjusted"]))
         summary = (
-            "Correlation of seeds' scores between models; p by 1,000 permutations of seeds, adjusted by Holm."
+            "Correlation of the seeds' scores between models; p from 1,000 permutations of seeds, adjusted by "
+            "Holm."
         )
         yield Analysis("seeds between models", summary, found)
 
 
 def correlation(pairs: NDArray[np.float64]) -> dict[str, float | int]:
-    """Return Pearson's r of two columns with its two-sided permutation p; NaN where one does not vary."""
+    """Return Pearson's r of two columns with its two-sided permutation p.
+
+    Args:
+        pairs: float64 of shape (seeds, 2).
+
+    Returns:
+        `r`, `p_unadjusted` and the number of `seeds`; r and p are NaN if there are fewer than 3 seeds or a column
+        does not vary.
+    """
     if len(pairs) < 3 or (np.ptp(pairs, axis=0) == 0).any():
         return {"r": float("nan"), "p_unadjusted": float("nan"), "seeds": len(pairs)}
     a, b = ((pairs - pairs.mean(axis=0)) / pairs.std(axis=0)).T
@@ -54,7 +63,7 @@ def correlation(pairs: NDArray[np.float64]) -> dict[str, float | int]:
 
 
 def _draw(standard: pd.DataFrame, axes: Any) -> None:
-    """The seeds in the order of their mean over models."""
+    """Draw the seeds in descending order of their mean over models."""
     order = standard.mean(axis=1).sort_values(ascending=False, kind="stable").index
     axes.figure.set_size_inches(max(6.4, 0.17 * len(order)), 4.8)
     for model in standard.columns:
@@ -63,7 +72,7 @@ def _draw(standard: pd.DataFrame, axes: Any) -> None:
         )
     axes.set_xticks(range(len(order)), [str(seed) for seed in order], rotation=90, fontsize=6)
     axes.axhline(0, color="grey", linewidth=1)
-    axes.set_xlabel("seed, by its mean over models")
+    axes.set_xlabel("seed, in descending order of the mean over models")
     axes.set_ylabel("standard deviations from the model's mean")
     axes.margins(x=0.01)
     if standard.shape[1] > 1:

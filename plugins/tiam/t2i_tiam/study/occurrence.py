@@ -1,4 +1,4 @@
-"""Which objects appear, by position, object and colour; and which of them carry their colour."""
+"""Shares of objects that are found, and of found objects in their colour, by position, object and colour."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import Question
 
-from .drawing import heat_map, named, series
-from .intervals import said, share
+from .drawing import draw_heat_map, draw_series, label_series
+from .intervals import describe_intervals, share
 from .tables import Tables
 
 
@@ -26,7 +26,7 @@ def occurrence(tables: Tables) -> Iterator[Analysis]:
 
 
 def by_position(tables: Tables) -> Analysis:
-    """How often the object at each place of the prompt is found."""
+    """Return the share of objects that are found, by their position in the prompt."""
     lines = [
         {
             "model": model,
@@ -37,26 +37,26 @@ def by_position(tables: Tables) -> Analysis:
         }
         for (model, kind, position), own in tables.objects.groupby(["model", "kind", "position"], sort=False)
     ]
-    table = _ordered(lines, tables)
-    summary = f"Share of objects that are found, by their position in the prompt; {said(tables.question)}"
+    table = _sort_rows(lines, tables)
+    summary = f"Share of objects that are found, by position in the prompt; {describe_intervals(tables.question)}"
     return Analysis("occurrence by position", summary, table, partial(_draw_positions, table))
 
 
 def _draw_positions(table: pd.DataFrame, axes: Any) -> None:
-    series(table, "position", "found", axes)
+    draw_series(table, "position", "found", axes)
     axes.set_xticks(sorted(table["position"].unique()))
     axes.set_ylim(-0.02, 1.02)
 
 
 def object_by_position(tables: Tables) -> Analysis:
-    """How often each object is found at each position (Figure 22)."""
+    """Return how often each object is found at each position (paper: Figure 22)."""
     places = ["model", "kind", "object", "position"]
     lines = [
         {**dict(zip(places, place, strict=True)), **share(own, "found", tables.interval), "n": len(own)}
         for place, own in tables.objects.groupby(places, sort=False)
     ]
-    table = _ordered(lines, tables)
-    summary = f"Share of objects that are found, each at each position; {said(tables.question)}"
+    table = _sort_rows(lines, tables)
+    summary = f"Share of objects that are found, by object and position; {describe_intervals(tables.question)}"
     return Analysis(
         "object by position",
         summary,
@@ -66,7 +66,7 @@ def object_by_position(tables: Tables) -> Analysis:
 
 
 def colour_by_object(tables: Tables) -> Analysis:
-    """How each object fares in each colour (Figure 8): found, in its colour where found, and both."""
+    """Return how often each object is found, and found in its colour, by colour (paper: Figure 8)."""
     rows = tables.objects[tables.objects["colour"].notna()]
     places = ["model", "kind", "object", "colour"]
     lines = [
@@ -79,10 +79,10 @@ def colour_by_object(tables: Tables) -> Analysis:
         }
         for place, own in rows.groupby(places, sort=False)
     ]
-    table = _ordered(lines, tables)
+    table = _sort_rows(lines, tables)
     summary = (
-        "Share of objects that are found in their colour (right), found, and in their colour where found; of the "
-        f"first {said(tables.question)}"
+        "Share of objects that are found in their colour (right), that are found, and of found objects in their "
+        f"colour (binding); for `right`, {describe_intervals(tables.question)}"
     )
     return Analysis(
         "colour by object",
@@ -93,7 +93,7 @@ def colour_by_object(tables: Tables) -> Analysis:
 
 
 def binding(tables: Tables) -> Analysis:
-    """Binding by colour and position: the pooled rate, and the mean of the prompts' own rates."""
+    """Return colour binding by colour and position, pooled over objects and averaged over prompts."""
     rows = tables.objects[tables.objects["bound"].notna()]
     lines = []
     for (model, kind), own in rows.groupby(["model", "kind"], sort=False):
@@ -107,22 +107,30 @@ def binding(tables: Tables) -> Analysis:
                 part = of_colour if position == "all" else of_colour[of_colour["position"] == position]
                 if len(part):
                     place = {"model": model, "kind": kind, "colour": colour, "position": position}
-                    lines.append({**place, **_both(part, images, tables.interval)})
+                    lines.append({**place, **_average_binding(part, images, tables.interval)})
     table = pd.DataFrame(lines)
     summary = (
-        "Share of found objects that carry their colour: binding_pooled over all of them, binding_per_prompt the "
-        f"mean of the prompts' own shares; {said(tables.question)}"
+        "Share of found objects in their colour: binding_pooled over all objects, binding_per_prompt averaged "
+        f"over prompts; {describe_intervals(tables.question)}"
     )
     return Analysis(
         "binding",
         summary,
         table,
-        partial(_draw_grid, table, "colour", "position", "binding_pooled", "share of found ones in their colour"),
+        partial(
+            _draw_grid, table, "colour", "position", "binding_pooled", "share of found objects in their colour"
+        ),
     )
 
 
-def _both(rows: pd.DataFrame, images: pd.Series, interval: Question) -> dict[str, Any]:
-    """Both averages; images: how many each prompt has, its weight in the second as in the run's score."""
+def _average_binding(rows: pd.DataFrame, images: pd.Series, interval: Question) -> dict[str, Any]:
+    """Return both averages of binding.
+
+    Args:
+        rows: Rows of found objects with a colour.
+        images: Number of images of each prompt: its weight in `binding_per_prompt`, as in the run's score.
+        interval: The question of the intervals.
+    """
     pooled = share(rows, "bound", interval)
     found = rows.groupby("prompt")["bound"].transform("size")
     own = share(rows, "bound", interval, rows["prompt"].map(images) / found)
@@ -138,24 +146,24 @@ def _both(rows: pd.DataFrame, images: pd.Series, interval: Question) -> dict[str
 
 
 def _draw_grid(table: pd.DataFrame, row: str, column: str, value: str, label: str, axes: Any) -> None:
-    """Rows by columns, models and kinds beside each other; or below, where they are many."""
+    """Draw a heat map of rows by columns, with models and kinds side by side, or stacked if there are many."""
     models, kinds = table["model"].nunique(), table["kind"].nunique()
     names = [
-        f"{named(model, kind, models, kinds)}, {place}" if models * kinds > 1 else str(place)
+        f"{label_series(model, kind, models, kinds)}, {place}" if models * kinds > 1 else str(place)
         for model, kind, place in zip(table["model"], table["kind"], table[column], strict=True)
     ]
     table = table.assign(column=names)
     grid = table.pivot(index=row, columns="column", values=value)
     grid = grid.loc[table[row].unique(), table["column"].unique()]
-    if models * kinds > 1 and grid.shape[1] > grid.shape[0]:  # long names are read along rows
+    if models * kinds > 1 and grid.shape[1] > grid.shape[0]:  # long names are easier to read as row labels
         grid, row, column = grid.T, column, row
-    heat_map(grid, label, axes)
+    draw_heat_map(grid, label, axes)
     axes.set_xlabel(column)
     axes.set_ylabel(row)
 
 
-def _ordered(lines: list[dict[str, Any]], tables: Tables) -> pd.DataFrame:
-    """Sort models and kinds as the run has them, then by object, colour or position."""
+def _sort_rows(lines: list[dict[str, Any]], tables: Tables) -> pd.DataFrame:
+    """Return a table sorted by model and kind in the run's order, then by object, colour and position."""
     table = pd.DataFrame(lines)
     order = {"model": tables.models, "kind": tables.kinds}
     by = [column for column in ("model", "kind", "object", "colour", "position") if column in table]

@@ -1,4 +1,4 @@
-"""Which objects get along in one image: scores of pairs, their map, and what else is known of them."""
+"""Pairs of objects: their scores, a map of the objects, and correlations with word similarities."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 import pandas as pd
 from t2i_core.api.study import Analysis, Study
 
-from .intervals import said, share
+from .intervals import describe_intervals, share
 from .mantel import mantel
-from .scaling import scale, turned
+from .scaling import align_points, scale
 from .tables import Tables
-from .wu_palmer import similarities
+from .wu_palmer import load_similarities
 
 COSINE = "object-cosine"
-"""The metric whose rows, where the run has some, say how near a text encoder puts two objects."""
+"""The metric whose rows, if the run has any, hold the cosine of two objects in a text encoder."""
 
 
 def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
-    """Yield what prompts of two objects without colours say of pairs (paper: Figure 6, Table 7)."""
+    """Yield scores of pairs, from prompts of two objects without colours (paper: Figure 6, Table 7)."""
     asked = tables.prompts[(tables.prompts["n_objects"] == 2) & ~tables.prompts["kind"].str.contains("coloured")]
     if asked.empty:
         return
     both = pd.DataFrame(
         [[name for name, _ in objects] for objects in asked["asked"]], index=asked.index, columns=["x", "y"]
     )
-    known = {"wu_palmer": similarities(), "cosine": _cosines(study, both)}
+    known = {"wu_palmer": load_similarities(), "cosine": _cosines(study, both)}
     images = tables.images.join(both, on="prompt", how="inner")
     lines = [line for model, own in images.groupby("model", sort=False) for line in _pairs(str(model), own, known)]
     if not lines:
@@ -36,8 +36,8 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
     table = pd.DataFrame(lines)
     table = table.drop(columns=[name for name in known if table[name].isna().all()])
     summary = (
-        "TIAM of two objects in either order, and d, their mean: high where both appear together; of d "
-        f"{said('these prompts, new seeds')}"
+        "TIAM of two objects in both orders, and d, the mean of both: high if the objects appear together; for d, "
+        f"{describe_intervals('these prompts, new seeds')}"
     )
     words = partial(_draw_words, table) if {*known} & {*table.columns} else None
     yield Analysis("pairs", summary, table, words)
@@ -48,7 +48,7 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
             continue
         points, stress = scale(d.to_numpy())
         if maps:
-            points = turned(points, d.index, maps[0])
+            points = align_points(points, d.index, maps[0])
         maps.append(
             pd.DataFrame(
                 {"model": model, "object": d.index, "x": points[:, 0], "y": points[:, 1], "stress": stress}
@@ -56,20 +56,20 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
         )
         for name in ("wu_palmer", "cosine"):
             if name in own and own[name].notna().any():
-                correlations.append({"model": model, "with": name, **_compared(d, _matrix(own, name))})
+                correlations.append({"model": model, "with": name, **_correlate(d, _matrix(own, name))})
     if maps:
         placed = pd.concat(maps, ignore_index=True)
         summary = (
-            "Objects placed by d, d(x, x) = 0 (metric MDS: SMACOF from the classical solution): those that appear "
-            "together lie far apart. Stress: 0 fits, above .2 poorly. Maps of further models are turned to lie on "
-            "the first as well as they can."
+            "Map of the objects with distances d, d(x, x) = 0 (metric MDS: SMACOF from the classical solution). "
+            "Objects that appear together lie far apart. Stress 0 is an exact fit; above 0.2 the fit is poor. The "
+            "maps of further models are rotated and mirrored to match the first."
         )
         yield Analysis("semantic map", summary, placed, partial(_draw_map, placed))
     if correlations:
         found = pd.DataFrame(correlations)
         summary = (
-            "Correlation of d with similarities of the two words, over pairs (r Pearson, rho Spearman); p by "
-            "1,000 permutations of objects, which pairs share (Mantel)."
+            "Correlation over pairs of d with similarities of the two words (r: Pearson, rho: Spearman); p from "
+            "1,000 permutations of objects (Mantel)."
         )
         yield Analysis("pairs and words", summary, found)
 
@@ -77,7 +77,7 @@ def pairs(tables: Tables, study: Study) -> Iterator[Analysis]:
 def _pairs(
     model: str, images: pd.DataFrame, known: Mapping[str, Mapping[frozenset[str], float]]
 ) -> Iterator[dict[str, Any]]:
-    """Each pair's scores in either order and their mean, whose interval is over new seeds alone."""
+    """Yield each pair's scores in both orders and their mean; the interval of the mean is over new seeds alone."""
     images = images[images["x"] != images["y"]]
     asked = [(min(pair), max(pair)) for pair in zip(images["x"], images["y"], strict=True)]
     for (x, y), own in images.assign(pair=asked).groupby("pair"):
@@ -100,7 +100,7 @@ def _pairs(
 
 
 def _cosines(study: Study, both: pd.DataFrame) -> dict[frozenset[str], float]:
-    """What the run's `object-cosine` says of pairs; nothing where it was not asked for."""
+    """Return the run's `object-cosine` of each pair; empty if the run did not measure it."""
     if study.others is None:
         return {}
     rows = study.others[study.others["measure"].astype(str) == COSINE]
@@ -109,7 +109,7 @@ def _cosines(study: Study, both: pd.DataFrame) -> dict[frozenset[str], float]:
 
 
 def _matrix(own: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A symmetric table of the objects, 0 on its diagonal; objects are left out until every pair is known."""
+    """Return a symmetric table of objects with 0 on its diagonal, without objects whose pairs are incomplete."""
     names = sorted({*own["x"], *own["y"]})
     matrix = pd.DataFrame(np.nan, index=names, columns=names)
     for line in own.itertuples(index=False):
@@ -122,7 +122,7 @@ def _matrix(own: pd.DataFrame, column: str) -> pd.DataFrame:
     return matrix
 
 
-def _compared(d: pd.DataFrame, words: pd.DataFrame) -> dict[str, Any]:
+def _correlate(d: pd.DataFrame, words: pd.DataFrame) -> dict[str, Any]:
     names = d.index.intersection(words.index)
     if len(names) < 3:
         return {"objects": len(names), "pairs": len(names) * (len(names) - 1) // 2}
@@ -143,7 +143,7 @@ def _draw_map(placed: pd.DataFrame, axes: Any) -> None:
             )
     axes.set_aspect("equal", adjustable="datalim")
     axes.margins(0.15)
-    axes.set_xlabel("distances are d; directions mean nothing")
+    axes.set_xlabel("distances are d; directions have no meaning")
     if len(models) > 1:
         axes.legend(fontsize=8)
 

@@ -1,4 +1,4 @@
-"""One to four objects, and the same objects in other words."""
+"""Scores by number of objects, and differences between wordings of the same objects."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pandas as pd
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import holm, paired_difference
 
-from .drawing import named, series
-from .intervals import said, share
+from .drawing import draw_series, label_series
+from .intervals import describe_intervals, share
 from .tables import Tables
 
 
 def sizes(tables: Tables) -> Iterator[Analysis]:
-    """Yield the scores by number of objects, with and without colours (paper: Table 3, the curve of 1 to 4)."""
+    """Yield the scores by number of objects, with and without colours (paper: Table 3)."""
     lines: list[dict[str, Any]] = []
     for model in tables.models:
         for kind in tables.kinds:
@@ -40,8 +40,8 @@ def sizes(tables: Tables) -> Iterator[Analysis]:
                     )
     table = pd.DataFrame(lines)
     summary = (
-        "Scores by number of objects: tiam, and of prompts with colours also objects, whatever their colours; "
-        f"{said(tables.question)}"
+        "Scores by number of objects: tiam, and for prompts with colours also objects (found in any colour); "
+        f"{describe_intervals(tables.question)}"
     )
     several = table["n_objects"].nunique() > 1
     yield Analysis("number of objects", summary, table, partial(_draw_sizes, table) if several else None)
@@ -49,17 +49,17 @@ def sizes(tables: Tables) -> Iterator[Analysis]:
 
 def _draw_sizes(table: pd.DataFrame, axes: Any) -> None:
     ways = table["kind"].str.replace(r"^\d+ ", "", regex=True).str.replace(r"object\b", "objects", regex=True)
-    series(table.assign(way=ways + ", " + table["measure"]), "n_objects", "score", axes, "way")
+    draw_series(table.assign(way=ways + ", " + table["measure"]), "n_objects", "score", axes, "way")
     axes.set_xticks(sorted(table["n_objects"].unique()))
     axes.set_xlabel("objects in the prompt")
     axes.set_ylim(-0.02, 1.02)
 
 
 def wordings(tables: Tables) -> Iterator[Analysis]:
-    """Yield the difference between wordings, paired by objects and seed (paper: Table 6, the comma)."""
+    """Yield the differences between wordings, paired by objects and seed (paper: Table 6)."""
     asked = tables.prompts["asked"]
     images = tables.images.join(tables.prompts[["wording", "asked"]], on="prompt")
-    images["kind"] = images["kind"].str.replace(r" \(.*", "", regex=True)  # of whatever wording
+    images["kind"] = images["kind"].str.replace(r" \(.*", "", regex=True)  # remove the wording
     several = asked[asked.duplicated(keep=False)]
     if several.empty:
         return
@@ -96,21 +96,21 @@ def wordings(tables: Tables) -> Iterator[Analysis]:
     table = pd.DataFrame(lines)
     table.insert(table.columns.get_loc("p_unadjusted"), "p", holm(table["p_unadjusted"]))
     summary = (
-        "The same objects in other words, a - b, paired by objects and seed; 95 % intervals "
+        "Difference a - b between wordings of the same objects, paired by objects and seed; 95 % intervals "
         f"({tables.question}; t over clusters, rough with fewer than 10), p adjusted by Holm."
     )
     yield Analysis("wording", summary, table, partial(_draw_wordings, table))
 
 
 PLAIN = "plain"
-"""A template without `id_suffix`."""
+"""Name of the wording of a template without `id_suffix`."""
 
 
 def _draw_wordings(table: pd.DataFrame, axes: Any) -> None:
     models, kinds = table["model"].nunique(), table["kind"].nunique()
     names = []
     for line in table.itertuples(index=False):
-        of = named(str(line.model), str(line.kind), models, kinds)
+        of = label_series(str(line.model), str(line.kind), models, kinds)
         names.append(f"{line.a} - {line.b}\n{of}")
     ends = [table["difference"] - table["low"], table["high"] - table["difference"]]
     axes.figure.set_size_inches(6.4, 1.5 + 0.5 * len(table))

@@ -1,4 +1,4 @@
-"""Points in the plane whose distances come near to given ones."""
+"""Multidimensional scaling: points in the plane that approximate given distances."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ Floats = NDArray[np.float64]
 
 
 def scale(distances: Floats, rounds: int = 300) -> tuple[Floats, float]:
-    """Place n objects in the plane by their distances: float64 (n, 2), and Kruskal's stress-1 of the fit.
+    """Place n objects in the plane so that their distances approximate given ones.
 
-    distances: float64 (n, n), symmetric, 0 on the diagonal, not all 0
+    The method is metric scaling by SMACOF, as in scikit-learn's MDS. It starts at the classical solution instead
+    of at random, so the result is deterministic. The points are rotated to their principal axes and mirrored so
+    that the point furthest along each axis is on the positive side.
 
-    Metric scaling by SMACOF, as scikit-learn's MDS, but begun at the classical solution instead of at random, so
-    that one table has one map. The axes are the points' principal ones, and the point furthest along each lies on
-    its positive side.
+    Args:
+        distances: Symmetric matrix, float64 of shape (n, n), 0 on the diagonal, not all 0.
+        rounds: Maximum number of iterations.
 
-    Source: W. S. Torgerson (1952); J. de Leeuw, Applications of convex analysis to multidimensional scaling
-    (1977).
+    Returns:
+        The points, float64 of shape (n, 2), and Kruskal's stress-1 of the fit.
+
+    References:
+        W. S. Torgerson: Multidimensional scaling: I. Theory and method. Psychometrika 17 (1952).
+        J. de Leeuw: Applications of convex analysis to multidimensional scaling (1977).
     """
     n = len(distances)
     points = _classical(distances)
@@ -42,12 +48,19 @@ def scale(distances: Floats, rounds: int = 300) -> tuple[Floats, float]:
     return points, float(np.sqrt(np.square(fitted - distances).sum() / total)) if total else float("nan")
 
 
-def turned(points: Floats, names: pd.Index, onto: pd.DataFrame) -> Floats:
-    """Turn and mirror points to lie near those of the same names: float64 (n, 2), their distances kept.
+def align_points(points: Floats, names: pd.Index, onto: pd.DataFrame) -> Floats:
+    """Rotate and mirror points so that they match other points of the same names as well as possible.
 
-    onto: with the columns object, x, y
+    Args:
+        points: float64 of shape (n, 2).
+        names: The names of the points.
+        onto: The points to match, with the columns object, x and y.
 
-    Source: P. H. Schoenemann, A generalized solution of the orthogonal Procrustes problem (1966).
+    Returns:
+        float64 of shape (n, 2), with the same distances as `points`.
+
+    References:
+        P. H. Schoenemann: A generalized solution of the orthogonal Procrustes problem. Psychometrika 31 (1966).
     """
     others = onto.set_index("object")[["x", "y"]]
     shared = names.intersection(others.index)

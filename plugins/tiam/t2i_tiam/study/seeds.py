@@ -1,4 +1,4 @@
-"""Are some seeds better than others? Their scores, what chance alone shows, and how many a score needs."""
+"""Differences between seeds, their size by chance alone, and convergence with the number of seeds."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import pandas as pd
 from t2i_core.api.study import Analysis
 from t2i_core.statistics import Spread, level_spread
 
-from .drawing import FEW, named, series
+from .drawing import FEW, draw_series, label_series
 from .tables import Tables
 
 SUBSETS = 500
-"""So many orders of the seeds are drawn to see what fewer of them would have said."""
+"""Number of random orders of the seeds from which `convergence` draws subsets."""
 
 BAND = (0.025, 0.975)
 
 
 def seeds(tables: Tables) -> Iterator[Analysis]:
-    """Yield what a run with several seeds and prompts says of its seeds (paper: seed box plots, Figure 16)."""
+    """Yield the analyses of the seeds of a run with several seeds (paper: seed box plots, Figure 16)."""
     if tables.images["seed"].nunique() < 2:
         return
     yield from box_plots(tables)
@@ -43,11 +43,11 @@ def box_plots(tables: Tables) -> Iterator[Analysis]:
         sd = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
         lines.append({"model": model, "kind": kind, "seeds": len(values), **quartiles, "sd": sd})
     models, kinds = len(tables.models), len(tables.kinds)
-    shown = pd.DataFrame({named(model, kind, models, kinds): boxes[model, kind] for model, kind in order})
+    shown = pd.DataFrame({label_series(model, kind, models, kinds): boxes[model, kind] for model, kind in order})
     table = shown.sort_index().rename_axis("seed").reset_index()
-    summary = "TIAM of single seeds, each over all prompts of a kind."
+    summary = "TIAM of each seed over all prompts of a kind."
     yield Analysis("seed scores", summary, table, partial(_draw_boxes, shown))
-    yield Analysis("seed quartiles", "The same as quartiles and standard deviations.", pd.DataFrame(lines))
+    yield Analysis("seed quartiles", "Quartiles and standard deviation of the seeds' scores.", pd.DataFrame(lines))
 
 
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)
@@ -58,8 +58,8 @@ def _draw_boxes(shown: pd.DataFrame, axes: Any) -> None:
     axes.figure.set_size_inches(max(4, 1.5 + 0.8 * len(boxes)), 4.8)
     axes.boxplot(list(boxes.values()), widths=0.5, showfliers=False, medianprops={"color": "C1"})
     for place, values in enumerate(boxes.values(), 1):
-        beside = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
-        axes.plot(beside, values, ".", color="C0", alpha=0.5, markersize=4)
+        positions = place + np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [place]
+        axes.plot(positions, values, ".", color="C0", alpha=0.5, markersize=4)
     axes.set_xticks(
         range(1, len(boxes) + 1),
         list(boxes),
@@ -70,7 +70,7 @@ def _draw_boxes(shown: pd.DataFrame, axes: Any) -> None:
 
 
 def best_and_worst(tables: Tables) -> Iterator[Analysis]:
-    """Yield each seed's score beside what seeds that do not matter would show, and the test that they do not."""
+    """Yield the ranked seeds with the bands expected if seeds have no effect, and the test of that hypothesis."""
     spreads: dict[str, Spread] = {}
     for model in tables.models:
         own = tables.images[tables.images["model"] == model]
@@ -84,8 +84,8 @@ def best_and_worst(tables: Tables) -> Iterator[Analysis]:
     ranked = ranked[["model", "rank", "seed", "mean", "shrunk", "null_low", "null_high", "n"]]
     ranked = ranked.sort_values(["model", "rank"], key=partial(_first_seen, list(spreads)), ignore_index=True)
     summary = (
-        "Seeds from best to worst; null_low to null_high is where the seed of this rank lies in 95 % of cases if "
-        "seeds do not matter."
+        "Seeds from best to worst; null_low to null_high contains the seed of this rank in 95 % of cases if seeds "
+        "have no effect."
     )
     yield Analysis("best and worst seeds", summary, ranked, partial(_draw_ranked, ranked))
     tests = pd.DataFrame(
@@ -105,8 +105,9 @@ def best_and_worst(tables: Tables) -> Iterator[Analysis]:
         ]
     )
     summary = (
-        "Do seeds matter? Best less worst beside its mean and 95th percentile by chance alone (1,000 permutations "
-        "within prompts); reliability: the share of the variance between seeds that is no noise."
+        "Test of an effect of seeds: the range (best minus worst) with its mean and 95th percentile by chance "
+        "alone (1,000 permutations within prompts); reliability is the share of the variance between seeds that "
+        "is not noise."
     )
     yield Analysis("seed effect", summary, tests)
 
@@ -128,14 +129,14 @@ def _draw_ranked(ranked: pd.DataFrame, axes: Any) -> None:
             alpha=0.25,
             linewidth=0.8,
         )
-    band.set_label("if seeds do not matter")
+    band.set_label("if seeds have no effect")
     axes.set_xlabel("rank of the seed")
     axes.set_ylabel("tiam of the seed")
     axes.legend(fontsize=8)
 
 
 def convergence(tables: Tables) -> Iterator[Analysis]:
-    """Yield how far fewer images a prompt would have been from this score, and as many other seeds would be."""
+    """Yield the spread of the score for smaller numbers of images per prompt, and for other seeds."""
     rng = np.random.default_rng(0)
     lines: list[dict[str, Any]] = []
     for model in tables.models:
@@ -148,7 +149,7 @@ def convergence(tables: Tables) -> Iterator[Analysis]:
             sums, counts = per_seed[orders].cumsum(axis=1).transpose(2, 0, 1)
             scores = sums / counts
             sd = (per_seed[:, 0] / per_seed[:, 1]).std(ddof=1)
-            for images in sizes_to(len(per_seed)):
+            for images in list_sizes(len(per_seed)):
                 low, high = np.quantile(scores[:, images - 1], BAND)
                 lines.append(
                     {
@@ -165,22 +166,22 @@ def convergence(tables: Tables) -> Iterator[Analysis]:
         return
     table = pd.DataFrame(lines)
     summary = (
-        f"The score of so many images a prompt: low to high holds 95 % of {SUBSETS} draws from the run's seeds "
-        "(none at all of all of them); sd_new is the deviation that as many other seeds would show."
+        f"The score by number of images per prompt: low to high contains 95 % of {SUBSETS} draws from the run's "
+        "seeds (no spread for all of them); sd_new is the standard deviation of the score over other seeds."
     )
     yield Analysis("images per prompt", summary, table, partial(_draw_convergence, table))
 
 
-def sizes_to(seeds: int) -> list[int]:
-    """Return the powers of two up to a number, and the number."""
+def list_sizes(seeds: int) -> list[int]:
+    """Return the powers of two up to a number, and the number itself."""
     return sorted({*(2**i for i in range(seeds.bit_length())), seeds})
 
 
 def _draw_convergence(table: pd.DataFrame, axes: Any) -> None:
     few = len(table.groupby(["model", "kind"])) <= FEW
-    series(table.rename(columns={"score": "tiam"}), "images", "tiam" if few else "sd_new", axes)
+    draw_series(table.rename(columns={"score": "tiam"}), "images", "tiam" if few else "sd_new", axes)
     axes.set_xscale("log", base=2)
     axes.set_xticks(sorted(table["images"].unique()), sorted(table["images"].unique()))
     axes.set_xlabel("images per prompt")
     if not few:
-        axes.set_ylabel("deviation of the score under other seeds (sd_new)")
+        axes.set_ylabel("standard deviation of the score over other seeds (sd_new)")

@@ -1,4 +1,4 @@
-"""The measured rows of a run as the study reads them: a table of images and one of the objects asked for."""
+"""Measured rows of a run as tables of images, of expected objects and of prompts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ PLACE = ["model", "prompt", "seed"]
 
 @dataclass(frozen=True)
 class Tables:
-    """What was measured, without what has failed.
+    """Measured rows of a run, without failed samples.
 
-    images:    model, prompt, cluster, seed, kind, n_objects, value (TIAM), objects (the same without colours; NaN
-               where there are none), holds_at
-    objects:   model, prompt, cluster, seed, kind, n_objects, position, object, colour (NaN without), found, bound
-               (NaN where not found or without colour), right (found, and in its colour if it has one)
-    prompts:   by prompt: cluster (prompts of one are resampled as one), kind, n_objects, wording, asked (object
-               and colour of each position)
-    interval:  the question of the run's intervals
-    question:  the same in words, as these prompts and seeds can answer it
+    A kind of prompts is the number of objects, whether they have colours, and the wording: "2 objects", "2
+    coloured objects", "3 objects (comma)".
 
-    A kind is what prompts of one template share: "2 objects", "2 coloured objects", "3 objects (comma)".
+    Attributes:
+        images: model, prompt, cluster, seed, kind, n_objects, value (TIAM), objects (found in any colour; NaN for
+            prompts without colours), holds_at.
+        objects: model, prompt, cluster, seed, kind, n_objects, position, object, colour (NaN if none), found,
+            bound (NaN if not found or without a colour), right (found, and in its colour if it has one).
+        prompts: By prompt: cluster (prompts of one cluster are resampled together), kind, n_objects, wording,
+            asked (object and colour of each position).
+        interval: The question of the run's intervals.
+        question: The same in words, as far as these prompts and seeds can answer it.
     """
 
     images: pd.DataFrame
@@ -36,33 +38,33 @@ class Tables:
 
     @property
     def models(self) -> list[str]:
-        """The models' labels, in the run's order."""
+        """Labels of the models, in the run's order."""
         return list(dict.fromkeys(self.images["model"]))
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of prompts, those with fewer objects first."""
+        """Kinds of prompts without colours, then with colours, each by ascending number of objects."""
         order = self.prompts.assign(coloured=self.prompts["kind"].str.contains("coloured"))
         return list(dict.fromkeys(order.sort_values(["coloured", "n_objects", "wording"])["kind"]))
 
     def seeds_of(self, model: str) -> pd.DataFrame:
-        """A model's TIAM by prompt (rows) and seed (columns); NaN where an image failed."""
+        """Return a model's TIAM by prompt (rows) and seed (columns); NaN if the image failed."""
         own = self.images[self.images["model"] == model]
         return own.pivot(index="prompt", columns="seed", values="value")
 
 
 def read_tables(study: Study) -> Tables:
-    """Read a study's rows, whether they come from a file or from memory."""
+    """Return a study's rows as tables."""
     columns = ["measure", "value", *PLACE, "cluster", "object", "colour", "position", "holds_at"]
     rows = study.table.reindex(columns=columns)
     rows = rows.astype({name: object for name in rows.columns if name != "value"})
-    rows = rows.where(rows.notna(), np.nan)  # and not None here, NaN there
+    rows = rows.where(rows.notna(), np.nan)  # replace None by NaN
     rows["seed"] = rows["seed"].map(int)
     rows["cluster"] = rows["cluster"].fillna(rows["prompt"])
     by_measure = dict(list(rows.groupby("measure", sort=False)))
     objects = by_measure["found"].rename(columns={"value": "found"}).drop(columns=["measure", "holds_at"])
-    objects["position"] = objects["position"].map(_whole)
-    bound = by_measure.get("binding_pooled", rows.iloc[:0]).assign(position=lambda t: t["position"].map(_whole))
+    objects["position"] = objects["position"].map(_to_int)
+    bound = by_measure.get("binding_pooled", rows.iloc[:0]).assign(position=lambda t: t["position"].map(_to_int))
     bound = bound.rename(columns={"value": "bound"})[[*PLACE, "position", "bound"]]
     objects = objects.merge(bound, on=[*PLACE, "position"], how="left")
     coloured = objects["colour"].notna()
@@ -77,7 +79,7 @@ def read_tables(study: Study) -> Tables:
 
 
 def _prompts(objects: pd.DataFrame) -> pd.DataFrame:
-    """What each prompt asked for, read from the rows of its objects."""
+    """Return the expected objects of each prompt, read from the rows of its objects."""
     lines = {}
     for prompt, own in objects.drop_duplicates(["prompt", "position"]).groupby("prompt", sort=False):
         own = own.sort_values("position")
@@ -100,10 +102,10 @@ def _prompts(objects: pd.DataFrame) -> pd.DataFrame:
 
 
 def _wording(prompt: str, asked: tuple[tuple[str, str | None], ...]) -> str:
-    """What a template's `id_suffix` says after the objects: `car+zebra-comma` is worded with a comma."""
+    """Return the `id_suffix` of a prompt's template: `comma` for the prompt `car+zebra-comma`."""
     plain = "+".join("-".join(f"{colour or ''} {name}".split()) for name, colour in asked)
     return prompt.removeprefix(plain).strip("-") if prompt.startswith(plain) else ""
 
 
-def _whole(position: object) -> int:
+def _to_int(position: object) -> int:
     return int(float(str(position)))
