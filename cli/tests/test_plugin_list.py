@@ -161,7 +161,7 @@ def test_unreadable_metadata_is_a_warning(toy, site, t2i):
     (site / "toy-0.7.dist-info" / "entry_points.txt").write_text("[t2i.metrics]\nnonsense\ngood = toy_plugin\n")
     result = t2i("list-plugins", "--json")
     assert set(rows(result)) == {"good"}
-    assert "warning: toy 0.7: [t2i.metrics] 'nonsense' is no entry point" in t2i("list-plugins").stderr
+    assert "warning: toy 0.7: [t2i.metrics] 'nonsense' is not an entry point" in t2i("list-plugins").stderr
 
 
 @pytest.mark.parametrize(

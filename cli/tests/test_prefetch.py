@@ -165,7 +165,7 @@ def test_what_cannot_be_fetched_is_said(toy, install, t2i, tmp_path, monkeypatch
     assert (gone.exit_code, gone.stderr) == (12, "error: nobody has 'gone'\n")
     unknown = t2i("prefetch", "nonsense")
     assert unknown.exit_code == 3
-    assert unknown.stderr == "error: unknown component 'nonsense'; `t2i list-plugins` shows what there is\n"
+    assert unknown.stderr == "error: unknown component 'nonsense'; `t2i list-plugins` shows all names\n"
     assert "is a metric and needs no download" in t2i("prefetch", "brightness").stderr
     assert (
         t2i("prefetch", "p.txt").stderr
