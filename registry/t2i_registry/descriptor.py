@@ -1,8 +1,8 @@
 """Loading of a plugin's descriptors: import its module in isolation and call its hook.
 
-Each module gets its own plugin manager. pluggy's `load_setuptools_entrypoints` ignores the entry point's group, stops
-at the first failure and silently takes the first of two plugins with one name. Its `check_pending` would let one
-misspelt hook break all plugins.
+Each module gets its own plugin manager. pluggy's `load_setuptools_entrypoints` ignores the entry point's group,
+stops at the first failure and silently takes the first of two plugins with one name. Its `check_pending` would let
+one misspelt hook break all plugins.
 """
 
 from __future__ import annotations
