@@ -27,7 +27,7 @@ BROKEN = {
     "silent": ("x = 1", ["implements no hook t2i_generators"]),
     "number": (
         "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return 42",
-        ["t2i_generators returned 42 (int)", "want GeneratorInfo or Preset"],
+        ["t2i_generators returned 42 (int)", "must return GeneratorInfo or Preset"],
     ),
     "text": (
         "from t2i_core.api import hookimpl\n@hookimpl\ndef t2i_generators(): return 'bad'",

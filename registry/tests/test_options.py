@@ -206,7 +206,7 @@ def test_assignments(text, want):
 
 @pytest.mark.parametrize("text", ["tiam", "tiam=1", "tiam.=1", ".a=1", "tiam.a..b=1", "tiam.a"])
 def test_malformed_assignments(text):
-    with pytest.raises(BadOption, match=r"want NAME\.KEY=VALUE"):
+    with pytest.raises(BadOption, match=r"must be NAME\.KEY=VALUE"):
         split_assignment(text, ["tiam"])
 
 
@@ -248,7 +248,7 @@ def test_options_find_their_component(install):
     assert registry.component("judge", "x-same", table).options.a == 2
     assert registry.component("generator", "x-only", table).options.a == 4
     assert registry.component("generator", "x-only", {"x-one/x-only": {"b": 5}, "x-only": {"b": 1}}).options.b == 5
-    with pytest.raises(AmbiguousName, match="say generator:x-same or judge:x-same"):
+    with pytest.raises(AmbiguousName, match="write generator:x-same or judge:x-same"):
         registry.component("generator", "x-only", {"x-same": {"a": "1"}})
     with pytest.raises(BadOption, match="'metrik' is not a kind"):
         registry.component("generator", "x-only", {"metrik:x-same": {"a": "1"}})

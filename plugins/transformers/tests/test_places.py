@@ -144,10 +144,10 @@ def test_precision_that_is_left_to_the_device(tiny: Any, tiny_qwen: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "kind", "message"),
     [
-        (SEGMENTER, "tiny_detr", "is a 'detr'; this judge runs mask2former"),
-        (DETECTOR, "tiny_clip", "is a 'clip'; this judge runs detr, yolos"),
-        (CAPTIONER, "tiny_clip", "is a 'clip'; this judge runs blip, git"),
-        (REWARD, "tiny_blip", "is a 'blip'; this judge runs clip, siglip"),
+        (SEGMENTER, "tiny_detr", "has the architecture 'detr'; this judge runs mask2former"),
+        (DETECTOR, "tiny_clip", "has the architecture 'clip'; this judge runs detr, yolos"),
+        (CAPTIONER, "tiny_clip", "has the architecture 'clip'; this judge runs blip, git"),
+        (REWARD, "tiny_blip", "has the architecture 'blip'; this judge runs clip, siglip"),
     ],
 )
 def test_another_architecture_is_refused(
@@ -183,7 +183,7 @@ def test_names_and_files_that_are_none(tiny: Any, tiny_detr: Path, tmp_path: Pat
     ("name", "kind", "file", "content", "message"),
     [
         (DETECTOR, "tiny_detr", "model.safetensors", b"x" * 99, r"cannot be loaded from .*: it is cut off"),
-        (DETECTOR, "tiny_detr", "preprocessor_config.json", None, "holds no processor of images"),
+        (DETECTOR, "tiny_detr", "preprocessor_config.json", None, "holds no image processor"),
         (CAPTIONER, "tiny_blip", "tokenizer.json", None, "holds no tokenizer"),
         (REWARD, "tiny_clip", "tokenizer.json", None, "holds no tokenizer"),
         (DETECTOR, "tiny_detr", "model.safetensors.index.json", b"{", "is not a valid index of weights"),
