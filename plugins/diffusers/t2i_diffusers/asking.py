@@ -18,7 +18,7 @@ class LikelihoodParams(Options):
 
     terms: Literal["log_p", "error"] = Field(
         "log_p",
-        description="log_p: density of the chain of Gaussians (SelfEval, eq. 9). error: prediction error (Li et al.).",
+        description="log_p: the chain of Gaussians (SelfEval, eq. 9). error: prediction errors (Li et al.).",
     )
     trials: int = Field(10, ge=1, description="Number of independent draws of the noise.")
     steps: int = Field(100, ge=1, description="Number of steps of the respaced schedule; for error, of timesteps.")

@@ -24,8 +24,8 @@ class Segmenter(TransformersJudge):
 
     Each query of the network gives at most one segment, of its most probable class. The library computes mask
     and score from that query alone; the score is the class probability times the mean probability of the mask's
-    pixels. Boxes enclose masks; masks may overlap. Images are prepared one by one and never padded, so that results
-    do not depend on the batch up to rounding (1e-4 of a probability in float32 on a CPU).
+    pixels. Boxes enclose masks; masks may overlap. Images are prepared one by one and never padded, so that
+    results do not depend on the batch up to rounding (1e-4 of a probability in float32 on a CPU).
     """
 
     def __init__(self, setup: Setup[DetectorOptions], place: CheckpointPlace) -> None:

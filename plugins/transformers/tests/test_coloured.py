@@ -133,9 +133,7 @@ def test_what_is_no_coloured_detector_is_refused(tiny: Any, coloured_detr: Path,
     setup = Setup(str(copy), info.options(), "cpu", None, offline=True)
     info.loading.check(setup)
     save_file({"weight": torch.zeros(2, 16), "bias": torch.zeros(2)}, copy / COLOURS)
-    with pytest.raises(
-        BadModel, match=r"does not fit its colours: it must hold .*\(3, 16\).*got .*\(2, 16\)"
-    ):
+    with pytest.raises(BadModel, match=r"does not fit its colours: it must hold .*\(3, 16\).*got .*\(2, 16\)"):
         info.create(setup)
     (copy / COLOURS).unlink()
     with pytest.raises(BadModel, match=COLOURS):

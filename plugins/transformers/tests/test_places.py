@@ -90,7 +90,7 @@ def test_a_repository_that_lacks_parts_is_told_from_one_that_is_half_here(
     for offline, network, said in (
         (True, None, rf"{lacking} of someone/some .*nothing may be fetched: run `t2i prefetch"),
         (False, "Connect: no route", rf"no network, .*{lacking} of someone/some.*no route"),
-        (False, None, rf"someone/some has no {lacking}, .*: the repository is incomplete"),
+        (False, None, rf"someone/some has no {lacking}, .*; the repository is incomplete"),
     ):
         monkeypatch.setattr("t2i_torch_support.hub_files.find_outage", lambda network=network: network)
         with pytest.raises(BadModel, match=said):
@@ -211,9 +211,7 @@ def test_config_and_weights_of_two_models(tiny: Any, tiny_detr: Path, tmp_path: 
     shutil.copytree(tiny_detr, folder)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "id2label": {"0": "cat", "1": "dog"}}))
-    with pytest.raises(
-        BadModel, match=r"class_labels_cl\S+ has the shape \(3,\) in config\.json, but \(92,\)"
-    ):
+    with pytest.raises(BadModel, match=r"class_labels_cl\S+ has the shape \(3,\) in config\.json, but \(92,\)"):
         tiny.made(DETECTOR, folder)
     for names in ({"cat": 0}, ["cat"]):
         (folder / "config.json").write_text(json.dumps({**config, "id2label": names}))
