@@ -192,7 +192,7 @@ def test_weights_of_another_model_are_named_with_both_shapes(folder: Path, tiny:
     (folder / "unet" / file).write_bytes(own)
     tiny.clip_text(width=32).save_pretrained(folder / "text")
     shutil.copy(folder / "text" / "model.safetensors", folder / "text_encoder" / "model.safetensors")
-    wanted = r"text_encoder does not fit its config: \S+ has the shape \[77, 32\], but the config requires \[77, 16\]"
+    wanted = r"does not fit its config: \S+ has the shape \[77, 32\], but the config requires \[77, 16\]"
     with pytest.raises(BadModel, match=wanted):
         load(str(folder))
 

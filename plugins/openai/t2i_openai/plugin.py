@@ -49,7 +49,7 @@ def t2i_judges() -> list[JudgeInfo]:
     return [
         JudgeInfo(
             name="openai",
-            summary="Chooses the better of two images with a vision-language model behind any OpenAI-compatible API.",
+            summary="Chooses the better of two images with a vision-language model behind OpenAI's API.",
             argument=_ARGUMENT,
             needs_argument=True,
             options=JudgeOptions,
