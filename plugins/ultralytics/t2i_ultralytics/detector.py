@@ -97,7 +97,7 @@ class Yolo:
     def _one(
         self, rows: torch.Tensor, protos: torch.Tensor | None, shown: tuple[int, int], size: tuple[int, int]
     ) -> Detections | Failure:
-        """Return the objects in an image; `shown` is the input's height and width, `size` the image's width and height."""
+        """Return the objects in an image; `shown` is the input's height and width, `size` the image's own."""
         if not torch.isfinite(rows).all():
             return Failure("the network returned values that are not numbers")
         options, (width, height) = self._options, size
