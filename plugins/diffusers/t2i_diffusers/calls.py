@@ -59,7 +59,7 @@ def call_of(cls: type, options: CallOptions, source: CheckpointSource | None = N
             )
         if kind := _other_kind(takes[name], value):
             where = f"{source.option}." if source and source.option else ""
-            raise BadOption(f"option {where}{option}: must be {kind} for {cls.__name__} (got {value!r})")
+            raise BadOption(f"option {where}{option} must be {kind} for {cls.__name__} (got {value!r})")
         call[name] = value
     return call
 

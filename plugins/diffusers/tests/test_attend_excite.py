@@ -62,7 +62,7 @@ def test_positions_of_the_objects(text: str, names: list[str], expected: list[in
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (Prompt("p", "a photo of a cat"), "this prompt expects none"),
+        (Prompt("p", "a photo of a cat"), "this prompt has none"),
         (prompt("a photo of a cat", "dog"), "'dog' is not named"),
         (prompt("a scar", "car"), "'car' is not named"),
         (prompt("a cat", "cat", "cat"), "'cat' is not named"),

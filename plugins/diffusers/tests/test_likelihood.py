@@ -421,7 +421,7 @@ def test_no_caption_and_two_images_are_failures(model: Any, image: Image) -> Non
 @pytest.mark.parametrize(
     ("pipeline", "said"),
     [
-        ("UnCLIPPipeline", "UnCLIPPipeline has not one denoiser"),
+        ("UnCLIPPipeline", "UnCLIPPipeline does not have exactly one denoiser"),
         ("KandinskyPipeline", "draws from a prior's embedding of the text"),
         ("StableDiffusionAttendAndExcitePipeline", "needs token_indices besides a text"),
     ],
@@ -490,7 +490,7 @@ def test_a_metric_asks_the_model_itself(
 @pytest.mark.parametrize(
     ("pipeline", "said"),
     [
-        ("UnCLIPPipeline", "UnCLIPPipeline has not one denoiser"),
+        ("UnCLIPPipeline", "UnCLIPPipeline does not have exactly one denoiser"),
         ("KandinskyPipeline", "draws from a prior's embedding of the text"),
     ],
 )
@@ -536,7 +536,7 @@ def test_what_its_schedule_has_not_is_told_before_anything_is_loaded(checkpoint:
     for error, told, folder, params, options in (
         (BadModel, "EDMEulerScheduler has no betas", edm, errors, {}),
         (BadModel, "EDMEulerScheduler has no betas", noise, errors, {"scheduler": "EDMEulerScheduler"}),
-        (BadModel, "how a flow of StableDiffusionPipeline counts time", of_flow, errors, {}),
+        (BadModel, "likelihoods of a StableDiffusionPipeline with the flow", of_flow, errors, {}),
         (BadModel, "scheduler_config.json: is not valid JSON", broken, errors, {}),
         (BadOption, "which a flow does not have; use terms=error", flow, {}, {}),
         (BadOption, "1001, but the model was trained on 1000", noise, {"steps": 1001}, {}),

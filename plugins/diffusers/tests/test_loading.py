@@ -86,7 +86,7 @@ def test_places_that_hold_no_pipeline(tmp_path: Path, folder: Path) -> None:
     single = tmp_path / "model.safetensors"
     single.touch()
     for argument, message in (
-        (str(tmp_path / "nowhere"), "no such folder"),
+        (str(tmp_path / "nowhere"), "is neither a folder nor a repository"),
         (str(tmp_path / "empty"), r"holds no pipeline of diffusers \(model_index.json is missing\)"),
         (str(single), "is a file, but must be the folder of a pipeline"),
         (f"org/tiny@{COMMIT}", f"name org/tiny without a revision, and set the option revision={COMMIT}"),
@@ -186,7 +186,7 @@ def test_weights_of_another_model_are_named_with_both_shapes(folder: Path, tiny:
         load(str(folder))
     assert str(error.value) == (
         f"{folder}: does not load as StableDiffusionPipeline: "
-        "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight has the shape [8, 32], and its config "
+        "down_blocks.0.attentions.0.transformer_blocks.0.attn2.to_k.weight has the shape [8, 32], but the config "
         "requires [8, 16]; use files of one model"
     )
     (folder / "unet" / file).write_bytes(own)

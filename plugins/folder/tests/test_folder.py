@@ -156,7 +156,7 @@ def test_what_is_no_folder_or_has_no_table_is_told(tmp_path):
         table(tmp_path / "gone")
     with pytest.raises(
         BadModel,
-        match=r"holds no table of prompts \(prompts\.csv, .*, no 00000/metadata.jsonl, .* and no pattern is given",
+        match=r"holds no table of prompts \(prompts\.csv, .*, no 00000/metadata.jsonl, .* and no pattern is set",
     ):
         table(tmp_path)
     with pytest.raises(BadModel, match=r"holds no x\.csv, which table=x\.csv needs"):

@@ -182,7 +182,10 @@ def test_memory_holds_one_row_group_however_many_there_are(tmp_path):
         ({"prompt": ["a"]}, "has no column 'file', 'file_name', 'image' (columns: prompt)"),
         ({"image": [encoded(1)]}, "has images, but no column 'prompt' or 'text'"),
         ({"image": [3], "prompt": ["a"]}, "the column 'image' must hold paths"),
-        ({"image": [encoded(1)], "prompt": [["a"]], "seed": [1]}, "the column 'prompt' is of list<"),
+        (
+            {"image": [encoded(1)], "prompt": [["a"]], "seed": [1]},
+            "the column 'prompt' must hold texts (got list<",
+        ),
         (
             {"image": [encoded(1)] * 2, "prompt": [None, "a"]},
             "row 1: prompt: is missing; give a prompt or an id",
