@@ -164,7 +164,7 @@ def test_what_is_no_folder_or_has_no_table_is_told(tmp_path):
     with pytest.raises(BadModel, match="names no image"):
         table(tmp_path, pattern="{id}.png")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadModel, match="file: this is no folder"):
+    with pytest.raises(BadModel, match="file: not a folder"):
         table(tmp_path / "file", pattern="{id}.png")
 
 
