@@ -36,7 +36,7 @@ def test_nothing_of_the_template_is_left_over():
         (["metric", "My Metric!"], 2, "'My Metric!' is not a valid name; use .*: my-metric"),
         (["metric", "t2i-new"], 2, "without the distribution's prefix t2i-: new"),
         (["metric", "3d"], 2, "a letter first.*: d "),
-        (["metric", "x" * (LONGEST + 1)], 2, f"{LONGEST} characters at most"),
+        (["metric", "x" * (LONGEST + 1)], 2, f"at most {LONGEST} characters"),
         (["metric", "éé"], 2, "is not a valid name"),
         (["metric", "core"], 5, "a distribution t2i-core exists already"),
         (["judge", "grey"], 5, "the name 'grey' is taken by a generator of toy 0.7"),
